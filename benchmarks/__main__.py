@@ -31,14 +31,14 @@ def main() -> int:
     parser.add_argument("--sections", type=int, default=150_000, help="size of the large generated tree")
     parser.add_argument("--files", type=int, default=0, help="for a trial: the most files of a tree; see --out")
     parser.add_argument("--out", type=Path, default=HERE, help="where results.json and results.md go")
-    given = parser.parse_args()
-    if unknown := set(given.parts) - set(parts):
+    namespace = parser.parse_args()
+    if unknown := set(namespace.parts) - set(parts):
         parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
     # Each part runs in a separate process, so that the memory of one part does not count for the next.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as process:
-        work = Work(Path(), given.runs, given.sections, given.files)
-        ran = process.map(measured, given.parts or parts, repeat(work))
-        _write(given.out, [row for rows in ran for row in rows])
+        work = Work(Path(), namespace.runs, namespace.sections, namespace.files)
+        ran = process.map(measured, namespace.parts or parts, repeat(work))
+        _write(namespace.out, [row for rows in ran for row in rows])
     return 0
 
 
@@ -52,16 +52,16 @@ def _write(folder: Path, rows: Sequence[Row]) -> None:
     """Replace the rows of the parts that ran, and keep those of the other parts."""
     ran = {row.part for row in rows}
     file = folder / "results.json"
-    kept: list[dict[str, object]] = []
+    kept_rows: list[dict[str, object]] = []
     if file.exists():
-        kept = [row for row in json.loads(file.read_text(encoding="utf-8"))["rows"] if row["part"] not in ran]
+        kept_rows = [row for row in json.loads(file.read_text(encoding="utf-8"))["rows"] if row["part"] not in ran]
     made = [asdict(row) for row in rows]
     about = {"machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "command": " ".join(sys.argv[1:])}
     file.write_text(
-        json.dumps({**about, "rows": [*kept, *made]}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps({**about, "rows": [*kept_rows, *made]}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     lines = [f"Measured on {about['machine']}; the last part on {about['date']}.", "", *_HEAD]
-    lines += [line(Row(**row)) for row in cast("list[dict[str, str]]", [*kept, *made])]  # pyright: ignore[reportArgumentType]
+    lines += [line(Row(**row)) for row in cast("list[dict[str, str]]", [*kept_rows, *made])]  # pyright: ignore[reportArgumentType]
     (folder / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -118,7 +118,7 @@ def _loading(index: LocalIndex, cluster: SearchCluster, nodes: Cluster, name: st
 def _searching(tree: Tree, index: LocalIndex, cluster: SearchCluster, nodes: Cluster, name: str) -> Iterator[Row]:
     chance = random.Random(3)
     queries = [SearchQuery(text=text, limit=10) for text in tree.questions]
-    asked = [chance.choice(queries) for _ in range(SEARCHES)]
+    search_queries = [chance.choice(queries) for _ in range(SEARCHES)]
     engines: dict[str, Callable[[SearchQuery], object]] = {
         "embedded": index.search,
         "cluster": lambda query: cluster.reader.search([_BASE], query),
@@ -127,7 +127,7 @@ def _searching(tree: Tree, index: LocalIndex, cluster: SearchCluster, nodes: Clu
     for engine, search in engines.items():
         for at in range(WARMING):
             search(queries[at % len(queries)])
-        cost = _asked(search, asked, nodes if engine == "cluster" else None)
+        cost = _asked(search, search_queries, nodes if engine == "cluster" else None)
         yield Row(PART, f"search, ten hits, {engine}, {name}", percentile(cost.times, 50), "ms", "", cost.detail)
 
 

@@ -94,5 +94,5 @@ def _renamed(number: int) -> str:
     return f"{removed}M 100644 inline renamed-{version}.md\ndata {len(text)}\n{text}\n"
 
 
-def _git(folder: Path, arguments: list[str], given: bytes = b"") -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, input=given)
+def _git(folder: Path, arguments: list[str], given_content: bytes = b"") -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, input=given_content)

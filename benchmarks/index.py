@@ -69,8 +69,8 @@ def _unchanged(tree: Tree, index: Index, work: Work) -> Row:
 
 def _searching(tree: Tree, index: Index) -> Iterator[Row]:
     for snippet, name in ((200, "search, ten hits with snippets"), (0, "search, ten hits without snippets")):
-        asked = [SearchQuery(text=text, limit=10, snippet=snippet) for text in tree.questions] * ROUNDS
-        times = milliseconds([partial(index.search, query) for query in asked])
+        queries = [SearchQuery(text=text, limit=10, snippet=snippet) for text in tree.questions] * ROUNDS
+        times = milliseconds([partial(index.search, query) for query in queries])
         detail = f"p90 {percentile(times, 90):.1f}, p99 {percentile(times, 99):.1f} ms"
         yield Row(PART, f"{name}, {tree.name}", percentile(times, 50), "ms", "p50 1, p99 4 (150,000 sections)", detail)
 
@@ -124,8 +124,8 @@ def _growth(work: Work) -> Iterator[Row]:
         tree = generated_tree(work.folder, files, SECTIONS_EACH)
         index = _opened(tree, work)
         index.sync()
-        asked = [partial(index.search, SearchQuery(text=text, limit=10)) for text in tree.questions]
-        medians.append(f"{percentile(milliseconds(asked * ROUNDS), 50):.2f} ms at {files:,} files")
+        partials = [partial(index.search, SearchQuery(text=text, limit=10)) for text in tree.questions]
+        medians.append(f"{percentile(milliseconds(partials * ROUNDS), 50):.2f} ms at {files:,} files")
         index.close()
         shutil.rmtree(tree.folder)
     first, last = (float(text.split()[0]) for text in (medians[0], medians[-1]))

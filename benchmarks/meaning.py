@@ -38,11 +38,11 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def _loading() -> Row:
-    found = find_model(default_settings().model_dir)
-    if found is None:
+    folder = find_model(default_settings().model_dir)
+    if folder is None:
         raise SystemExit("No model is installed. Run: commonplace model install")
     began = time.perf_counter()
-    encoder = OnnxEncoder(found)
+    encoder = OnnxEncoder(folder)
     loaded = 1000 * (time.perf_counter() - began)
     times = milliseconds([partial(encoder.encode, [f"how do I restore number {n}?"], question=True) for n in range(50)])
     detail = f"a question p50 {percentile(times, 50):.1f} ms, p99 {percentile(times, 99):.1f} ms"

@@ -86,8 +86,8 @@ def _real_space(place: Path) -> Tree | None:
     corpora = [tree for name in CORPORA if (tree := real_tree(place, name))]
     if len(corpora) < len(CORPORA):
         return None
-    found = [(tree, file) for tree in corpora for file in sorted(tree.folder.rglob("*.md"))]
-    large = [(tree, file) for tree, file in found if file.stat().st_size >= MIN_REAL_BYTES and "/." not in str(file)]
+    pairs = [(tree, file) for tree in corpora for file in sorted(tree.folder.rglob("*.md"))]
+    large = [(tree, file) for tree, file in pairs if file.stat().st_size >= MIN_REAL_BYTES and "/." not in str(file)]
     target = place / "real-space"
     size = 0
     for tree, file in random.Random(5).sample(large, REAL_PAGES):

@@ -35,11 +35,11 @@ def rows(work: Work) -> Iterator[Row]:
     for query in QUERIES:
         yield timed(f"search {query!r} in {DOCUMENTS:,} documents", "< 10", lambda query=query: search(home, query))
     prose = skewed_prose(random.Random(DOCUMENTS))
-    asked = iter(range(0, len(prose), 40))
+    requested_numbers = iter(range(0, len(prose), 40))
     yield timed(
         f"search four other words each time in {DOCUMENTS:,} documents",
         "< 10",
-        lambda: search(home, " ".join(prose[(at := next(asked)) : at + 4])),
+        lambda: search(home, " ".join(prose[(at := next(requested_numbers)) : at + 4])),
     )
     yield timed("search after a chapter was changed", "", lambda: (update(home), search(home, "storage")))
     yield timed("update_chapter, durable, one commit", "p50 < 25", lambda: update(home))
@@ -84,8 +84,8 @@ def document(chance: random.Random, prose: list[str], number: int) -> bytes:
         at = chance.randrange(len(prose) - 120)
         return " ".join(prose[at : at + chance.randrange(20, 110)])
 
-    found = [(f"Chapter {n}", " ".join([text(), *chance.choices(NAMES, k=n % 2)])) for n in range(5)]
-    return new_document(f"Document {number}", ["bench", chance.choice(prose)], "An introduction.", found, now_text())
+    pairs = [(f"Chapter {n}", " ".join([text(), *chance.choices(NAMES, k=n % 2)])) for n in range(5)]
+    return new_document(f"Document {number}", ["bench", chance.choice(prose)], "An introduction.", pairs, now_text())
 
 
 def search(home: ProjectStore, query: str) -> object:

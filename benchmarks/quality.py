@@ -100,10 +100,12 @@ def _row(work: Work, folder: Path, what: str) -> Row:
             (collection,) = collections
             issues: list[findings.Issue] = []
             costs.append(spent(partial(_check, collections, collection, issues)))
-            rules = ", ".join(f"{count} {rule}" for rule, count in Counter(one.rule for one in issues).most_common())
+            rules = ", ".join(
+                f"{count} {rule}" for rule, count in Counter(issue.rule for issue in issues).most_common()
+            )
         finally:
             application.close()
-    cpu, wall = median(one.cpu for one in costs), median(one.wall for one in costs)
+    cpu, wall = median(cost.cpu for cost in costs), median(cost.wall for cost in costs)
     return Row(PART, f"checks of a whole base, {what}", cpu, "CPU s", "< 1", f"{wall:.2f} s; found {rules}")
 
 

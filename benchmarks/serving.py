@@ -91,8 +91,8 @@ def _reading(tree: Tree, work: Work) -> Iterator[Row]:
 
 def _questions(server: StdioServer, tree: Tree) -> Iterator[tuple[str, Sequence[Callable[[], object]], str]]:
     """Names of the figures, the calls, and the targets."""
-    asked = [partial(server.call, "kb_search", query=text, mode="keyword", limit=10) for text in tree.questions]
-    yield "search, ten hits with snippets", asked * 3, "p50 < 5, p99 < 20"
+    partials = [partial(server.call, "kb_search", query=text, mode="keyword", limit=10) for text in tree.questions]
+    yield "search, ten hits with snippets", partials * 3, "p50 < 5, p99 < 20"
     base = tree.folder.name
     names = [str(entry["id"]) for entry in server.call("kb_list_entries", limit=100)["structuredContent"]["entries"]]
     yield "list 50 entries", [partial(server.call, "kb_list_entries", limit=50)] * 60, "p50 < 5"
@@ -177,8 +177,8 @@ def _writing_at_once(work: Work) -> Row:
     cpu = sum(server.cpu() for server in servers)
     for server in servers:
         server.__exit__(None, None, None)
-    told = ["git", "-C", str(folder), "rev-list", "--count", "HEAD"]
-    commits = int(subprocess.run(told, check=True, capture_output=True, text=True).stdout) - 1
+    folders = ["git", "-C", str(folder), "rev-list", "--count", "HEAD"]
+    commits = int(subprocess.run(folders, check=True, capture_output=True, text=True).stdout) - 1
     detail = f"{commits} commits of {PROCESSES * WRITES} writes; {cpu:.1f} CPU s with the starts"
     return Row(PART, f"durable writes of {PROCESSES} processes at once", rate, "a second", "≥ 50", detail)
 

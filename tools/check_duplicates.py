@@ -98,11 +98,11 @@ def _shape(token: tokenize.TokenInfo) -> str:
 
 def _docstring_and_import_lines(tree: ast.Module) -> set[int]:
     """The line numbers of imports and of string statements."""
-    found: set[int] = set()
+    docstring_and_import_lines: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom) or (isinstance(node, ast.Expr) and _is_text(node.value)):
-            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return found
+            docstring_and_import_lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return docstring_and_import_lines
 
 
 def _is_text(node: ast.expr) -> bool:

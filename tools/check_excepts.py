@@ -34,23 +34,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Check where the product catches any exception at all.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to look at")
     root: Path = parser.parse_args().root
-    found = {
+    found_lines = {
         path.relative_to(root).as_posix(): lines
         for path in python_files(root, ["src"])
         if (lines := list(_broad(ast.parse(path.read_text(encoding="utf-8")))))
     }
     breaches = [
         f"{where}:{line}: catches any exception; name those that are meant, or end the handler in a bare raise"
-        for where, lines in found.items()
+        for where, lines in found_lines.items()
         if not EDGES.match(where) and where not in DOORS
         for line in lines
     ]
     stale = [
         f"{where}: catches nothing broadly; delete its entry"
         for where in DOORS
-        if (root / where).exists() and where not in found
+        if (root / where).exists() and where not in found_lines
     ]
-    count = sum(map(len, found.values()))
+    count = sum(map(len, found_lines.values()))
     many = (
         [f"src/commonplace: {count} handlers catch any exception; at most {MAX_BROAD} may"] if count > MAX_BROAD else []
     )
@@ -62,12 +62,12 @@ def _broad(tree: ast.Module) -> Iterator[int]:
     for node in ast.walk(tree):
         match node:
             case ast.ExceptHandler():
-                found = _catches_all(node.type) and not _raises_again(node)
+                found_flag = _catches_all(node.type) and not _raises_again(node)
             case ast.Call():
-                found = _name(node.func) == "suppress" and any(map(_catches_all, node.args))
+                found_flag = _name(node.func) == "suppress" and any(map(_catches_all, node.args))
             case _:
                 continue
-        if found:
+        if found_flag:
             yield node.lineno
 
 

@@ -212,8 +212,8 @@ def _openings(where: str, tree: ast.Module) -> Iterator[str]:
 def _phrases(where: str, text: str) -> Iterator[str]:
     for number, line in enumerate(text.splitlines(), 1):
         for pattern, instead in PHRASES.items():
-            if found := re.search(pattern, line):
-                yield f"{where}:{number}: {found.group()!r} is an old word: {instead}"
+            if match := re.search(pattern, line):
+                yield f"{where}:{number}: {match.group()!r} is an old word: {instead}"
 
 
 def _documents(root: Path) -> Iterator[str]:

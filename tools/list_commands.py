@@ -56,10 +56,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when a file is out of date")
     parser.add_argument("--page", type=Path, default=PAGE, help="where the page is")
     parser.add_argument("--words", type=Path, default=WORDS, help="where the words are")
-    given = parser.parse_args(argv)
+    namespace = parser.parse_args(argv)
     stale = False
-    for file, made in ((given.page, page()), (given.words, words())):
-        if not given.check:
+    for file, made in ((namespace.page, page()), (namespace.words, words())):
+        if not namespace.check:
             file.write_text(made, encoding="utf-8")
         elif not file.exists() or file.read_text(encoding="utf-8") != made:
             print(f"{file.name} is not as the commands are: run python tools/list_commands.py", file=sys.stderr)
@@ -77,8 +77,8 @@ def words() -> str:
     """The source of the module with the words that shells complete."""
     rows: list[str] = []
     for name, command in _parsed():
-        arguments = tuple(_kind(one) + ("*" if one.nargs == -1 else "") for one in _arguments(command))
-        options = {word: _kind(one) for one in _options(command) for word in one.opts} | {"--help": ""}
+        arguments = tuple(_kind(argument) + ("*" if argument.nargs == -1 else "") for argument in _arguments(command))
+        options = {word: _kind(option) for option in _options(command) for word in option.opts} | {"--help": ""}
         kinds = f"({''.join(json.dumps(kind) + ', ' for kind in arguments).rstrip(' ')})"
         rows.append(f"    {json.dumps(name)}: ({json.dumps(command.short_help)}, {kinds}, {json.dumps(options)}),")
     return f"{WORDS_HEAD}{chr(10).join(rows)}\n}}\n"
@@ -97,24 +97,24 @@ def _parsed() -> list[tuple[str, Parameter]]:
 
 
 def _arguments(command: Parameter) -> list[Parameter]:
-    return [one for one in command.params if type(one).__name__ == "TyperArgument"]
+    return [parameter for parameter in command.params if type(parameter).__name__ == "TyperArgument"]
 
 
 def _options(command: Parameter) -> list[Parameter]:
-    return [one for one in command.params if type(one).__name__ == "TyperOption"]
+    return [parameter for parameter in command.params if type(parameter).__name__ == "TyperOption"]
 
 
-def _kind(one: Parameter) -> str:
+def _kind(parameter: Parameter) -> str:
     """The kind of word that a parameter takes; "" for a flag."""
-    if getattr(one, "is_flag", False):
+    if getattr(parameter, "is_flag", False):
         return ""
-    choices = _choices(one.type_descriptor.annotation)
+    choices = _choices(parameter.type_descriptor.annotation)
     if choices:
         return "|".join(choices)
-    metavar = str(one.metavar or "")
+    metavar = str(parameter.metavar or "")
     if "|" in metavar:
         return metavar
-    if "--prefix" in one.opts:
+    if "--prefix" in parameter.opts:
         return "folder"
     return KINDS.get(metavar, "text")
 
@@ -133,7 +133,7 @@ def _command(name: str) -> Iterator[str]:
     yield f"## {name}\n\n{summary}\n\n```\n{usage} [OPTIONS]\n\n{examples}\n```\n"
     if rest:
         yield f"{rest}\n"
-    own = [one for one in _options(command) if one.name not in CommonOptions.__dataclass_fields__]
+    own = [parameter for parameter in _options(command) if parameter.name not in CommonOptions.__dataclass_fields__]
     if own:
         yield from _table(own)
     shape = (module.__doc__ or "").partition("\n\n")[2].strip()
@@ -141,9 +141,9 @@ def _command(name: str) -> Iterator[str]:
         yield f"{shape}\n"
 
 
-def _usage(one: Parameter) -> str:
-    word = str(one.metavar) + ("…" if one.nargs == -1 else "")
-    return word if one.required else f"[{word}]"
+def _usage(parameter: Parameter) -> str:
+    word = str(parameter.metavar) + ("…" if parameter.nargs == -1 else "")
+    return word if parameter.required else f"[{word}]"
 
 
 def _told(text: str) -> tuple[str, str, str]:
@@ -156,19 +156,19 @@ def _told(text: str) -> tuple[str, str, str]:
 def _table(options: Sequence[Parameter]) -> Iterator[str]:
     yield "| option | what it does | default |"
     yield "|---|---|---|"
-    for one in options:
-        metavar = "" if one.is_flag else " " + str(one.metavar or "").replace("|", r"\|")
-        shown = "" if one.default in (None, False, "", []) or not one.show_default else f"`{one.default}`"
-        default = "required" if one.required else shown
-        text = " ".join((one.help or "").split()).replace("|", r"\|")
-        yield f"| {', '.join(f'`{word}{metavar}`' for word in one.opts)} | {text} | {default} |"
+    for option in options:
+        metavar = "" if option.is_flag else " " + str(option.metavar or "").replace("|", r"\|")
+        shown = "" if option.default in (None, False, "", []) or not option.show_default else f"`{option.default}`"
+        default = "required" if option.required else shown
+        text = " ".join((option.help or "").split()).replace("|", r"\|")
+        yield f"| {', '.join(f'`{word}{metavar}`' for word in option.opts)} | {text} | {default} |"
     yield ""
 
 
 def _common() -> Iterator[str]:
     command = dict(_parsed())["check"]
     yield "## What every command takes\n"
-    yield from _table([one for one in _options(command) if one.name in CommonOptions.__dataclass_fields__])
+    yield from _table([option for option in _options(command) if option.name in CommonOptions.__dataclass_fields__])
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--makefile", type=Path, default=MAKEFILE)
-    given = parser.parse_args()
-    before = given.page.read_text(encoding="utf-8")
-    after = with_table(before, given.makefile.read_text(encoding="utf-8"))
-    if given.check and before != after:
-        print(f"{given.page.name} is not as the Makefile is: run python tools/list_release.py", file=sys.stderr)
+    namespace = parser.parse_args()
+    before = namespace.page.read_text(encoding="utf-8")
+    after = with_table(before, namespace.makefile.read_text(encoding="utf-8"))
+    if namespace.check and before != after:
+        print(f"{namespace.page.name} is not as the Makefile is: run python tools/list_release.py", file=sys.stderr)
         return 1
     if before != after:
-        given.page.write_text(after, encoding="utf-8")
+        namespace.page.write_text(after, encoding="utf-8")
     return 0
 
 

@@ -43,11 +43,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when a page is out of date")
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of the pages")
-    given = parser.parse_args(argv)
+    namespace = parser.parse_args(argv)
     stale = False
     for name, lines in (("settings.md", _settings()), ("errors.md", _errors())):
-        file, made = given.docs / name, "\n".join(lines)
-        if not given.check:
+        file, made = namespace.docs / name, "\n".join(lines)
+        if not namespace.check:
             file.write_text(made, encoding="utf-8")
         elif not file.exists() or file.read_text(encoding="utf-8") != made:
             print(f"{name} is not as the code is: run python tools/list_settings.py", file=sys.stderr)
@@ -59,10 +59,10 @@ def _settings() -> Iterator[str]:
     yield SETTINGS_HEAD
     yield "| setting | what it means | valid | default |"
     yield "|---|---|---|---|"
-    for one in every_setting():
-        valid = f"{one.valid}; {one.unit}" if one.unit else one.valid
-        also = f" Also `{one.also}`." if one.also else ""
-        yield f"| `{one.name}` | {_cell(one.text + also)} | {_cell(valid)} | {_cell(one.default)} |"
+    for setting in every_setting():
+        valid = f"{setting.valid}; {setting.unit}" if setting.unit else setting.valid
+        also = f" Also `{setting.also}`." if setting.also else ""
+        yield f"| `{setting.name}` | {_cell(setting.text + also)} | {_cell(valid)} | {_cell(setting.default)} |"
     yield ""
 
 
@@ -86,8 +86,8 @@ def _meaning(code: Code) -> str:
     if code is Code.INTERNAL:
         return "An error of the product; its log has the details."
     kinds = (kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, KnowledgeError))
-    found = next(kind for kind in kinds if kind.code is code and kind is not KnowledgeError)
-    return " ".join((inspect.getdoc(found) or "").split())
+    kind = next(kind for kind in kinds if kind.code is code and kind is not KnowledgeError)
+    return " ".join((inspect.getdoc(kind) or "").split())
 
 
 def _cell(text: str) -> str:

@@ -37,12 +37,12 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when the page is out of date")
     parser.add_argument("--page", type=Path, default=PAGE, help="where the page is")
-    given = parser.parse_args(argv)
+    namespace = parser.parse_args(argv)
     made = page()
-    if not given.check:
-        given.page.write_text(made, encoding="utf-8")
-    elif not given.page.exists() or given.page.read_text(encoding="utf-8") != made:
-        print(f"{given.page.name} is not as the toolsets are: run python tools/list_tools.py", file=sys.stderr)
+    if not namespace.check:
+        namespace.page.write_text(made, encoding="utf-8")
+    elif not namespace.page.exists() or namespace.page.read_text(encoding="utf-8") != made:
+        print(f"{namespace.page.name} is not as the toolsets are: run python tools/list_tools.py", file=sys.stderr)
         return 1
     return 0
 
@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
 def page() -> str:
     """The page for the current toolsets."""
     toolsets = [_load_toolset(name) for name in sorted(TOOLSETS)]
-    return "\n".join([HEAD, *_costs(toolsets), *(line for one in toolsets for line in _toolset(one))])
+    return "\n".join([HEAD, *_costs(toolsets), *(line for toolset in toolsets for line in _toolset(toolset))])
 
 
 def tokens(tools: list[Tool]) -> int:
@@ -103,8 +103,8 @@ def _served(toolset: Toolset, tier: Tier) -> list[Tool]:
 def _toolset(toolset: Toolset) -> Iterator[str]:
     yield f"## {toolset.name}\n"
     counts = [(tier, tools) for tier in TIERS if (tools := _served(toolset, tier))]
-    told = "; ".join(f"{tier} {len(tools)} tools, {tokens(tools):,} tokens" for tier, tools in counts)
-    yield f"Served at tier {toolset.default_tier} unless said otherwise. By tier: {told}.\n"
+    reported_text = "; ".join(f"{tier} {len(tools)} tools, {tokens(tools):,} tokens" for tier, tools in counts)
+    yield f"Served at tier {toolset.default_tier} unless said otherwise. By tier: {reported_text}.\n"
     yield "| tool | tier | effect | arguments | what it does |"
     yield "|---|---|---|---|---|"
     for tool in toolset.tools:
@@ -122,7 +122,9 @@ def _effect(tool: Tool) -> str:
 def _arguments(schema: JsonSchema) -> str:
     required = cast("list[str]", schema.get("required", []))
     properties = cast("Mapping[str, JsonSchema]", schema.get("properties", {}))
-    return ", ".join(_argument(name, one, required=name in required) for name, one in properties.items()) or "none"
+    return (
+        ", ".join(_argument(name, schema, required=name in required) for name, schema in properties.items()) or "none"
+    )
 
 
 def _argument(name: str, schema: JsonSchema, *, required: bool) -> str:

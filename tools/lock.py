@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")
     upgrade = parser.parse_args().upgrade
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    extras = [one for extra in project["project"]["optional-dependencies"].values() for one in extra]
+    extras = [element for extra in project["project"]["optional-dependencies"].values() for element in extra]
     runtime = [*project["project"]["dependencies"], *extras, *project["build-system"]["requires"]]
     dev = [*runtime, *project["dependency-groups"]["dev"]]
     with tempfile.TemporaryDirectory() as folder:
@@ -66,10 +66,10 @@ def _tidy(text: str) -> str:
     starts = [match.start() for match in _ENTRY.finditer("".join(lines))]
     joined = "".join(lines)
     entries = [joined[start:end] for start, end in zip(starts, [*starts[1:], len(joined)], strict=True)]
-    kept = [entry for entry in entries if "sys_platform == 'emscripten'" not in entry.splitlines()[0]]
-    tidy = re.sub(r" ; sys_platform != 'emscripten'(?= \\)", "", "".join(kept))
-    if found := _HOST.search(tidy):
-        raise SystemExit(f"lock: the resolver's output names a host or an index ({found.group()}); nothing may.")
+    kept_entries = [entry for entry in entries if "sys_platform == 'emscripten'" not in entry.splitlines()[0]]
+    tidy = re.sub(r" ; sys_platform != 'emscripten'(?= \\)", "", "".join(kept_entries))
+    if match := _HOST.search(tidy):
+        raise SystemExit(f"lock: the resolver's output names a host or an index ({match.group()}); nothing may.")
     return tidy
 
 

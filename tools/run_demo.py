@@ -67,8 +67,8 @@ def _stay(folder: Path) -> int:
 
 def _offer_model(folder: Path) -> None:
     """Print how to add search by meaning, unless a model is installed."""
-    asked = [str(COMMAND), "model", "status", "--json", "--kb", str(folder)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    requested_texts = [str(COMMAND), "model", "status", "--json", "--kb", str(folder)]
+    done = subprocess.run(requested_texts, capture_output=True, text=True, check=False)
     if '"status": "missing"' in done.stdout or '"status":"missing"' in done.stdout:
         print(f"\nThese answers were found by words. To search by meaning as well: make model ({MODEL_COST}).")
 

@@ -43,13 +43,13 @@ def main() -> int:
 def _once(lock: str, contents: str, install: Callable[[str], None]) -> None:
     """Install, unless the environment was last set up from this lock file, at this path, for this Python."""
     stamp = VENV / f".fits-{lock}"
-    wanted = _digest(lock)
-    if PYTHON.exists() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+    digest = _digest(lock)
+    if PYTHON.exists() and stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
         return
     began = time.monotonic()
     sys.stderr.write(f"setup: installing {contents} ({lock}) into .venv (once) ...\n")
     install(lock)
-    stamp.write_text(wanted, encoding="utf-8")
+    stamp.write_text(digest, encoding="utf-8")
     sys.stderr.write(f"setup: done in {time.monotonic() - began:.0f} s\n")
 
 

@@ -59,7 +59,7 @@ def _rows(report: Path) -> list[Row]:
 def _row(case: ET.Element) -> Row:
     outcomes = {"failure": "failed", "error": "error", "skipped": "skipped"}
     outcome = next((outcomes[child.tag] for child in case if child.tag in outcomes), "passed")
-    figures = dict.fromkeys(f"{one.get('name')} {one.get('value')}" for one in case.iter("property"))
+    figures = dict.fromkeys(f"{element.get('name')} {element.get('value')}" for element in case.iter("property"))
     module = (case.get("classname") or "").removeprefix("tests.")
     return Row(f"{module} {case.get('name')}", outcome, float(case.get("time") or 0), ", ".join(figures))
 

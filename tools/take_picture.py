@@ -39,8 +39,8 @@ def main() -> int:
 def _url(server: subprocess.Popen[str]) -> str:
     """The URL at which the server listens."""
     for line in server.stderr or ():
-        if found := _SERVING.match(line):
-            return found[1]
+        if match := _SERVING.match(line):
+            return match[1]
     raise SystemExit("picture: the server did not start")
 
 

@@ -89,11 +89,11 @@ class Trace:
         if event != "call" or not module or code.co_name.startswith("<"):
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        given = [frame.f_locals.get(name) for name in names if name not in {"self", "cls"}]
-        if any(contains(value, self.word) for value in given):
+        given_values = [frame.f_locals.get(name) for name in names if name not in {"self", "cls"}]
+        if any(contains(value, self.word) for value in given_values):
             callers = list(_callers_of(frame))
             step = Step(module, code.co_name, next(iter(callers), ""), PARSER in {module, *callers})
-            if all((step.module, step.function) != (one.module, one.function) for one in self.steps):
+            if all((step.module, step.function) != (element.module, element.function) for element in self.steps):
                 print(f"{step.module}: {step.function}", file=sys.stderr, flush=True)
             self.steps.append(step)
 
@@ -137,7 +137,7 @@ def contains(value: object, word: str, depth: int = 0) -> bool:
         return word.encode() in value
     if depth >= MAX_DEPTH:
         return False
-    return any(contains(one, word, depth + 1) for one in _parts_of(value))
+    return any(contains(part, word, depth + 1) for part in _parts_of(value))
 
 
 def _parts_of(value: object) -> list[object]:

@@ -62,8 +62,8 @@ def rows(work: Work) -> Iterator[Row]:
                 times.append(1000 * (time.perf_counter() - began))
             used = 1000 * (server.cpu() - before) / len(pages)
             ordered = sorted(times)
-            told = f"p99 {percentile(ordered, 99):.1f} ms; {used:.1f} CPU ms"
-            yield Row(PART, f"language server, {on}: {name}", percentile(ordered, 50), "ms", REACH, told)
+            reported_text = f"p99 {percentile(ordered, 99):.1f} ms; {used:.1f} CPU ms"
+            yield Row(PART, f"language server, {on}: {name}", percentile(ordered, 50), "ms", REACH, reported_text)
 
 
 def _questions(server: _Server) -> Iterator[tuple[str, Callable[[Page], object]]]:
@@ -95,16 +95,16 @@ def _at(page: Page, place: dict[str, int] | None) -> dict[str, Any]:
 
 def _pages(folder: Path) -> list[Page]:
     """Pages throughout the tree that have a link to another page and a heading."""
-    found: list[Page] = []
+    pages: list[Page] = []
     files = sorted(folder.rglob("*.md"))
     for file in files[:: max(1, len(files) // (PAGES * 6))]:
         text = file.read_text(encoding="utf-8", errors="replace")
         link, heading = _LINK.search(text), _HEADING.search(text)
         if link and heading and (file.parent / link[1]).is_file():
-            found.append(Page(file.as_uri(), text, _place(text, link.start(1) + 1), _place(text, heading.start() + 3)))
-        if len(found) == PAGES:
+            pages.append(Page(file.as_uri(), text, _place(text, link.start(1) + 1), _place(text, heading.start() + 3)))
+        if len(pages) == PAGES:
             break
-    return found
+    return pages
 
 
 def _place(text: str, offset: int) -> dict[str, int]:

@@ -51,7 +51,7 @@ def rows(work: Work) -> Iterator[Row]:
             with serving(work, tree, workers) as server:
                 for case, load in _loads(server, tree, workers):
                     loads.setdefault(case, []).append(load)
-    medians = {case: _median(found) for case, found in loads.items()}
+    medians = {case: _median(measureds) for case, measureds in loads.items()}
     for case, load in medians.items():
         yield Row(PART, str(case), load.rate, "a second", case.aim, str(load))
     yield from _compared(medians)
@@ -128,8 +128,8 @@ def _loads(server: HttpServer, tree: Tree, workers: int) -> Iterator[tuple[_Case
 
 
 def _median(loads: Sequence[_Measured]) -> _Measured:
-    rate = statistics.median_low([one.rate for one in loads])
-    return next(one for one in loads if one.rate == rate)
+    rate = statistics.median_low([measured.rate for measured in loads])
+    return next(measured for measured in loads if measured.rate == rate)
 
 
 def _compared(loads: Mapping[_Case, _Measured]) -> Iterator[Row]:
@@ -137,9 +137,9 @@ def _compared(loads: Mapping[_Case, _Measured]) -> Iterator[Row]:
     rates = {(case.what, case.connections, case.workers, case.is_beside_writer): load for case, load in loads.items()}
     for what in dict.fromkeys(case.what for case in loads):
         for connections in CONNECTIONS[1:]:
-            one, two = (rates[what, connections, workers, False].rate for workers in WORKERS)
+            value, two = (rates[what, connections, workers, False].rate for workers in WORKERS)
             yield Row(
-                PART, f"{what}, {connections} kept connections, two workers against one", two / one, "times", "≥ 1.8"
+                PART, f"{what}, {connections} kept connections, two workers against one", two / value, "times", "≥ 1.8"
             )
         for workers in WORKERS:
             few, many = (rates[what, connections, workers, False].rate for connections in (8, 256))
@@ -163,9 +163,9 @@ def _stdio(work: Work, tree: Tree) -> Row:
     for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
         os.environ[name] = str(work.folder / "state")
     with StdioServer(tree.folder, "--no-embed") as stdio:
-        asked = [partial(stdio.call, "kb_search", **arguments) for arguments in _search_arguments(tree)]
-        milliseconds(asked[:20])
-        times = milliseconds(asked * ROUNDS)
+        partials = [partial(stdio.call, "kb_search", **arguments) for arguments in _search_arguments(tree)]
+        milliseconds(partials[:20])
+        times = milliseconds(partials * ROUNDS)
     name = f"MCP search over stdio, {tree.name}"
     detail = f"p99 {percentile(times, 99):.1f} ms"
     return Row(PART, name, percentile(times, 50), "ms", "HTTP ≤ 1.3 times this", detail)
@@ -178,8 +178,8 @@ def _calls(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[Calla
     searches = [f"/search?{urlencode({'q': text, 'limit': 10})}" for text in tree.questions]
     yield "REST read", [partial(server.get, path) for path in paths] * ROUNDS, "p50 ≤ 2"
     yield "REST search", [partial(server.get, path) for path in searches] * ROUNDS, "p50 ≤ 5"
-    asked = [partial(server.call, "kb_search", arguments) for arguments in _search_arguments(tree)]
-    yield "MCP search", asked * ROUNDS, "p50 ≤ 6"
+    partials = [partial(server.call, "kb_search", arguments) for arguments in _search_arguments(tree)]
+    yield "MCP search", partials * ROUNDS, "p50 ≤ 6"
 
 
 def load_requests(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[bytes], str]]:

@@ -134,7 +134,7 @@ class HttpServer:
 
     def _workers(self) -> list[int]:
         pid = self.process.pid
-        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+        return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
     def _asked(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> dict[str, Any]:
         if time.monotonic() - self._used > IDLE_SECONDS:

@@ -87,8 +87,8 @@ class Run:
     def settings(self, root: Path) -> Settings:
         """The settings of the environment, with cache and state below a folder."""
         usual = load_settings()
-        kept = replace(usual, cache_dir=root / "cache", state_dir=root / "state", model_dir=usual.model_dir)
-        return replace(kept, embedding_url=self.noise, embedding_model="noise") if self.noise else kept
+        settings = replace(usual, cache_dir=root / "cache", state_dir=root / "state", model_dir=usual.model_dir)
+        return replace(settings, embedding_url=self.noise, embedding_model="noise") if self.noise else settings
 
 
 def evaluate(run: Run, name: str) -> Iterator[Score]:
@@ -103,7 +103,7 @@ def evaluate(run: Run, name: str) -> Iterator[Score]:
             for question in judged.questions:
                 within = Filter(prefix=f"{question.scope}/" if question.scope else "")
                 hits = search(collections, SearchQuery(text=question.text, filter=within, limit=DEPTH), mode).hits
-                answers.append([ids[found.hit.record.address.path] for found in hits])
+                answers.append([ids[hit.hit.record.address.path] for hit in hits])
             yield scored(f"{name} {mode}", judged.questions, answers, time.perf_counter() - began)
 
 
@@ -117,12 +117,12 @@ def differing_in_capitals(run: Run, name: str) -> list[str]:
         def answer(question: Question, text: str) -> list[tuple[str, float]]:
             within = Filter(prefix=f"{question.scope}/" if question.scope else "")
             hits = search(collections, SearchQuery(text=text, filter=within, limit=DEPTH), "keyword").hits
-            return [(found.hit.record.address.path, found.hit.score) for found in hits]
+            return [(hit.hit.record.address.path, hit.hit.score) for hit in hits]
 
         return [
-            one.text
-            for one in judged.questions
-            if answer(one, one.text.upper()) != answer(one, one.text.upper().lower())
+            question.text
+            for question in judged.questions
+            if answer(question, question.text.upper()) != answer(question, question.text.upper().lower())
         ]
 
 
@@ -146,11 +146,14 @@ def evaluate_evidence(run: Run, name: str) -> Iterator[tuple[str, list[float]]]:
 def embed(collections: Sequence[Collection]) -> None:
     """Embed the chunks that are not embedded yet, and print the cost."""
     began, cpu = time.perf_counter(), time.process_time()
-    before = sum(one.semantic_index.status().chunks for one in collections if one.semantic_index)
+    before = sum(collection.semantic_index.status().chunks for collection in collections if collection.semantic_index)
     for collection in collections:
         if collection.semantic_index:
             collection.semantic_index.embed()
-    made = sum(one.semantic_index.status().chunks for one in collections if one.semantic_index) - before
+    made = (
+        sum(collection.semantic_index.status().chunks for collection in collections if collection.semantic_index)
+        - before
+    )
     if made > FEW_CHUNKS:
         spent, used = time.perf_counter() - began, time.process_time() - cpu
         print(f"embedded {made:,} chunks in {spent:.0f} s, {made / used:.0f} a CPU second", file=sys.stderr)
@@ -158,9 +161,9 @@ def embed(collections: Sequence[Collection]) -> None:
 
 def main() -> int:
     """Print a table of the named sets, or of all sets."""
-    given = _arguments()
-    names = given.sets or [mixed.NAME, *sorted(folder.name for folder in given.folder.glob("*/"))]
-    run = Run(given.folder, tuple(given.mode or SEARCH_MODES), given.half)
+    namespace = _arguments()
+    names = namespace.sets or [mixed.NAME, *sorted(folder.name for folder in namespace.folder.glob("*/"))]
+    run = Run(namespace.folder, tuple(namespace.mode or SEARCH_MODES), namespace.half)
     parts: dict[str, Callable[[], None]] = {
         "ranking": lambda: _print_scores(names, lambda name: evaluate(run, name)),
         "baselines": lambda: _print_scores(names, lambda name: evaluate_baselines(run, name)),
@@ -169,12 +172,12 @@ def main() -> int:
         "partial": lambda: _print_partial(run, names),
         "evidence": lambda: _print_evidence(run, names),
         "answers": lambda: _print_answers(run, names),
-        "cluster": lambda: _print_compared(run, names, given.every),
+        "cluster": lambda: _print_compared(run, names, namespace.every),
         "growing": lambda: _print_growing(run, names),
         "layers": _print_layers,
-        "typed": lambda: _print_typed(replace(run, modes=tuple(given.typed or ["keyword"]))),
+        "typed": lambda: _print_typed(replace(run, modes=tuple(namespace.typed or ["keyword"]))),
     }
-    for part in given.part or parts:
+    for part in namespace.part or parts:
         parts[part]()
     return 0
 
@@ -252,8 +255,8 @@ def _print_partial(run: Run, names: Sequence[str]) -> None:
 def _print_evidence(run: Run, names: Sequence[str]) -> None:
     budgets = " | ".join(f"{budget:,} tokens" for budget in BUDGETS)
     print(f"\n| right section in the evidence | {budgets} |\n|---|{'---|' * len(BUDGETS)}")
-    for name, found in (row for one in names for row in evaluate_evidence(run, one)):
-        print(f"| {name} | {' | '.join(f'{recall:.3f}' for recall in found)} |", flush=True)
+    for name, found_values in (row for other_name in names for row in evaluate_evidence(run, other_name)):
+        print(f"| {name} | {' | '.join(f'{recall:.3f}' for recall in found_values)} |", flush=True)
 
 
 def _print_answers(run: Run, names: Sequence[str]) -> None:
@@ -262,8 +265,8 @@ def _print_answers(run: Run, names: Sequence[str]) -> None:
         for mode in run.modes:
             if mode == "semantic":
                 continue  # `search` of the toolset `notes` has no such mode
-            for one in answered(run.judged(name), KEPT / f"{name}-answers", mode, embed_folder):
-                print(f"| {one.tool} | {one.budget:,} | {one.recall:.3f} | {one.tokens:,.0f} |", flush=True)
+            for item in answered(run.judged(name), KEPT / f"{name}-answers", mode, embed_folder):
+                print(f"| {item.tool} | {item.budget:,} | {item.recall:.3f} | {item.tokens:,.0f} |", flush=True)
 
 
 def embed_folder(folder: Path) -> None:
@@ -285,9 +288,9 @@ def _print_compared(run: Run, names: Sequence[str], every: int) -> None:
             ids = write_vault(judged.documents, root / "vault")
             with run.opened(root, [root / "vault"]) as (collection,):
                 named = replace(collection, name=name)
-                for one in compared(cluster, named, run.settings(root), judged.questions[::every], ids, run.modes):
+                for item in compared(cluster, named, run.settings(root), judged.questions[::every], ids, run.modes):
                     print(
-                        f"| {one.name} | {one.questions} | {one.own:.4f} | {one.cluster:.4f} | {one.equal} |",
+                        f"| {item.name} | {item.questions} | {item.own:.4f} | {item.cluster:.4f} | {item.equal} |",
                         flush=True,
                     )
 

@@ -69,29 +69,29 @@ def answered(judged: JudgedSet, root: Path, mode: SearchMode, prepare: Callable[
     tallies = {(toolset, budget): _Tally() for toolset, _ in TOOLS for budget in BUDGETS}
     for scope in sorted({question.scope for question in chosen}):
         base = root / "vault" / scope
-        asked = [question for question in chosen if question.scope == scope]
+        questions = [question for question in chosen if question.scope == scope]
         if mode != "keyword":
             prepare(base)
         for toolset, tool in TOOLS:
             by_words = ("--no-embed",) if mode == "keyword" else ()
             with StdioServer("--toolset", toolset, base, *by_words) as server:
                 for _ in range(WARMING_CALLS if mode != "keyword" else 0):
-                    server.call(tool, query=asked[0].text)
+                    server.call(tool, query=questions[0].text)
                 for budget in BUDGETS:
-                    _ask(server, tool, budget, asked, texts, tallies[toolset, budget])
+                    _ask(server, tool, budget, questions, texts, tallies[toolset, budget])
     for (toolset, budget), tally in tallies.items():
         recall, size = tally.right / tally.questions, tally.characters / 4 / tally.questions
         yield Answered(f"{judged.name} {mode} {toolset}", budget, recall, size)
 
 
 def _ask(
-    server: StdioServer, tool: str, budget: int, asked: Sequence[Question], texts: dict[str, str], tally: _Tally
+    server: StdioServer, tool: str, budget: int, questions: Sequence[Question], texts: dict[str, str], tally: _Tally
 ) -> None:
-    for question in asked:
+    for question in questions:
         answer = shown(server.call(tool, query=question.text, max_tokens=budget))
         tally.right += _is_shown(question, texts, _plain(answer.replace("\\n", "\n").replace('\\"', '"')))
         tally.characters += len(answer)
-    tally.questions += len(asked)
+    tally.questions += len(questions)
 
 
 def _is_shown(question: Question, texts: dict[str, str], answer: str) -> bool:

@@ -47,11 +47,14 @@ def baselines(judged: JudgedSet, tuning: Sequence[Question]) -> Iterator[Score]:
         judged: The set.
         tuning: The even questions.
     """
-    fts5 = [partial(_fts5, tokenizer=one, title_weight=weight) for one, weight in product(TOKENIZERS, TITLE_WEIGHTS)]
+    fts5 = [
+        partial(_fts5, tokenizer=tokenizer, title_weight=weight)
+        for tokenizer, weight in product(TOKENIZERS, TITLE_WEIGHTS)
+    ]
     stop_words, stemmer = LANGUAGES.get(judged.name, ("en", "english"))
     bm25 = [partial(_bm25, stop_words="", stemmer="")]
     if judged.name not in UNSTEMMED:
-        bm25 += [partial(_bm25, stop_words=stop_words, stemmer=one) for one in ("", stemmer)]
+        bm25 += [partial(_bm25, stop_words=stop_words, stemmer=other_stemmer) for other_stemmer in ("", stemmer)]
     for name, variants in (("FTS5, tuned", fts5), ("FTS5, trigrams", [partial(_trigrams)]), ("BM25", bm25)):
         yield _score(f"{judged.name} {name}", judged, _best(judged, variants, tuning))
 
@@ -75,7 +78,7 @@ def _answers(judged: JudgedSet, questions: Sequence[Question], rank: Rank) -> li
     """The ten best documents for each question, within its scope."""
     scopes = {document["_id"]: document.get("scope", "") for document in judged.documents}
     return [
-        [one for one in rank(question.text) if not question.scope or scopes[one] == question.scope][:DEPTH]
+        [element for element in rank(question.text) if not question.scope or scopes[element] == question.scope][:DEPTH]
         for question in questions
     ]
 
@@ -98,15 +101,15 @@ def _trigrams(documents: Documents) -> Rank:
 def _table(documents: Documents, tokenizer: str, title_weight: float, terms: Callable[[str], list[str]]) -> Rank:
     table = sqlite3.connect(":memory:")
     table.execute(f"CREATE VIRTUAL TABLE texts USING fts5(title, body, tokenize = '{tokenizer}')")
-    rows = ((number, one["title"], one["text"]) for number, one in enumerate(documents))
+    rows = ((number, document["title"], document["text"]) for number, document in enumerate(documents))
     table.executemany("INSERT INTO texts (rowid, title, body) VALUES (?, ?, ?)", rows)
 
     def rank(text: str) -> Sequence[str]:
-        wanted = " OR ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms(text)))
-        if not wanted:
+        wanted_text = " OR ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms(text)))
+        if not wanted_text:
             return ()
         ranked = table.execute(
-            "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, ?, 1.0)", (wanted, title_weight)
+            "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, ?, 1.0)", (wanted_text, title_weight)
         )
         return [documents[number]["_id"] for (number,) in cast("Iterable[tuple[int]]", ranked)]
 
@@ -117,17 +120,19 @@ def _bm25(documents: Documents, stop_words: str, stemmer: str) -> Rank:
     """BM25 with the defaults of `bm25s`; without stemming if `stemmer` is ""."""
     stem = cast("object", Stemmer.Stemmer(stemmer)) if stemmer else None  # pyright: ignore[reportUnknownMemberType]
     analyse = cast("Callable[..., list[list[str]]]", bm25s.tokenize)  # pyright: ignore[reportUnknownMemberType]
-    given: dict[str, object] = {
+    given_values: dict[str, object] = {
         "stopwords": stop_words or None,
         "stemmer": stem,
         "return_ids": False,
         "show_progress": False,
     }
     retriever = cast("_Retriever", bm25s.BM25())
-    retriever.index(analyse([f"{one['title']} {one['text']}" for one in documents], **given), show_progress=False)
+    retriever.index(
+        analyse([f"{item['title']} {item['text']}" for item in documents], **given_values), show_progress=False
+    )
 
     def rank(text: str) -> Sequence[str]:
-        words = analyse([text], **given)[0]
+        words = analyse([text], **given_values)[0]
         scores = retriever.get_scores(words) if words else [0.0] * len(documents)
         order = sorted(range(len(documents)), key=lambda at: -scores[at])
         return [documents[at]["_id"] for at in order if scores[at] > 0]

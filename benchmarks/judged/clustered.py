@@ -89,13 +89,13 @@ def compared(
         semantic_index=embedding.shared(cluster.vectors, base),
     )
     for mode in modes:
-        own, theirs = (_answers(one, questions, mode, ids) for one in (collection, shared))
+        own, theirs = (_answers(other_collection, questions, mode, ids) for other_collection in (collection, shared))
         yield Compared(
             f"{collection.name} {mode}",
             len(questions),
             scored("", questions, own, 0.0).ndcg,
             scored("", questions, theirs, 0.0).ndcg,
-            sum(one == other for one, other in zip(own, theirs, strict=True)),
+            sum(element == other for element, other in zip(own, theirs, strict=True)),
         )
     embedding.close()
 
@@ -106,10 +106,10 @@ def _answers(
     answers: list[list[str]] = []
     for question in questions:
         within = Filter(prefix=f"{question.scope}/" if question.scope else "")
-        found = search([collection], SearchQuery(text=question.text, filter=within, limit=DEPTH), mode)
-        if "own index" in found.notice:
-            raise RuntimeError(found.notice)
-        answers.append([ids[one.hit.record.address.path] for one in found.hits])
+        hits = search([collection], SearchQuery(text=question.text, filter=within, limit=DEPTH), mode)
+        if "own index" in hits.notice:
+            raise RuntimeError(hits.notice)
+        answers.append([ids[hit.hit.record.address.path] for hit in hits.hits])
     return answers
 
 

@@ -54,20 +54,27 @@ def recalls(
     answered = [0] * len(BUDGETS)
     for question in chosen:
         within = Filter(prefix=f"{question.scope}/" if question.scope else "")
-        found = gather(collections, SearchQuery(text=question.text, filter=within), mode)
+        sections = gather(collections, SearchQuery(text=question.text, filter=within), mode)
         for at, budget in enumerate(BUDGETS):
-            shown = fit(found, QUARTERS * budget - ENVELOPE, _shown)
-            told = [section for section, text in shown if any(map(str.isalnum, text))]
-            answered[at] += any(question.grades.get(one, 0) > 0 for one in _documents(told, places))
+            shown = fit(sections, QUARTERS * budget - ENVELOPE, _shown)
+            evidence_sections = [section for section, text in shown if any(map(str.isalnum, text))]
+            answered[at] += any(
+                question.grades.get(document, 0) > 0 for document in _documents(evidence_sections, places)
+            )
     return [count / len(chosen) for count in answered]
 
 
 def _documents(shown: Sequence[EvidenceSection], places: Places) -> set[str]:
     """The documents whose text is shown."""
-    keys = {(one.record.address.path, anchor) for one in shown for anchor in ("", *one.anchors)}
+    keys = {(section.record.address.path, anchor) for section in shown for anchor in ("", *section.anchors)}
     return {places[key] for key in keys if key in places}
 
 
-def _shown(one: EvidenceSection, text: str) -> tuple[tuple[EvidenceSection, str], int]:
-    row = {"id": one.record.id, "kb_name": one.collection.name, "title": one.record.title, "section": one.path}
-    return (one, text), size_of(json.dumps({**row, "text": text}, ensure_ascii=False))
+def _shown(section: EvidenceSection, text: str) -> tuple[tuple[EvidenceSection, str], int]:
+    row = {
+        "id": section.record.id,
+        "kb_name": section.collection.name,
+        "title": section.record.title,
+        "section": section.path,
+    }
+    return (section, text), size_of(json.dumps({**row, "text": text}, ensure_ascii=False))

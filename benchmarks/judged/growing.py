@@ -58,8 +58,8 @@ def growths(judged: JudgedSet, root: Path, settings: Settings) -> Iterator[Growt
         place = root / "growing"
         shutil.rmtree(place, ignore_errors=True)
         ids = write_vault(judged.documents, place / "vault")
-        kept = replace(settings, cache_dir=place / "cache", state_dir=place / "state")
-        with opened(place, kept) as application:
+        kept_settings = replace(settings, cache_dir=place / "cache", state_dir=place / "state")
+        with opened(place, kept_settings) as application:
             (collection,) = application.services.collections.members
             by_words = _ndcg(collection, questions, ids, "keyword")
             yield Growth(situation, by_words, dict(_curve(collection, questions, ids)))
@@ -82,8 +82,8 @@ def _ndcg(collection: Collection, questions: Sequence[Question], ids: Mapping[st
     answers: list[list[str]] = []
     for question in questions:
         within = Filter(prefix=f"{question.scope}/" if question.scope else "")
-        found = search([collection], SearchQuery(text=question.text, filter=within, limit=DEPTH), mode)
-        answers.append([ids[hit.hit.record.address.path] for hit in found.hits])
+        hits = search([collection], SearchQuery(text=question.text, filter=within, limit=DEPTH), mode)
+        answers.append([ids[hit.hit.record.address.path] for hit in hits.hits])
     return scored("", questions, answers, 0.0).ndcg
 
 

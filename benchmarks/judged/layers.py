@@ -30,16 +30,16 @@ class LayerRecall:
     among_five: float
 
 
-def layer_recalls(kept: Path, settings: Settings) -> Iterator[LayerRecall]:
+def layer_recalls(path: Path, settings: Settings) -> Iterator[LayerRecall]:
     """The recall of each tree as the only layer, and of all trees as layers with the questions of all.
 
     Args:
-        kept: Folder of manifests and indexes.
+        path: Folder of manifests and indexes.
         settings: The settings of the application.
     """
     trees = {tree: folder for tree in TREES if (folder := packaged(tree))}
     for layers in (*({tree: folder} for tree, folder in trees.items()), trees):
-        root = kept / "-".join(("layers", *layers))
+        root = path / "-".join(("layers", *layers))
         root.mkdir(parents=True, exist_ok=True)
         entries = [
             {"name": tree, "level": level, "path": str(path)} for level, (tree, path) in enumerate(layers.items())

@@ -21,8 +21,8 @@ class _ModelHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer with one vector per text."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        data = [{"index": at, "embedding": type(self).vector(text)} for at, text in enumerate(asked["input"])]
+        requested_value = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        data = [{"index": at, "embedding": type(self).vector(text)} for at, text in enumerate(requested_value["input"])]
         body = json.dumps({"data": data}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

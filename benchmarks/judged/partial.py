@@ -60,7 +60,7 @@ def curve(
         answers: list[list[str]] = []
         for question in chosen:
             within = Filter(prefix=f"{question.scope}/" if question.scope else "")
-            found = search([partial], SearchQuery(text=question.text, filter=within, limit=DEPTH), "hybrid")
-            answers.append([ids[hit.hit.record.address.path] for hit in found.hits])
+            hits = search([partial], SearchQuery(text=question.text, filter=within, limit=DEPTH), "hybrid")
+            answers.append([ids[hit.hit.record.address.path] for hit in hits.hits])
         embedding.close()
         yield share, scored("", chosen, answers, 0.0).ndcg

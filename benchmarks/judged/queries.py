@@ -105,9 +105,9 @@ class TypedQueries:
         modes: The search modes.
     """
 
-    def __init__(self, sets: Path, kept: Path, opened: Opened, modes: Sequence[SearchMode]) -> None:
+    def __init__(self, sets: Path, path: Path, opened: Opened, modes: Sequence[SearchMode]) -> None:
         self._sets = sets
-        self._kept = kept
+        self._kept = path
         self._opened = opened
         self._modes = modes
 
@@ -127,22 +127,23 @@ class TypedQueries:
             with self._open(tree) as collections:
                 for mode in self._modes:
                     answers = (
-                        search(collections, SearchQuery(text=one["question"], limit=1), mode) for one in questions
+                        search(collections, SearchQuery(text=question["question"], limit=1), mode)
+                        for question in questions
                     )
-                    first = [found.hits[0].hit.record.address.path if found.hits else "" for found in answers]
-                    right = sum(page in one["pages"] for page, one in zip(first, questions, strict=True))
+                    first = [hits.hits[0].hit.record.address.path if hits.hits else "" for hits in answers]
+                    right = sum(page in question["pages"] for page, question in zip(first, questions, strict=True))
                     yield f"{tree} {mode}: a right page is first for {right} of {len(questions)} questions"
 
     def names(self) -> Iterator[str]:
         """Lines with the share of queries for a title or an API name whose first page, and whose section, is right."""
         for corpus in filter(self._is_there, NAMED_CORPORA):
             with self._open(corpus) as collections:
-                asked = list(named_queries(collections[0]))
+                requested_queries = list(named_queries(collections[0]))
                 for mode, kind in product(self._modes, ("title", "API name")):
-                    queries = [query for query in asked if query.kind == kind]
+                    queries = [query for query in requested_queries if query.kind == kind]
                     answers = [search(collections, SearchQuery(text=query.text, limit=1), mode) for query in queries]
                     pairs = [
-                        (query, found.hits[0].hit) for query, found in zip(queries, answers, strict=True) if found.hits
+                        (query, hits.hits[0].hit) for query, hits in zip(queries, answers, strict=True) if hits.hits
                     ]
                     first = sum(hit.record.address.path in query.pages for query, hit in pairs)
                     shown = sum(
@@ -156,40 +157,40 @@ class TypedQueries:
     def quotations(self) -> Iterator[str]:
         """Lines with the number of quotations without hits, and of those answers without a notice."""
         for mode, answers in self._answers("quoted"):
-            empty = [found for _, found in answers if not found.hits]
-            silent = sum(not found.notice for found in empty)
+            empty = [hits for _, hits in answers if not hits.hits]
+            silent = sum(not hits.notice for hits in empty)
             yield f"{len(answers)} quotations, {mode}: {len(empty)} empty, {silent} of them without a word about it"
 
     def nonsense(self) -> Iterator[str]:
         """Lines with the number of nonsense queries with hits, and of those answers without a notice."""
         for mode, answers in self._answers("nonsense"):
-            shown = [(query, found) for query, found in answers if found.hits]
-            silent = [query for query, found in shown if not found.notice]
+            shown = [(query, hits) for query, hits in answers if hits.hits]
+            silent = [query for query, hits in shown if not hits.notice]
             yield f"{len(answers)} of nonsense, {mode}: {len(shown)} with hits, {len(silent)} not marked {silent or ''}"
 
     def _asked(self, corpus: str, questions: Sequence[Mapping[str, str]]) -> Iterator[str]:
         with self._open(corpus) as collections:
             for mode in self._modes:
                 hit = empty = 0
-                for one in questions:
-                    found = search(collections, SearchQuery(text=one["question"], limit=DEPTH), mode).hits
-                    hit += any(row.hit.record.address.path in one["pages"] for row in found)
-                    empty += not found
+                for question in questions:
+                    hits = search(collections, SearchQuery(text=question["question"], limit=DEPTH), mode).hits
+                    hit += any(row.hit.record.address.path in question["pages"] for row in hits)
+                    empty += not hits
                 yield f"{corpus} {mode}: hit@{DEPTH} {hit / len(questions):.3f}, {empty} of {len(questions)} empty"
 
     def _answers(self, name: str) -> Iterator[tuple[SearchMode, list[tuple[str, FoundHits]]]]:
         """The answers to the queries of a file in each mode."""
-        found: dict[SearchMode, list[tuple[str, FoundHits]]] = {mode: [] for mode in self._modes}
-        lines = sorted(lines_of(QUESTIONS / f"{name}.jsonl"), key=lambda one: one["corpus"])
-        for corpus, group in groupby(lines, key=lambda one: one["corpus"]):
-            queries = [one["query"] for one in group]
+        found_values: dict[SearchMode, list[tuple[str, FoundHits]]] = {mode: [] for mode in self._modes}
+        lines = sorted(lines_of(QUESTIONS / f"{name}.jsonl"), key=lambda line: line["corpus"])
+        for corpus, group in groupby(lines, key=lambda line: line["corpus"]):
+            queries = [element["query"] for element in group]
             if not self._is_there(corpus):
                 continue
             with self._open(corpus) as collections:
                 for mode in self._modes:
                     answers = (search(collections, SearchQuery(text=query, limit=DEPTH), mode) for query in queries)
-                    found[mode] += zip(queries, answers, strict=True)
-        yield from found.items()
+                    found_values[mode] += zip(queries, answers, strict=True)
+        yield from found_values.items()
 
     def _is_there(self, corpus: str) -> bool:
         return self._archive(corpus).is_file() or (self._sets / corpus).is_dir()

@@ -64,12 +64,12 @@ class Score:
 def read_set(folder: Path, half: Half = "all") -> JudgedSet:
     """A set with the questions that have a right document."""
     grades = _grades(folder / "qrels.tsv")
-    asked = [
+    questions = [
         Question(row["_id"], row["text"], row.get("scope", ""), grades[row["_id"]])
         for row in lines_of(folder / "queries.jsonl")
         if row["_id"] in grades
     ]
-    return JudgedSet(folder.name, list(lines_of(next(folder.glob("corpus.jsonl*")))), half_of(asked, half))
+    return JudgedSet(folder.name, list(lines_of(next(folder.glob("corpus.jsonl*")))), half_of(questions, half))
 
 
 def half_of(questions: Sequence[Question], half: Half) -> Sequence[Question]:

@@ -63,15 +63,15 @@ def measured(part: str, work: Work) -> list[Row]:
         work: Parameters of the part; its folder is replaced by an empty one.
     """
     rows = cast("Callable[[Work], Iterator[Row]]", import_module(f"benchmarks.{part}").rows)
-    found: list[Row] = []
+    found_rows: list[Row] = []
     before = Calibration.taken()
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
         for row in rows(replace(work, folder=Path(folder))):
-            found.append(row)
+            found_rows.append(row)
             print(line(row), flush=True)
     machine = before.with_later(Calibration.taken())
     print(machine, flush=True)
-    return [replace(row, machine=machine) for row in found]
+    return [replace(row, machine=machine) for row in found_rows]
 
 
 def _loop() -> float:

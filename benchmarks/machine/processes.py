@@ -21,20 +21,20 @@ def descendants(process: int) -> list[int]:
 
 def cpu_seconds(process: int) -> float:
     """CPU seconds of the process and its running descendants, in steps of the kernel's clock, mostly 0.01."""
-    return sum(_ticks(one) for one in descendants(process)) / os.sysconf("SC_CLK_TCK")
+    return sum(_ticks(descendant) for descendant in descendants(process)) / os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds_with_ended(process: int) -> float:
     """CPU seconds as from `cpu_seconds`, including children that have exited and were waited for."""
-    return sum(_ticks(one, ended=True) for one in descendants(process)) / os.sysconf("SC_CLK_TCK")
+    return sum(_ticks(descendant, ended=True) for descendant in descendants(process)) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process: int) -> tuple[float, float]:
     """The resident memory of the process and its descendants in MB: current, and maximum so far."""
     now = most = 0
-    for one in descendants(process):
+    for descendant in descendants(process):
         with suppress(OSError):
-            status = Path(f"/proc/{one}/status").read_text(encoding="utf-8")
+            status = Path(f"/proc/{descendant}/status").read_text(encoding="utf-8")
             sizes = {line.split(":")[0]: line.split()[1] for line in status.splitlines() if line.startswith("Vm")}
             now, most = now + int(sizes.get("VmRSS", 0)), most + int(sizes.get("VmHWM", 0))
     return now / 1000, most / 1000

@@ -91,7 +91,7 @@ def _commits(folder: Path, pages: list[Path], often: Address) -> Iterator[bytes]
 
 def _often(number: int) -> bytes:
     """A page of which each commit changes one section in turn; its introduction never changes."""
-    sections = [f"## Part {one}\n\n{f'Text of {_last(number, one)}. ' * 28}\n" for one in range(SECTIONS)]
+    sections = [f"## Part {section}\n\n{f'Text of {_last(number, section)}. ' * 28}\n" for section in range(SECTIONS)]
     return "\n".join(["# Often\n\nAs it began.\n", *sections]).encode()
 
 
@@ -140,5 +140,5 @@ def _blame(work: Work, collection: Collection, address: Address) -> Iterator[Row
     yield Row(PART, f"later section blame of {what}", 1000 * cost.cpu, "CPU ms", "<= 50", f"{1000 * cost.wall:.1f} ms")
 
 
-def _git(folder: Path, arguments: list[str], given: bytes = b"") -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, input=given)
+def _git(folder: Path, arguments: list[str], given_content: bytes = b"") -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, input=given_content)

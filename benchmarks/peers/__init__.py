@@ -60,10 +60,10 @@ def rows(work: Work) -> Iterator[Row]:
 
 def three_words(tree: Tree) -> list[str]:
     """Questions of three words each, made from the tree's questions."""
-    found = dict.fromkeys(
+    found_texts = dict.fromkeys(
         " ".join(words[:3]) for text in tree.questions if len(words := list(dict.fromkeys(_WORD.findall(text)))) >= 3
     )
-    return list(found)[:QUESTIONS]
+    return list(found_texts)[:QUESTIONS]
 
 
 def _ratios(name: str, others: Sequence[Figures], own: Sequence[Figures]) -> Iterator[Row]:
@@ -121,8 +121,8 @@ def _searches(order: Sequence[Program], tree: Tree, questions: Sequence[str]) ->
     """Each question to each program in turn, while all of them run and are otherwise idle; then ripgrep."""
     figures: dict[str, Figures] = {}
     with ExitStack() as stack:
-        servers = {one.name: stack.enter_context(StdioProcess(one.serve, one.environment)) for one in order}
-        asks = {one.name: _asking(one, servers[one.name]) for one in order}
+        servers = {item.name: stack.enter_context(StdioProcess(item.serve, item.environment)) for item in order}
+        asks = {program.name: _asking(program, servers[program.name]) for program in order}
         for question in questions[:WARM_UP]:
             for ask in asks.values():
                 ask(question)

@@ -56,10 +56,10 @@ def ripgrep() -> Path | None:
 
 def version(command: Path) -> str:
     """The version of a command: the first word of its `--version` output that begins with a digit."""
-    told = subprocess.run(
+    completed = subprocess.run(
         [str(command), "--version"], check=True, capture_output=True, text=True, env=environment(command)
     )
-    return next(word for word in told.stdout.split() if word[0].isdigit())
+    return next(word for word in completed.stdout.split() if word[0].isdigit())
 
 
 def environment(command: Path) -> dict[str, str]:

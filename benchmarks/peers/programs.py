@@ -42,18 +42,18 @@ def programs(folder: Path, state: Path) -> list[Program]:
         state: Parent of each program's state folder.
     """
     made = [_own(folder, state / "own"), _qmd(folder, state / "qmd"), _vault(folder, state / "vault")]
-    return [one for one in made if one is not None]
+    return [program for program in made if program is not None]
 
 
 def _own(folder: Path, state: Path) -> Program:
-    kept = {name: str(state) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+    states = {name: str(state) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
     command = [sys.executable, "-m", "commonplace"]
 
     def arguments(question: str) -> Mapping[str, Any]:
         return {"query": question, "mode": "keyword", "limit": LIMIT}
 
     serve = [*command, "mcp", str(folder), "--toolset", "kb", "--no-embed"]
-    environment = {**kept, "COMMONPLACE_EMBED": "false"}
+    environment = {**states, "COMMONPLACE_EMBED": "false"}
     return Program(OWN, [*command, "index", "-C", str(folder)], serve, environment, state, "kb_search", arguments)
 
 

@@ -66,7 +66,7 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def _searching(work: Work, tree: Tree, remote: Path) -> Iterator[Row]:
-    found: dict[int, list[_Cost]] = {number: [] for number in REPLICAS}
+    found_costs: dict[int, list[_Cost]] = {number: [] for number in REPLICAS}
     with ExitStack() as stack:
         servers = [stack.enter_context(_server(work, tree, remote, number)) for number in range(max(REPLICAS))]
         for server in servers:
@@ -74,9 +74,9 @@ def _searching(work: Work, tree: Tree, remote: Path) -> Iterator[Row]:
         await_idle([server.process.pid for server in servers])
         for _ in range(work.runs):
             for number in REPLICAS:
-                found[number].append(_searched(servers[:number], tree))
-    base = statistics.median(cost.load.rate for cost in found[REPLICAS[0]])
-    for number, costs in found.items():
+                found_costs[number].append(_searched(servers[:number], tree))
+    base = statistics.median(cost.load.rate for cost in found_costs[REPLICAS[0]])
+    for number, costs in found_costs.items():
         rate = statistics.median(cost.load.rate for cost in costs)
         name = f"REST search, {CONNECTIONS} connections, replicas: {number}"
         yield Row(PART, name, rate, "a second", "", f"{_detail(costs)}; {rate / base:.2f} times one replica")
@@ -85,19 +85,19 @@ def _searching(work: Work, tree: Tree, remote: Path) -> Iterator[Row]:
 def _searched(servers: Sequence[HttpServer], tree: Tree) -> _Cost:
     """A load of searches, distributed over servers."""
     each = CONNECTIONS // len(servers)
-    asked = [(server.port, _searches(server, tree)) for server in servers]
+    requested_pairs = [(server.port, _searches(server, tree)) for server in servers]
     cpu = _cpu(servers)
     with ThreadPoolExecutor(len(servers)) as threads:
-        begun = [threads.submit(run_load, port, requests, each, SEARCH_SECONDS) for port, requests in asked]
-        loads = [one.result() for one in begun]
-    times = sorted(one for load in loads for one in load.times)
+        begun = [threads.submit(run_load, port, requests, each, SEARCH_SECONDS) for port, requests in requested_pairs]
+        loads = [future.result() for future in begun]
+    times = sorted(other_time for load in loads for other_time in load.times)
     whole = LoadResult(times, max(load.wall for load in loads), sum(load.errors for load in loads))
     return _Cost(whole, 1000 * (_cpu(servers) - cpu) / len(times))
 
 
 def _writing(work: Work, tree: Tree, remote: Path) -> Iterator[Row]:
     with ExitStack() as stack:
-        servers = [stack.enter_context(one) for one in _pair(work, tree, remote)]
+        servers = [stack.enter_context(server) for server in _pair(work, tree, remote)]
         for server in servers:
             _warm(server, tree)
         owner, other = _ranked(servers, remote)
@@ -111,7 +111,7 @@ def _writing(work: Work, tree: Tree, remote: Path) -> Iterator[Row]:
                 rate = statistics.median(cost.load.rate for cost in costs)
                 what = f"acknowledged writes by {name}, {number} connections"
                 yield Row(PART, what, rate, "a second", _AIMS[number], _detail(costs))
-        times = sorted(one for _ in range(work.runs) for one in _own_reads(owner, other, remote))
+        times = sorted(element for _ in range(work.runs) for element in _own_reads(owner, other, remote))
         detail = f"p50 {percentile(times, 50):.0f} ms; {len(times)} writes, each read at its commit"
         name = "a page read through another server, from the acknowledgement of its write: p99"
         yield Row(PART, name, percentile(times, 99), "ms", "< 1,000", detail)
@@ -177,8 +177,8 @@ def _pair(work: Work, tree: Tree, remote: Path) -> Iterator[HttpServer]:
 def _ranked(servers: Sequence[HttpServer], remote: Path) -> list[HttpServer]:
     """The servers, with the one that pushes first. The lease names it after a write."""
     _answer(servers[0].port, next(_new_pages(servers[0]))).read()
-    told = ["git", f"--git-dir={remote}", "log", "-1", "--format=%B", "refs/commonplace/writer"]
-    lines = subprocess.run(told, check=True, capture_output=True, text=True).stdout.splitlines()
+    reported_texts = ["git", f"--git-dir={remote}", "log", "-1", "--format=%B", "refs/commonplace/writer"]
+    lines = subprocess.run(reported_texts, check=True, capture_output=True, text=True).stdout.splitlines()
     return sorted(servers, key=lambda server: f"http://127.0.0.1:{server.port}" not in lines)
 
 
@@ -218,8 +218,8 @@ def _new_pages(server: HttpServer) -> Iterator[bytes]:
 
 
 def _commits(remote: Path) -> int:
-    told = ["git", f"--git-dir={remote}", "rev-list", "--count", "HEAD"]
-    return int(subprocess.run(told, check=True, capture_output=True, text=True).stdout)
+    reported_texts = ["git", f"--git-dir={remote}", "rev-list", "--count", "HEAD"]
+    return int(subprocess.run(reported_texts, check=True, capture_output=True, text=True).stdout)
 
 
 def _cpu(servers: Sequence[HttpServer]) -> float:
@@ -227,7 +227,7 @@ def _cpu(servers: Sequence[HttpServer]) -> float:
 
 
 def _detail(costs: Sequence[_Cost]) -> str:
-    times = sorted(one for cost in costs for one in cost.load.times)
+    times = sorted(other_time for cost in costs for other_time in cost.load.times)
     rates = ", ".join(f"{cost.load.rate:.0f}" for cost in costs)
     cpu = statistics.median(cost.cpu for cost in costs)
     errors = sum(cost.load.errors for cost in costs)

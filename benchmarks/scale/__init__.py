@@ -103,7 +103,7 @@ def _first_search(tree: Tree) -> Row:
             question = tree.questions[start % len(tree.questions)]
             taken += milliseconds([partial(server.call, "kb_search", query=question, mode="keyword", limit=10)])
     name = f"first search after initialize, nothing changed, {_files(tree)}"
-    shown = ", ".join(f"{one:.0f}" for one in taken)
+    shown = ", ".join(f"{element:.0f}" for element in taken)
     return Row(PART, name, statistics.median(taken), "ms", _FIRST.get(tree.files, ""), f"starts: {shown}")
 
 

@@ -137,7 +137,7 @@ def simulated(times: ServiceTimes, machines: Machines, rate: float, shards: int 
         now += chance.expovariate(rate) * 1000
         ended = now
         for copies in places:
-            queue = min((free[machine] for machine in copies), key=lambda one: one[0])
+            queue = min((free[machine] for machine in copies), key=lambda element: element[0])
             time = times.at(chance.random())
             end = max(queue[0], now) + time
             heapq.heapreplace(queue, end)
@@ -163,17 +163,17 @@ def fewest(times: ServiceTimes, cores: int, rate: float, most: float, shards: in
     """
     needed = max(COPIES, math.ceil(rate * shards * times.mean / 1000 / cores))
     low, above = needed - 1, 4 * needed
-    found = simulated(times, Machines(above, cores), rate, shards)
-    if found.most > most:
+    machine = simulated(times, Machines(above, cores), rate, shards)
+    if machine.most > most:
         return None
     while above - low > 1:
         between = (low + above) // 2
         tried = simulated(times, Machines(between, cores), rate, shards)
         if tried.most <= most:
-            above, found = between, tried
+            above, machine = between, tried
         else:
             low = between
-    return found
+    return machine
 
 
 def _places(shard: int, machines: Machines, shards: int) -> list[int]:
@@ -193,20 +193,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rate", type=float, action="append", help="searches a second; may be repeated")
     parser.add_argument("--cores", type=int, default=32, help="of one machine")
-    given = parser.parse_args()
+    namespace = parser.parse_args()
     for sentence, in_proportion in (("as between the sizes", False), ("in proportion", True)):
         times = carried_over(MEASURED, SECTIONS // SHARDS, in_proportion=in_proportion)
         half, most = _alone(times)
         alone = f"without waiting p50 {half:,.0f}, p99 {most:,.0f} ms"
         print(f"\nGrowth {sentence}: {times.mean:,.0f} CPU ms a shard; {alone}")
         print("| searches a second | machines | copies | p50 | p99 | busy |\n|---|---|---|---|---|---|")
-        for rate in given.rate or [1.0, 10.0]:
-            one = fewest(times, given.cores, rate, 1.5 * most)
-            if one is None:
+        for rate in namespace.rate or [1.0, 10.0]:
+            item = fewest(times, namespace.cores, rate, 1.5 * most)
+            if item is None:
                 print(f"| {rate:g} | more than four times what the work needs | | | | |")
                 continue
-            number, copies = one.machines.count, one.machines.copies(SHARDS)
-            print(f"| {rate:g} | {number:,} | {copies} | {one.half:,.0f} ms | {one.most:,.0f} ms | {one.busy:.0%} |")
+            number, copies = item.machines.count, item.machines.copies(SHARDS)
+            print(f"| {rate:g} | {number:,} | {copies} | {item.half:,.0f} ms | {item.most:,.0f} ms | {item.busy:.0%} |")
 
 
 if __name__ == "__main__":

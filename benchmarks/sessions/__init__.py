@@ -37,6 +37,8 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def _row(name: str, tokens: dict[str, float], calls: dict[str, int]) -> Row:
-    others = "; ".join(f"{one} {tokens[one]:,.0f} in {calls[one]} calls" for one in PLAYERS if one != "notes")
+    others = "; ".join(
+        f"{player} {tokens[player]:,.0f} in {calls[player]} calls" for player in PLAYERS if player != "notes"
+    )
     detail = f"{calls['notes']} calls; {others}; {tokens['notes'] / tokens['kb']:.0%} of kb"
     return Row(PART, f"session with notes: {name}", tokens["notes"], "tokens", f"<= {tokens['kb'] / 2:,.0f}", detail)

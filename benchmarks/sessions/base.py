@@ -37,11 +37,11 @@ def write_base(folder: Path) -> None:
 
 def _pages() -> dict[str, list[str]]:
     """The sentences of each page besides the prose, by path."""
-    pages = {f"topics/{one}.md": [f"Restore it by [the runbook](../runbooks/restore-{one}.md)."] for one in SERVICES}
-    pages |= {f"runbooks/restore-{one}.md": [f"This is for [[{one.capitalize()}]]."] for one in SERVICES}
+    pages = {f"topics/{text}.md": [f"Restore it by [the runbook](../runbooks/restore-{text}.md)."] for text in SERVICES}
+    pages |= {f"runbooks/restore-{service}.md": [f"This is for [[{service.capitalize()}]]."] for service in SERVICES}
     pages |= {f"decisions/{2020 + n % 6}-{n:02}-choice.md": [f"See [[{_service(n)}]]."] for n in range(24)}
     pages |= {f"meetings/2025-{1 + n // 2:02}-{1 + n:02}.md": [f"We spoke of [[{_service(n)}]]."] for n in range(20)}
-    pages["README.md"] = [f"- [{one.capitalize()}](topics/{one}.md)" for one in SERVICES]
+    pages["README.md"] = [f"- [{service.capitalize()}](topics/{service}.md)" for service in SERVICES]
     pages["people/rota.md"] = [ON_CALL, "Billing: Tom Reyes is on call this quarter."]
     pages["topics/gateway.md"].append(PORT)
     pages["runbooks/restore-archive.md"].append(KEPT)

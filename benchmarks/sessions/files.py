@@ -30,7 +30,7 @@ class FilesPlayer:
         path, text = self._best(question)
         sections = re.split(r"(?m)^#+ ", text)
         words = question.split()[-2:]
-        best = max(sections, key=lambda one: sum(word in one.lower() for word in words))
+        best = max(sections, key=lambda section: sum(word in section.lower() for word in words))
         return path, best.partition("\n")[0], best
 
     def facts(self, questions: tuple[str, str]) -> str:
@@ -67,8 +67,8 @@ class FilesPlayer:
         """Path and text of the page with most of the question's words in the lines that grep prints."""
         words = [word for word in question.split() if len(word) > 3]
         lines = self._shell(f"grep -rniE '{'|'.join(words)}' --include=*.md .")
-        found = re.findall(r"(?m)^\./([^:]+):\d+:(.*)$", lines)
-        path, _ = max(found, key=lambda one: sum(word in one[1].lower() for word in words))
+        matches = re.findall(r"(?m)^\./([^:]+):\d+:(.*)$", lines)
+        path, _ = max(matches, key=lambda match: sum(word in match[1].lower() for word in words))
         return path, self._read(path)
 
     def _shell(self, command: str) -> str:

@@ -67,11 +67,11 @@ class KbPlayer:
         """The entries changed in seven days; their authors are in the text."""
         since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 7 * DAY))
         entries = self._call("kb_recent", since=since, fields=["id", "updated_at"])["entries"]
-        found: dict[str, str] = {}
+        found_values: dict[str, str] = {}
         for entry in entries:
             who = re.search(r"Checked again by (\w+)", self._body(entry["id"]))
-            found[f"{entry['id']}.md"] = who[1] if who else ""
-        return found
+            found_values[f"{entry['id']}.md"] = who[1] if who else ""
+        return found_values
 
     def _body(self, entry: str) -> str:
         return self._call("kb_get", kb_name=self._name, entry_id=entry)["entry"]["body"]

@@ -75,8 +75,8 @@ class Player(Protocol):
 def _find_and_cite(player: Player, folder: Path) -> None:
     path, heading, text = player.cite(KEPT_QUESTION)
     sections = re.split(r"(?m)^#+ ", (folder / path).read_text(encoding="utf-8"))
-    cited = [one for one in sections if one.lower().startswith(heading.lower())]
-    _require(KEPT in text and any(KEPT in one for one in cited), f"{path}#{heading} is cited")
+    cited = [section for section in sections if section.lower().startswith(heading.lower())]
+    _require(KEPT in text and any(KEPT in element for element in cited), f"{path}#{heading} is cited")
 
 
 def _answer_from_two(player: Player, folder: Path) -> None:

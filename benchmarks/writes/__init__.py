@@ -67,8 +67,8 @@ def rows(work: Work) -> Iterator[Row]:
                 for connections in CONNECTIONS:
                     written.setdefault((connections, workers), []).append(_written(server, tree, connections))
                 beside[workers].append(_beside(server, tree))
-    for (connections, workers), found in written.items():
-        yield _writes_row(connections, workers, found)
+    for (connections, workers), found_pairs in written.items():
+        yield _writes_row(connections, workers, found_pairs)
     for workers, rounds in beside.items():
         yield from _beside_rows(workers, rounds)
     yield from _flushes(work, tree)
@@ -88,13 +88,13 @@ def _written(server: HttpServer, tree: Tree, connections: int) -> tuple[LoadResu
     return load, 1000 * (server.cpu() - cpu) / len(load.times)
 
 
-def _writes_row(connections: int, workers: int, found: Sequence[tuple[LoadResult, float]]) -> Row:
-    rates = [load.rate for load, _ in found]
-    times = sorted(one for load, _ in found for one in load.times)
+def _writes_row(connections: int, workers: int, found_pairs: Sequence[tuple[LoadResult, float]]) -> Row:
+    rates = [load.rate for load, _ in found_pairs]
+    times = sorted(other_time for load, _ in found_pairs for other_time in load.times)
     detail = (
         f"p50 {percentile(times, 50):.1f}, p99 {percentile(times, 99):.1f} ms; "
-        f"{statistics.median(cpu for _, cpu in found):.1f} CPU ms in the server; "
-        f"{sum(load.errors for load, _ in found)} errors; rounds: {', '.join(f'{rate:.0f}' for rate in rates)}"
+        f"{statistics.median(cpu for _, cpu in found_pairs):.1f} CPU ms in the server; "
+        f"{sum(load.errors for load, _ in found_pairs)} errors; rounds: {', '.join(f'{rate:.0f}' for rate in rates)}"
     )
     name = f"durable writes from {connections} connections, workers: {workers}, each a commit"
     return Row(PART, name, statistics.median(rates), "a second", _AIMS[connections], detail)
@@ -114,13 +114,13 @@ def _beside(server: HttpServer, tree: Tree) -> _Beside:
 
 def _beside_rows(workers: int, rounds: Sequence[_Beside]) -> Iterator[Row]:
     name = f"{READERS} readers and a writer of {WRITES} a second, workers: {workers}"
-    shown = ", ".join(f"{one.alone.rate:.0f} and {one.beside.rate:.0f}" for one in rounds)
-    errors = sum(one.alone.errors + one.beside.errors for one in rounds)
-    lost = statistics.median(one.lost for one in rounds)
+    shown = ", ".join(f"{beside.alone.rate:.0f} and {beside.beside.rate:.0f}" for beside in rounds)
+    errors = sum(beside.alone.errors + beside.beside.errors for beside in rounds)
+    lost = statistics.median(beside.lost for beside in rounds)
     detail = f"searches a second, alone and beside: {shown}; {errors} errors"
     yield Row(PART, f"{name}: what readers lose", lost, "%", "≤ 15", detail)
-    times = sorted(one for round_ in rounds for one in round_.writer.times)
-    rate = statistics.median(one.written for one in rounds)
+    times = sorted(other_time for round_ in rounds for other_time in round_.writer.times)
+    rate = statistics.median(beside.written for beside in rounds)
     yield Row(PART, f"{name}: writes", rate, "a second", f"{WRITES}", f"p50 {percentile(times, 50):.0f} ms")
     yield Row(PART, f"{name}: p99 of a write", percentile(times, 99), "ms", "≤ 100", f"{len(times)} writes")
 
@@ -164,5 +164,5 @@ def _requests(server: HttpServer) -> list[bytes]:
 
 
 def _commits(tree: Tree) -> int:
-    told = ["git", "-C", str(tree.folder), "rev-list", "--count", "HEAD"]
-    return int(subprocess.run(told, check=True, capture_output=True, text=True).stdout)
+    folders = ["git", "-C", str(tree.folder), "rev-list", "--count", "HEAD"]
+    return int(subprocess.run(folders, check=True, capture_output=True, text=True).stdout)

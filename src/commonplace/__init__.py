@@ -12,8 +12,8 @@ WORKER_VARIABLE = "_COMMONPLACE_WORKER"
 
 def build() -> str:
     """The version. In a build from a checkout, the commit follows in parentheses."""
-    found = _commit()
-    return f"{__version__} ({found})" if found else __version__
+    commit = _commit()
+    return f"{__version__} ({commit})" if commit else __version__
 
 
 def _commit() -> str:

@@ -41,30 +41,30 @@ def retry_until(work: Callable[[], None], ending: threading.Event, what: str) ->
     Returns:
         The thread; None if there is nothing to retry.
     """
-    told = _attempted(work, what, "")
-    if not told:
+    reported_text = _attempted(work, what, "")
+    if not reported_text:
         return None
-    thread = threading.Thread(target=_try_again, args=(work, ending, what, told), name="retry", daemon=True)
+    thread = threading.Thread(target=_try_again, args=(work, ending, what, reported_text), name="retry", daemon=True)
     thread.start()
     return thread
 
 
-def _try_again(work: Callable[[], None], ending: threading.Event, what: str, told: str) -> None:
+def _try_again(work: Callable[[], None], ending: threading.Event, what: str, reported_text: str) -> None:
     for pause in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
         if ending.wait(pause):
             return
-        told = _attempted(work, what, told)
-        if not told:
+        reported_text = _attempted(work, what, reported_text)
+        if not reported_text:
             return
 
 
-def _attempted(work: Callable[[], None], what: str, told: str) -> str:
+def _attempted(work: Callable[[], None], what: str, reported_text: str) -> str:
     """The reason of a failure that can be retried; "" otherwise."""
     try:
         work()
     except (KnowledgeError, OSError) as error:
         reason = _reason(error)
-        if reason != told:
+        if reason != reported_text:
             log.warning("%s: %s", what, reason, exc_info=log.isEnabledFor(logging.DEBUG))
         return "" if isinstance(error, ConfigError) else reason
     return ""
@@ -115,9 +115,9 @@ def _sweep(collection: Collection, seconds: float, ending: threading.Event) -> N
 
 def _sync(collection: Collection) -> None:
     report = collection.index.sync()
-    told = (report.added, report.updated, report.removed)
-    level = logging.INFO if any(told) else logging.DEBUG
-    log.log(level, "%s: %d added, %d updated, %d removed", collection.name, *told)
+    row = (report.added, report.updated, report.removed)
+    level = logging.INFO if any(row) else logging.DEBUG
+    log.log(level, "%s: %d added, %d updated, %d removed", collection.name, *row)
 
 
 def _reason(error: KnowledgeError | OSError) -> str:

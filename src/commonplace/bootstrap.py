@@ -97,7 +97,9 @@ class Application:
             confirm=settings.confirm,
             activity=FileAccessLog(settings.state_dir / "activity"),
             uses=FileHourlyUses(settings.state_dir / "activity"),
-            providers=tuple(one.opens(context) for one in registered() if one.opens is not None),
+            providers=tuple(
+                registration.opens(context) for registration in registered() if registration.opens is not None
+            ),
         )
 
     @property
@@ -121,9 +123,9 @@ class Application:
         self._ended.wait(FIRST_CALL_SECONDS)
 
     def _start(self) -> None:
-        for one in registered():
-            if one.starts is not None and one.name == self.settings.toolset:
-                one.starts(self.services, self.settings)
+        for registration in registered():
+            if registration.starts is not None and registration.name == self.settings.toolset:
+                registration.starts(self.services, self.settings)
         members = self.services.collections.members
         for collection, folder in list(zip(members, self._folders, strict=True))[self._current :]:
             if folder in self._followers:
@@ -151,7 +153,7 @@ class Application:
         Raises:
             UnavailableError: a remote that is not a layer was never read before and cannot be read now.
         """
-        return [problem for one in self._followers.values() if (problem := one.fetch_once())]
+        return [problem for follower in self._followers.values() if (problem := follower.fetch_once())]
 
     def sync(self, progress: Progress | None = None) -> None:
         """Bring all indexes up to date, before a single command."""
@@ -365,7 +367,7 @@ def open_application(folders: Sequence[Path], settings: Settings) -> Application
 
     if not settings.replica_of:
         layers = [open_layer_follower(remote, settings) for remote in remotes]
-        return Application(folders, settings, {one.clone.path: one for one in layers})
+        return Application(folders, settings, {follower.clone.path: follower for follower in layers})
     followers = open_followers(settings)
     served = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
     return Application(served.kb, served, followers)

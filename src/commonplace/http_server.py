@@ -70,33 +70,33 @@ READ_TOOL = ("kb", "kb_get")
 """Toolset and tool with which agents read one document."""
 
 
-def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None = None) -> None:
+def serve_http(settings: Settings, options: HttpOptions, inherited: Inherited | None = None) -> None:
     """Serve over HTTP until a signal ends the process.
 
     Args:
         settings: The settings.
         options: The options of the command.
-        given: Start parameters if this process is one of several workers; None if it is the only process.
+        inherited: Start parameters if this process is one of several workers; None if it is the only process.
 
     Raises:
         ConfigError: the address is not available, or other machines could reach it without a key.
     """
-    if given is not None:
-        share_secret(given.secret)
-        share_updates(given.board)
+    if inherited is not None:
+        share_secret(inherited.secret)
+        share_updates(inherited.board)
     gate = _gate(settings)
     if gate.is_open and not is_loopback(settings.host) and not options.anonymous:
         raise _open_to_others(settings.host)
     application = open_application(settings.kb, settings)
     webhooks = Webhooks(application.services, settings)
     offer = _offer(settings := application.settings, application)
-    number = given.number if given else None
+    number = inherited.number if inherited else None
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer, worker=number)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
     web = None if options.mcp_only else _web(settings, application.services, lambda: application.plugins, gate)
     readiness = Readiness(application.services)
     parts = _of_replicas(application, _parts(settings, options, application.services, mcp, older, web))
-    app = App(parts, _guard(settings, gate, given.buckets if given else None), readiness.parts())
+    app = App(parts, _guard(settings, gate, inherited.buckets if inherited else None), readiness.parts())
     indexed = Indexed()
 
     def start() -> None:
@@ -104,7 +104,7 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
         application.wait_idle()
         load_lazy_modules()
         webhooks.start()
-        if given is not None and application.wait_indexed(GROW_SECONDS):
+        if inherited is not None and application.wait_indexed(GROW_SECONDS):
             indexed.done()
 
     def end() -> None:
@@ -114,7 +114,7 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
             if streaming is not None:
                 streaming.end_streams()
 
-    place = Worker(given, indexed) if given else listening(BindAddress(settings.host, settings.port))
+    place = Worker(inherited, indexed) if inherited else listening(BindAddress(settings.host, settings.port))
     threading.Thread(target=start, name=START_THREAD, daemon=True).start()
     with closing(application), closing(webhooks):
         serve(app, place, End(end, Drain(settings.drain, readiness.end)))
@@ -166,8 +166,10 @@ def _audience(settings: Settings) -> str:
 
 
 def _offer(settings: Settings, application: Application) -> ServedToolsets:
-    alone = [one.name for one in registered() if one.excludes_others(settings)]
-    names = alone or [one.name for one in registered() if not (settings.replica_of and one.store_folder)]
+    alone = [registration.name for registration in registered() if registration.excludes_others(settings)]
+    names = alone or [
+        registration.name for registration in registered() if not (settings.replica_of and registration.store_folder)
+    ]
     usual = default_toolset(settings)
     if usual not in names:
         raise unknown_toolset(usual, names)
@@ -183,7 +185,7 @@ def _offer(settings: Settings, application: Application) -> ServedToolsets:
     def build(name: str, tier: Tier) -> McpServer:
         return build_server(toolset(name), application.services, tier, quota)
 
-    confined = frozenset(one.name for one in registered() if one.confined)
+    confined = frozenset(registration.name for registration in registered() if registration.confined)
     return ServedToolsets(
         names, usual, build, lambda name: toolset(name).default_tier, lambda name: toolset(name).proposes, confined
     )
@@ -252,15 +254,15 @@ def _of_replicas(application: Application, parts: list[MountedApp]) -> list[Moun
 def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins], gate: Authenticator) -> WebPages:
     """The web pages, with a function that returns the text of a document for MCP clients."""
 
-    def agent_text(seen: Services, found: FoundDocument, tokens: int, question: str) -> str:
+    def agent_text(seen: Services, document: FoundDocument, tokens: int, question: str) -> str:
         arguments: JsonObject = {
-            "entry_id": found.record.address.path,
-            "kb_name": found.collection.name,
+            "entry_id": document.record.address.path,
+            "kb_name": document.collection.name,
             **({"max_tokens": tokens} if tokens else {}),
             **({"query": question} if question else {}),
         }
         toolset = load_toolset(READ_TOOL[0], plugins)
-        tool = next(one for one in toolset.tools if one.name == READ_TOOL[1])
+        tool = next(other_tool for other_tool in toolset.tools if other_tool.name == READ_TOOL[1])
         return result_text(
             toolset, tool.handler.run(Call(services=seen, tier="read", progress=lambda _done, _total: None), arguments)
         )
@@ -287,7 +289,9 @@ def _diagnostics(settings: Settings, services: Services) -> Iterator[Diagnostic]
 
 
 def _locks(settings: Settings) -> list[Diagnostic]:
-    return [one for folder in settings.kb for one in diagnose(folder, settings) if one.check == "lock"]
+    return [
+        diagnostic for folder in settings.kb for diagnostic in diagnose(folder, settings) if diagnostic.check == "lock"
+    ]
 
 
 def _sign_in(settings: Settings, gate: Authenticator) -> SignIn:

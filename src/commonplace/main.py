@@ -101,7 +101,7 @@ def _commands() -> Mapping[str, AddedCommand]:
     from commonplace.plugins.loader import installed_plugins
 
     added = installed_plugins().commands().items()
-    return {name: AddedCommand(function, partial(one.fault, "get_cli_commands")) for name, (one, function) in added}
+    return {name: AddedCommand(function, partial(item.fault, "get_cli_commands")) for name, (item, function) in added}
 
 
 def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
@@ -111,9 +111,9 @@ def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
     from commonplace.registration import load_toolset, registered
 
     plugins = installed_plugins()
-    for one in registered():
-        if one.extend:
-            load_toolset(one.name, lambda: plugins)
+    for registration in registered():
+        if registration.extend:
+            load_toolset(registration.name, lambda: plugins)
     return [(fault.plugin, str(fault)) for fault in faults_of(plugins, settings.state_dir)]
 
 
@@ -173,8 +173,8 @@ def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) ->
     """Serve folders over HTTP until a signal ends the process. Starts worker processes if there are to be several."""
     from commonplace.faces.http.inherited import inherited
 
-    given = inherited(os.environ)
-    if given is None and settings.workers != 1:
+    given_inherited = inherited(os.environ)
+    if given_inherited is None and settings.workers != 1:
         from commonplace.faces.http.inherited import BindAddress, listening
         from commonplace.faces.http.supervisor import default_count, supervise
 
@@ -185,7 +185,7 @@ def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) ->
     from commonplace.http_server import serve_http
     from commonplace.registration import with_declared_store
 
-    serve_http(with_declared_store(settings), hosting, given)
+    serve_http(with_declared_store(settings), hosting, given_inherited)
     end_process()
 
 

@@ -151,19 +151,19 @@ def registration_of(name: str) -> ToolsetRegistration:
     """
     if name not in TOOLSETS:
         raise unknown_toolset(name, list(TOOLSETS))
-    return next(one for one in registered() if one.name == name)
+    return next(registration for registration in registered() if registration.name == name)
 
 
-def unknown_toolset(name: str, known: Sequence[str]) -> ConfigError:
+def unknown_toolset(name: str, toolsets: Sequence[str]) -> ConfigError:
     """The error for a toolset that does not exist."""
-    return ConfigError(f"Unknown toolset {name!r}: expected one of {', '.join(known)}.", kind="toolset")
+    return ConfigError(f"Unknown toolset {name!r}: expected one of {', '.join(toolsets)}.", kind="toolset")
 
 
 def default_toolset(settings: Settings) -> str:
     """The toolset that the settings name, else the default for these settings."""
     if settings.toolset is not None:
         return settings.toolset
-    return next((one.name for one in registered() if one.detects(settings)), DEFAULT_TOOLSET)
+    return next((registration.name for registration in registered() if registration.detects(settings)), DEFAULT_TOOLSET)
 
 
 def with_declared_store(settings: Settings) -> Settings:
@@ -171,25 +171,30 @@ def with_declared_store(settings: Settings) -> Settings:
     if settings.toolset is not None or settings.replica_of:
         return settings
     declared = default_toolset(settings)
-    is_store = any(one.name == declared and one.store_folder is not None for one in registered())
+    is_store = any(
+        registration.name == declared and registration.store_folder is not None for registration in registered()
+    )
     return replace(settings, toolset=declared) if is_store else settings
 
 
 def own_stdio_server(settings: Settings) -> str:
     """Location of the settings' toolset's own server for standard input and output; "" for the common server."""
     usual = default_toolset(settings)
-    return next((one.serve_stdio for one in registered() if one.name == usual), "")
+    return next((registration.serve_stdio for registration in registered() if registration.name == usual), "")
 
 
 def stdio_toolset(settings: Settings) -> str:
     """The toolset for standard input and output."""
-    return next((one.name for one in registered() if one.takes_stdio(settings)), default_toolset(settings))
+    return next(
+        (registration.name for registration in registered() if registration.takes_stdio(settings)),
+        default_toolset(settings),
+    )
 
 
 def served_folders(named: Sequence[Path], settings: Settings) -> Sequence[Path]:
     """The folders to open: the named ones, unless a toolset replaces them."""
-    for one in registered():
-        instead = one.folders(settings) if one.folders is not None else None
+    for registration in registered():
+        instead = registration.folders(settings) if registration.folders is not None else None
         if instead is not None:
             return instead
     return named
@@ -199,7 +204,12 @@ def followed_remotes(settings: Settings) -> Sequence[str]:
     """The remotes to follow: those of `replica_of`, else those that toolsets name for these settings."""
     if settings.replica_of:
         return settings.replica_of
-    return [remote for one in registered() if one.remotes is not None for remote in one.remotes(settings)]
+    return [
+        remote
+        for registration in registered()
+        if registration.remotes is not None
+        for remote in registration.remotes(settings)
+    ]
 
 
 def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:
@@ -208,15 +218,15 @@ def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:
     Raises:
         ConfigError: the toolset does not accept these folders.
     """
-    for one in registered():
-        if one.name == settings.toolset and one.store_folder is not None:
-            return one.store_folder(named, settings)
+    for registration in registered():
+        if registration.name == settings.toolset and registration.store_folder is not None:
+            return registration.store_folder(named, settings)
     return None
 
 
 def store_refusal(settings: Settings) -> str:
     """Reason why the settings' folder cannot be the store of their toolset, with a remedy; "" if it can."""
-    refusals = (one.store_refusal for one in registered() if one.name == settings.toolset)
+    refusals = (registration.store_refusal for registration in registered() if registration.name == settings.toolset)
     return next((refusal(settings) for refusal in refusals if refusal is not None), "")
 
 
@@ -230,34 +240,36 @@ def load_toolset(name: str, plugins: Callable[[], LoadedPlugins]) -> Toolset:
     Raises:
         ConfigError: there is no toolset of this name.
     """
-    one = registration_of(name)
-    toolset: Toolset = load(one.mcp)
-    if not one.extend or not plugins().loaded:
+    registration = registration_of(name)
+    toolset: Toolset = load(registration.mcp)
+    if not registration.extend or not plugins().loaded:
         return toolset
-    extended: Toolset = load(one.extend)(toolset, plugins())
+    extended: Toolset = load(registration.extend)(toolset, plugins())
     return extended
 
 
 def rest_contracts(settings: Settings) -> list[RestContract]:
     """The REST APIs of a server with these settings."""
-    alone = [one for one in registered() if one.excludes_others(settings)]
-    offered = alone or [one for one in registered() if not one.rest_alone]
-    return [load(one.rest) for one in offered if one.rest]
+    alone = [registration for registration in registered() if registration.excludes_others(settings)]
+    offered = alone or [registration for registration in registered() if not registration.rest_alone]
+    return [load(registration.rest) for registration in offered if registration.rest]
 
 
 def toolset_pages(settings: Settings) -> list[ToolsetPages]:
     """The pages that toolsets add to a server with these settings."""
-    return [load(one.web) for one in registered() if one.web and one.has_web(settings)]
+    return [
+        load(registration.web) for registration in registered() if registration.web and registration.has_web(settings)
+    ]
 
 
 def bundle_check() -> Callable[[Collection], BundleReport]:
     """The function that checks a folder as a bundle of concepts."""
     check: Callable[[Collection], BundleReport] = next(
-        load(one.check_bundle) for one in registered() if one.check_bundle
+        load(registration.check_bundle) for registration in registered() if registration.check_bundle
     )
     return check
 
 
 def toolset_commands() -> dict[str, str]:
     """Modules of the commands that toolsets add, by command name."""
-    return {name: module for one in registered() for name, module in one.commands.items()}
+    return {name: module for registration in registered() for name, module in registration.commands.items()}

@@ -165,7 +165,7 @@ def resolved(host: str, port: int, *, allow_private: bool, lookup: Lookup = syst
         addresses = lookup(host, port)
     except (OSError, UnicodeError) as error:
         raise UnavailableError(f"{host} has no address now.", kind="notice") from error
-    if not allow_private and not all(is_public(ip_address(one.partition("%")[0])) for one in addresses):
+    if not allow_private and not all(is_public(ip_address(address.partition("%")[0])) for address in addresses):
         raise _private(host)
     return addresses[0]
 
@@ -316,11 +316,11 @@ def proposal_json(event: ProposedEvent) -> dict[str, Json]:
 def _files(addresses: Sequence[Address]) -> dict[str, Json]:
     left = MAX_FILE_CHARS
     paths: list[Json] = []
-    for one in addresses[:MAX_FILES]:
-        left -= len(one.path)
+    for address in addresses[:MAX_FILES]:
+        left -= len(address.path)
         if left < 0:
             break
-        paths.append(one.path)
+        paths.append(address.path)
     return {"files": paths, "more_files": len(addresses) - len(paths)}
 
 
@@ -355,7 +355,7 @@ class ToldState:
         try:
             row = cast("dict[str, object]", json.loads(self.path.read_bytes()))
             self.commit = str(row["commit"])
-            self.proposals = {str(one): str(tip) for one, tip in cast("dict[str, object]", row["proposals"]).items()}
+            self.proposals = {str(text): str(tip) for text, tip in cast("dict[str, object]", row["proposals"]).items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return False
         return True
@@ -431,7 +431,7 @@ def _proposals(collection: Collection, target: WebhookTarget, state: ToldState) 
 
 
 def _tips(collection: Collection) -> dict[str, str]:
-    return {one.proposal.id: one.proposal.tip for one in notices.proposals_now(collection)}
+    return {proposal.proposal.id: proposal.proposal.tip for proposal in notices.proposals_now(collection)}
 
 
 class WebhookSender:
@@ -511,10 +511,10 @@ class WebhookSender:
             collections = self._services.collections
             collections.wait_ready(POLL_SECONDS, lambda _done, _total: None)
             for collection in collections:
-                wanted = self._target.wanted.base in {"", collection.name}
+                wanted_flag = self._target.wanted.base in {"", collection.name}
                 name = hashlib.sha256(collection.store.identity.encode()).hexdigest()[:16]
                 state = ToldState(self._folder / f"{self._target.key}-{name}.json")
-                for notice in pending(collection, self._target, state) if wanted else ():
+                for notice in pending(collection, self._target, state) if wanted_flag else ():
                     if not self._delivered(notice):
                         return
         except (KnowledgeError, OSError) as error:  # tried again at the next round
@@ -568,9 +568,11 @@ class Webhooks:
                 kind="setting",
                 hint="Give the receiver the same secret, so that it can check who sends.",
             )
-        targets = dict.fromkeys(parse_target(one, allow_private=allow_private) for one in settings.notice_url)
+        targets = dict.fromkeys(parse_target(element, allow_private=allow_private) for element in settings.notice_url)
         folder = settings.state_dir / "notices"
-        self._senders = [WebhookSender(services, one, secret, folder, allow_private=allow_private) for one in targets]
+        self._senders = [
+            WebhookSender(services, target, secret, folder, allow_private=allow_private) for target in targets
+        ]
 
     def start(self) -> None:
         """Start to send. Returns at once."""

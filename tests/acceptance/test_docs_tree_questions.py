@@ -31,10 +31,10 @@ def test_a_page_that_answers_comes_first(folder: str, tmp_path: Path) -> None:
     wrong: list[str] = []
     try:
         index.sync()
-        for one in map(json.loads, lines):
-            hits = search([Collection(store.name, store, index)], SearchQuery(text=one["question"], limit=1)).hits
-            if not hits or hits[0].hit.record.address.path not in one["pages"]:
-                wrong.append(one["question"])
+        for line in map(json.loads, lines):
+            hits = search([Collection(store.name, store, index)], SearchQuery(text=line["question"], limit=1)).hits
+            if not hits or hits[0].hit.record.address.path not in line["pages"]:
+                wrong.append(line["question"])
     finally:
         index.close()
     assert len(lines) == 15

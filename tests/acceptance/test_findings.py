@@ -57,37 +57,37 @@ def test_every_face_has_the_findings_of_check(name: str, tmp_path: Path, cache_d
     assert cache_dir.is_dir()
     base = Indexed(tmp_path, dict(BASES[name]))
     checked = Shell(base.folder)("check", "--json").json["findings"]
-    assert {(one["rule"], one["path"]) for one in checked} >= EXPECTED[name]
-    assert {one["rule"] for one in checked} <= RULES.keys()
-    counts = Counter(one["rule"] for one in checked)
+    assert {(element["rule"], element["path"]) for element in checked} >= EXPECTED[name]
+    assert {element["rule"] for element in checked} <= RULES.keys()
+    counts = Counter(element["rule"] for element in checked)
 
     with agent("mcp", base.folder, "--toolset", "kb") as kb:
         issues = kb.call("kb_qa_validate", severity="info", limit=200)["issues"]
         by_rule = kb.call("kb_qa_status")["issues_by_rule"]
     with agent("mcp", base.folder, "--toolset", "notes") as notes:
         overview = notes.text("overview", max_tokens=4000)
-    assert Counter(one["rule"] for one in issues) == Counter(by_rule) == counts
+    assert Counter(issue["rule"] for issue in issues) == Counter(by_rule) == counts
     if "kb.yaml" in BASES[name]:  # `kb` takes every folder for a typed base
-        levels = Counter((one["rule"], one["severity"]) for one in checked)
-        assert Counter((one["rule"], one["severity"]) for one in issues) == levels
-    told = re.findall(r"(\w+) (\d+) \(", overview.partition("To mend: ")[2])
-    assert Counter({rule: int(count) for rule, count in told}) == counts
+        levels = Counter((element["rule"], element["severity"]) for element in checked)
+        assert Counter((issue["rule"], issue["severity"]) for issue in issues) == levels
+    matches = re.findall(r"(\w+) (\d+) \(", overview.partition("To mend: ")[2])
+    assert Counter({rule: int(count) for rule, count in matches}) == counts
     with Pages(tmp_path, base.folder) as pages:
         page = pages.view(findings, more="1")
         rows = re.findall(r'severity-(\w+)">.*?<span class="muted">(\w+)</span>', page)
-        assert Counter(rows) == Counter((one["severity"], one["rule"]) for one in checked)
+        assert Counter(rows) == Counter((element["severity"], element["rule"]) for element in checked)
     desk = Desk(base)
-    for path in {one["path"] for one in checked if one["path"].endswith(".md")}:
-        diagnosed = {(one.code, one.severity) for one in diagnose(desk.pages, desk.page(path))}
-        wanted = {
-            (one["rule"], {"error": 1, "warning": 2, "info": 3}[one["severity"]])
-            for one in checked
-            if one["path"] == path and one["rule"] not in COMPARING
+    for path in {element["path"] for element in checked if element["path"].endswith(".md")}:
+        diagnosed = {(diagnostic.code, diagnostic.severity) for diagnostic in diagnose(desk.pages, desk.page(path))}
+        rules = {
+            (element["rule"], {"error": 1, "warning": 2, "info": 3}[element["severity"]])
+            for element in checked
+            if element["path"] == path and element["rule"] not in COMPARING
         }
-        assert diagnosed == wanted, path
+        assert diagnosed == rules, path
     doctor = Shell(base.folder)("doctor", "--json").json["findings"]
-    declared = {(one["check"], one["severity"]) for one in doctor if one["check"] in RULES}
-    assert declared == {(one["rule"], one["severity"]) for one in checked if one["path"] == "kb.yaml"}
+    declared = {(element["check"], element["severity"]) for element in doctor if element["check"] in RULES}
+    assert declared == {(element["rule"], element["severity"]) for element in checked if element["path"] == "kb.yaml"}
     base.index.close()
 
 

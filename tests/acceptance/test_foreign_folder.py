@@ -47,11 +47,11 @@ def test_every_file_is_indexed(reader: Agent, folder: Path) -> None:
 
 
 def test_a_question_finds_its_page_and_section(reader: Agent) -> None:
-    found = reader.call("kb_search", query="how do I create a vector of a given size", limit=10)
-    assert found["total"] > 10
-    assert len(found["results"]) == 10
-    assert any("vector" in row["file_path"] for row in found["results"])
-    assert all(row["snippet"] for row in found["results"])
+    found_value = reader.call("kb_search", query="how do I create a vector of a given size", limit=10)
+    assert found_value["total"] > 10
+    assert len(found_value["results"]) == 10
+    assert any("vector" in row["file_path"] for row in found_value["results"])
+    assert all(row["snippet"] for row in found_value["results"])
 
 
 def test_a_page_is_read_and_its_links_lead_on(reader: Agent) -> None:

@@ -48,7 +48,7 @@ def folder(tmp_path: Path, cache_dir: Path) -> Path:
 
 def dead_anchors(folder: Path) -> list[str]:
     findings = Shell(folder)("check", "--json").json["findings"]
-    return [str(one["message"]) for one in findings if one["rule"] == "dead_anchor"]
+    return [str(finding["message"]) for finding in findings if finding["rule"] == "dead_anchor"]
 
 
 def test_check_read_and_edits_find_every_kind_of_heading(folder: Path) -> None:
@@ -75,7 +75,7 @@ def test_pages_show_the_embedded_sections_and_link_to_elements_that_are_there(fo
     with served(folder) as server:
         page, target = html(server, "/p/i"), html(server, "/p/t")
     elements = set(map(unescape, re.findall(r'<h2 id="([^"]+)"', target)))
-    links = [unquote(unescape(one)) for one in re.findall(r'href="/p/t#([^"]+)"', page)]
+    links = [unquote(unescape(match)) for match in re.findall(r'href="/p/t#([^"]+)"', page)]
     assert len(set(links)) == len(KINDS)
     assert set(links) <= elements
     for at in range(len(KINDS)):

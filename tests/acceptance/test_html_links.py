@@ -34,8 +34,8 @@ def repo(tmp_path: Path, cache_dir: Path) -> GitRepo:
 
 def findings(shell: Shell, *rules: str) -> list[str]:
     """Path and message of the findings of these rules."""
-    found = shell("check", "--json").json["findings"]
-    return [f"{one['path']}: {one['message']}" for one in found if one["rule"] in rules]
+    found_findings = shell("check", "--json").json["findings"]
+    return [f"{finding['path']}: {finding['message']}" for finding in found_findings if finding["rule"] in rules]
 
 
 def test_attributes_of_html_are_links_of_their_page(repo: GitRepo) -> None:

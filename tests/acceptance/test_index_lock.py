@@ -130,9 +130,9 @@ def test_what_the_doctor_says_brings_the_index_up_to_date(tmp_path: Path) -> Non
     os.utime(lock, (0, 0))
     shell = Shell(repo.path)
     shell.ok("write", "n", "--force", stdin="# acknowledged\n")
-    found = [one for one in shell("doctor", "--json").json["findings"] if one["check"] == "lock"]
-    assert "Git's index lacks what commonplace has committed of 1 file" in found[0]["message"]
-    remove, _, then = found[0]["command"].partition(" && ")
+    findings = [finding for finding in shell("doctor", "--json").json["findings"] if finding["check"] == "lock"]
+    assert "Git's index lacks what commonplace has committed of 1 file" in findings[0]["message"]
+    remove, _, then = findings[0]["command"].partition(" && ")
     assert (remove, then) == (f"rm {lock}", f"commonplace status -C {repo.path}")
     lock.unlink()
     shell.ok("status", "-C", repo.path)
@@ -145,10 +145,14 @@ def test_the_doctor_says_what_to_do_after_a_git_at_work_if_the_index_waits_for_i
     lock.touch()
     shell = Shell(repo.path)
     shell.ok("write", "n", "--force", stdin="# acknowledged\n")
-    (found,) = [one for one in shell("doctor", "--json").json["findings"] if one["check"] == "lock" and one["severity"]]
-    assert "Git is at work: index.lock" in found["message"]
-    assert "Git's index lacks what commonplace has committed of 1 file" in found["message"]
-    assert found["command"] == f"commonplace status -C {repo.path}"
+    (value,) = [
+        finding
+        for finding in shell("doctor", "--json").json["findings"]
+        if finding["check"] == "lock" and finding["severity"]
+    ]
+    assert "Git is at work: index.lock" in value["message"]
+    assert "Git's index lacks what commonplace has committed of 1 file" in value["message"]
+    assert value["command"] == f"commonplace status -C {repo.path}"
 
 
 def test_the_store_of_projects_is_mended_by_a_read(tmp_path: Path) -> None:

@@ -48,23 +48,26 @@ def test_a_deleted_entry_is_where_the_answer_says(kind: str, tmp_path: Path) -> 
         assert (folder / "n.md").read_text() == EDITED
         revision = writer.call("kb_get", entry_id="n", kb_name="base")["entry"]["revision"]
         answer = writer.call("kb_delete", entry_id="n", kb_name="base", revision=revision)
-    assert [(one["id"], one["kb_name"]) for one in answer["linked_from"]] == [("other", "base"), ("third", "base")]
+    assert [(value["id"], value["kb_name"]) for value in answer["linked_from"]] == [
+        ("other", "base"),
+        ("third", "base"),
+    ]
     assert answer["link_count"] == 2
-    (kept,) = answer["kept"]
-    assert (kept["path"], kept["revision"]) == ("n.md", REVISION)
+    (kept_value,) = answer["kept"]
+    assert (kept_value["path"], kept_value["revision"]) == ("n.md", REVISION)
     assert not (folder / "n.md").exists()
     shell = Shell(folder)
     if kind == "committed":
-        assert kept["place"] == "commit"
-        assert GitRepo(folder).git("show", f"{kept['commit']}:n.md") == EDITED
+        assert kept_value["place"] == "commit"
+        assert GitRepo(folder).git("show", f"{kept_value['commit']}:n.md") == EDITED
         assert shell.ok("restore", "--json").json["items"] == []
     else:
-        assert kept["place"] == "trash"
+        assert kept_value["place"] == "trash"
         assert [item["revision"] for item in shell.ok("restore", "--json").json["items"]] == [REVISION]
     if kind not in {"plain", "committed"}:
         assert GitRepo(folder).git("cat-file", "blob", REVISION) == EDITED
         GitRepo(folder).git("gc", "--quiet", "--prune=now")
-    shell.ok(*kept["restore"].split()[1:])
+    shell.ok(*kept_value["restore"].split()[1:])
     assert (folder / "n.md").read_text() == EDITED
 
 
@@ -134,10 +137,10 @@ def test_rest_names_what_a_deletion_takes_away_and_no_commit_has(tmp_path: Path)
     folder = folder_of("edited since", tmp_path / "base")
     GitRepo(folder).write("third/a.bin", b"\0mine")
     with served(folder) as server:
-        (kept,) = server.page("DELETE", "n").json["kept"]
-        assert (kept["path"], kept["revision"], kept["place"]) == ("n.md", REVISION, "trash")
-        (kept,) = server.page("DELETE", "third", below="/attachments/a.bin").json["kept"]
-        assert (kept["path"], kept["revision"]) == ("third/a.bin", revision_of(b"\0mine"))
+        (kept_value,) = server.page("DELETE", "n").json["kept"]
+        assert (kept_value["path"], kept_value["revision"], kept_value["place"]) == ("n.md", REVISION, "trash")
+        (rest,) = server.page("DELETE", "third", below="/attachments/a.bin").json["kept"]
+        assert (rest["path"], rest["revision"]) == ("third/a.bin", revision_of(b"\0mine"))
         assert server.page("DELETE", "other").json == {"deleted": True, "path": "other"}
     shell = Shell(folder)
     shell.ok("restore", "n")
@@ -147,7 +150,7 @@ def test_rest_names_what_a_deletion_takes_away_and_no_commit_has(tmp_path: Path)
 
 
 def _kept(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(one["path"], one["revision"]) for one in answer["kept"]]
+    return [(element["path"], element["revision"]) for element in answer["kept"]]
 
 
 def test_a_store_of_projects_names_what_no_commit_has(tmp_path: Path) -> None:
@@ -165,8 +168,8 @@ def test_a_store_of_projects_names_what_no_commit_has(tmp_path: Path) -> None:
         assert _kept(answer) == [("projects/x/knowledge/d.md", revisions["knowledge/d.md"])]
         answer = client.call("delete_project", project_id="x")
         assert _kept(answer) == [("projects/x/notes.txt", revisions["notes.txt"])]
-    found = {item["path"]: item["revision"] for item in Shell(home).ok("restore", "--json").json["items"]}
-    assert found == {f"projects/x/{name}": revision for name, revision in revisions.items()}
+    found_revisions = {item["path"]: item["revision"] for item in Shell(home).ok("restore", "--json").json["items"]}
+    assert found_revisions == {f"projects/x/{name}": revision for name, revision in revisions.items()}
 
 
 def test_an_attachment_of_a_note_in_a_plain_folder_comes_back(tmp_path: Path) -> None:

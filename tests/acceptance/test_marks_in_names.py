@@ -71,13 +71,13 @@ def repo(tmp_path: Path, cache_dir: Path) -> GitRepo:
 
 def targets(repo: GitRepo, page: str = "index") -> list[str]:
     out = Shell(repo.path)("links", page, "--json").json["out"]
-    return [one["path"] if one.get("path") else one["target"] for one in out]
+    return [element["path"] if element.get("path") else element["target"] for element in out]
 
 
 def test_the_command_line(repo: GitRepo) -> None:
     assert targets(repo) == TARGETS
     findings = Shell(repo.path)("check", "--json").json["findings"]
-    assert {one["rule"] for one in findings} <= {"unportable_name", "orphan_entry"}
+    assert {finding["rule"] for finding in findings} <= {"unportable_name", "orphan_entry"}
     shell = Shell(repo.path)
     assert shell.ok("read", "Lang/C##Use").text == "## Use\n\nSharp.\n"
     assert shell.ok("read", "Lang/C#Use").text == "## Use\n\nPlain.\n"
@@ -93,7 +93,7 @@ def test_notes_kb_and_wiki(repo: GitRepo) -> None:
     with agent("mcp", repo.path, "--toolset", "kb", "--no-embed") as client:
         entry = client.call("kb_get", entry_id="index")["entry"]
         pages = [target.removesuffix(".md") for target in TARGETS if not target.endswith(".png")]
-        assert [one["id"] for one in entry["outlinks"]] == pages
+        assert [outlink["id"] for outlink in entry["outlinks"]] == pages
         assert client.call("kb_get", entry_id="C##Use")["entry"]["id"] == "Lang/C#"
     with agent("mcp", repo.path, "--toolset", "wiki", "--no-embed") as client:
         linked = client.text("get_links", path="index").splitlines()
@@ -137,8 +137,8 @@ def test_the_editor(repo: GitRepo) -> None:
         document = types.TextDocumentIdentifier(editor.uri("index.md"))
         for line, target in enumerate(TARGETS, start=2):
             params = types.DefinitionParams(document, types.Position(line, 5))
-            found = editor.call(editor.client.text_document_definition_async, params)
-            (location,) = cast("list[types.Location]", found if isinstance(found, list) else [found])
+            found_value = editor.call(editor.client.text_document_definition_async, params)
+            (location,) = cast("list[types.Location]", found_value if isinstance(found_value, list) else [found_value])
             assert location.uri == editor.uri(target), line
 
 
@@ -169,7 +169,7 @@ def test_links_follow_a_name_that_comes_and_goes(repo: GitRepo) -> None:
     with agent("mcp", repo.path, "--toolset", "kb", "--tier", "write", "--no-embed") as client:
 
         def leads() -> list[str]:
-            return [one["id"] for one in client.call("kb_get", entry_id="index")["entry"]["outlinks"]][:5]
+            return [outlink["id"] for outlink in client.call("kb_get", entry_id="index")["entry"]["outlinks"]][:5]
 
         with_sharp = ["Lang/C#", "Lang/C", "Lang/C#", "Lang/C#", "Lang/C"]
         assert leads() == with_sharp
@@ -180,5 +180,5 @@ def test_links_follow_a_name_that_comes_and_goes(repo: GitRepo) -> None:
         eventually(lambda: leads() == with_sharp)
     (repo.path / "Lang/C#.md").unlink()
     (repo.path / "Lang/C.md").unlink()
-    wanted = commonplace("wanted", "--kb", repo.path, "--json")
-    assert {one["name"] for one in json.loads(wanted.stdout)["wanted"]} >= {"Lang/C#", "Lang/C"}
+    completed = commonplace("wanted", "--kb", repo.path, "--json")
+    assert {element["name"] for element in json.loads(completed.stdout)["wanted"]} >= {"Lang/C#", "Lang/C"}

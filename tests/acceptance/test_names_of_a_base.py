@@ -53,7 +53,7 @@ def test_links_that_name_their_own_base_lead_to_its_entries(folders: tuple[Path,
 def test_they_do_so_on_the_command_line_in_the_browser_and_in_editors(folders: tuple[Path, Path]) -> None:
     alpha, beta = folders
     shell = Shell(alpha)
-    assert [one["rule"] for one in shell("check", "--json").json["findings"]] == ["orphan_entry"]
+    assert [finding["rule"] for finding in shell("check", "--json").json["findings"]] == ["orphan_entry"]
     assert len(shell.ok("links", "c", "--json").json["back"]) == len(NAMES) * 2
     with served(alpha, beta) as server:
         eventually(lambda: server.ask("GET", "/health/ready").status == 200)
@@ -73,7 +73,7 @@ def test_a_move_keeps_the_name_and_rewrites_the_rest(folders: tuple[Path, Path])
     assert (folders[0] / "a.md").read_text() == PAGES["alpha-notes/a.md"].replace(": c\n", ": d\n").replace(
         ":c]]", ":d]]"
     ).replace("[[c]]", "[[d]]")
-    assert [one["rule"] for one in shell("check", "--json").json["findings"]] == ["orphan_entry"]
+    assert [finding["rule"] for finding in shell("check", "--json").json["findings"]] == ["orphan_entry"]
 
 
 def test_a_name_that_is_declared_later_holds_from_the_next_start(folders: tuple[Path, Path]) -> None:
@@ -82,12 +82,16 @@ def test_a_name_that_is_declared_later_holds_from_the_next_start(folders: tuple[
     (folders[0] / "kb.yaml").write_text("name: gamma\n")
     (folders[0] / "s.md").write_text("# S\n\n[[alpha:c|gone]] [[gamma:c|there]] [[gamma:none|x]]\n")
     lost = [
-        one["message"] for one in shell("check", "--json").json["findings"] if one["path"] == "s.md" and one["line"]
+        finding["message"]
+        for finding in shell("check", "--json").json["findings"]
+        if finding["path"] == "s.md" and finding["line"]
     ]
     assert lost == ["The link to 'alpha:c' leads nowhere.", "The link to 'gamma:none' leads nowhere."]
     (folders[0] / "kb.yaml").write_text("name: alpha\n")
     lost = [
-        one["message"] for one in shell("check", "--json").json["findings"] if one["path"] == "s.md" and one["line"]
+        finding["message"]
+        for finding in shell("check", "--json").json["findings"]
+        if finding["path"] == "s.md" and finding["line"]
     ]
     assert lost == ["The link to 'gamma:c' leads nowhere.", "The link to 'gamma:none' leads nowhere."]
 

@@ -126,35 +126,35 @@ def _structured(result: Mapping[str, Any]) -> Any:
 
 @pytest.mark.parametrize("question", RESTORING.values(), ids=RESTORING)
 def test_a_question_that_holds_words_of_a_page_finds_it(ask: Ask, question: str) -> None:
-    found = ask(question)
-    assert any(RESTORE in page for page in found.pages[:MAX_FIRST]), found
+    answered = ask(question)
+    assert any(RESTORE in page for page in answered.pages[:MAX_FIRST]), answered
 
 
 @pytest.mark.parametrize("question", OTHERS.values(), ids=OTHERS)
 def test_an_odd_question_is_answered(ask: Ask, question: str) -> None:
-    found = ask(question)
-    assert found.pages or found.notice
+    answered = ask(question)
+    assert answered.pages or answered.notice
 
 
 @pytest.mark.parametrize("question", SIGNS.values(), ids=SIGNS)
 def test_signs_alone_find_nothing_and_that_is_said(ask: Ask, question: str) -> None:
-    found = ask(question)
-    assert found.pages == ()
-    assert "no letter or digit" in found.notice
+    answered = ask(question)
+    assert answered.pages == ()
+    assert "no letter or digit" in answered.notice
 
 
 def test_an_expression_that_no_page_matches_is_answered_by_its_words_and_that_is_said(ask: Ask) -> None:
-    found = ask("(restore AND zzyzx) OR (database AND zzyzx)")
-    assert found.pages
-    assert "No page matches the query with its operators. These pages were found by its words." in found.notice
+    answered = ask("(restore AND zzyzx) OR (database AND zzyzx)")
+    assert answered.pages
+    assert "No page matches the query with its operators. These pages were found by its words." in answered.notice
 
 
 @pytest.mark.parametrize("question", IN_THE_FILE.values(), ids=IN_THE_FILE)
 def test_a_text_that_stands_in_a_file_is_not_denied(ask: Ask, question: str) -> None:
-    found = ask(question)
-    assert any(HERONS in page for page in found.pages[:1]), found
-    assert f"stands in {HERONS}.md" in found.notice
-    assert "No page contains" not in found.notice
+    answered = ask(question)
+    assert any(HERONS in page for page in answered.pages[:1]), answered
+    assert f"stands in {HERONS}.md" in answered.notice
+    assert "No page contains" not in answered.notice
 
 
 def test_operators_without_terms_are_answered(ask: Ask) -> None:

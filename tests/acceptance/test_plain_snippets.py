@@ -46,18 +46,18 @@ def web(server: Server, path: str) -> str:
 
 def answers(folder: Path, server: Server, query: str) -> dict[str, str]:
     """Text of the answer of a search, by face."""
-    asked = quote(query)
+    requested_query = quote(query)
     done = Shell(folder)("search", "--no-color", "--", query)
-    found = {
+    found_values = {
         "command": " ".join(f"{done.text} {done.stderr}".split()),
-        "browser": web(server, f"/search?q={asked}"),
-        "REST": repr(server.ask("GET", f"/api/v1/search?q={asked}").json),
+        "browser": web(server, f"/search?q={requested_query}"),
+        "REST": repr(server.ask("GET", f"/api/v1/search?q={requested_query}").json),
     }
     with agent("mcp", folder, "--no-embed") as client:
-        found["notes"] = client.text("search", query=query)
+        found_values["notes"] = client.text("search", query=query)
     with agent("mcp", "--toolset", "kb", folder, "--no-embed") as client:
-        found["kb"] = repr(client.call("kb_search", query=query))
-    return {face: text.replace("\\'", "'") for face, text in found.items()}
+        found_values["kb"] = repr(client.call("kb_search", query=query))
+    return {face: text.replace("\\'", "'") for face, text in found_values.items()}
 
 
 def test_every_face_shows_code_as_it_stands_and_links_as_text(folder: Path, server: Server) -> None:
@@ -80,16 +80,16 @@ def test_every_face_says_how_many_places_a_broken_link_has(folder: Path, server:
     said = "The link to 'lost' leads nowhere. 2 places: lines 7 and 9."
     shell = Shell(folder)
     assert said in shell("check").text
-    (found,) = [
-        one
-        for one in shell("check", "--json").json["findings"]
-        if one["rule"] == "broken_link" and "lost" in one["message"]
+    (found_value,) = [
+        finding
+        for finding in shell("check", "--json").json["findings"]
+        if finding["rule"] == "broken_link" and "lost" in finding["message"]
     ]
-    assert (found["line"], found["lines"]) == (7, [7, 9])
+    assert (found_value["line"], found_value["lines"]) == (7, [7, 9])
     broken = shell.ok("links", "--broken")
     assert "3 broken links in 2 pages; `check` counts a target once in a page: 2." in broken.stderr
     assert said in web(server, "/findings")
     assert "Settings (lines 7 and 9)" in web(server, "/broken")
     with agent("mcp", "--toolset", "kb", folder, "--no-embed") as client:
         issues = client.call("kb_qa_validate")["issues"]
-    assert said in [one["message"] for one in issues]
+    assert said in [issue["message"] for issue in issues]

@@ -56,11 +56,11 @@ def test_a_plugin_adds_a_tool_a_type_a_validator_and_a_hook(scratch: Path, base:
         assert orientation["tides"]
         assert orientation["gauges_written"] == 2, "the hook before indexing saw each"
         assert wrong["retryable"] is False
-        found = writer.call("kb_search", query="restore the database")
-        assert found["results"][0]["id"] == "runbooks/restore-database", "the core's own tool is not shadowed"
-    told = log.read_text()
-    assert "the tool kb_search is skipped" in told
-    assert "plugin leaky: The plugin is not used: RuntimeError: the boat has a hole" in told
+        found_value = writer.call("kb_search", query="restore the database")
+        assert found_value["results"][0]["id"] == "runbooks/restore-database", "the core's own tool is not shadowed"
+    reported_text = log.read_text()
+    assert "the tool kb_search is skipped" in reported_text
+    assert "plugin leaky: The plugin is not used: RuntimeError: the boat has a hole" in reported_text
 
 
 def test_a_plugin_of_every_tier_is_in_the_lowest_and_widens_none(scratch: Path, base: Path) -> None:
@@ -74,11 +74,13 @@ def test_a_preset_of_a_plugin_begins_a_schema_and_its_validator_judges_what_is_t
     (base / "gauge.md").write_text("---\ntype: tide_gauge\ntitle: Odd\nrange: 40\n---\nplace: quay\n")
     with agent("mcp", "--toolset", "kb", base, "--tier", "admin", env={"PYTHONPATH": str(scratch)}) as admin:
         assert admin.call("kb_manage", action="discover")["presets"] == ["harbour"]
-        given = {"action": "set_schema", "kb_name": "harbour"}
-        assert admin.refusal("kb_manage", **given, schema={"preset": "none"})["error_code"] == "VALIDATION_FAILED"
-        assert admin.call("kb_manage", **given, schema={"preset": "harbour", "description": "Ours"})["set"]
+        given_values = {"action": "set_schema", "kb_name": "harbour"}
+        assert (
+            admin.refusal("kb_manage", **given_values, schema={"preset": "none"})["error_code"] == "VALIDATION_FAILED"
+        )
+        assert admin.call("kb_manage", **given_values, schema={"preset": "harbour", "description": "Ours"})["set"]
         issues = admin.call("kb_qa_validate", entry_id="gauge", kb_name="harbour")["issues"]
-        assert [(one["rule"], one["field"]) for one in issues] == [("schema_violation", "range")]
+        assert [(issue["rule"], issue["field"]) for issue in issues] == [("schema_violation", "range")]
     text = (base / "kb.yaml").read_text()
     assert "kb_type: harbour\n" in text
     assert "description: Ours\n" in text
@@ -86,15 +88,15 @@ def test_a_preset_of_a_plugin_begins_a_schema_and_its_validator_judges_what_is_t
 
 def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path, base: Path) -> None:
     shell = Shell(base, {"PYTHONPATH": str(scratch), "COMMONPLACE_PORT": "0", "HOME": str(scratch)})
-    found = shell("doctor", "--json")
-    assert found.code == 1
-    assert [(one["check"], one["subject"], one["message"]) for one in found.json["findings"]] == [
+    done = shell("doctor", "--json")
+    assert done.code == 1
+    assert [(finding["check"], finding["subject"], finding["message"]) for finding in done.json["findings"]] == [
         ("plugin", "leaky", "The plugin is not used: RuntimeError: the boat has a hole"),
         ("plugin", "harbour-tides", "get_mcp_tools: the tool kb_search is skipped: there already is one"),
     ]
     (base / "kb.yaml").write_text("name: harbour\ntypes: [unclosed\n")
-    told = shell("doctor").lines
-    assert any(line.startswith("harbour: error: kb.yaml, line ") for line in told)
+    lines = shell("doctor").lines
+    assert any(line.startswith("harbour: error: kb.yaml, line ") for line in lines)
     assert shell.ok("tide-range", "1.5", "4").text == "2.5 m\n"
     assert shell("tide-range", "4", "1").code == 1
     assert shell("tide-range", "4", "much").code == 2
@@ -103,9 +105,9 @@ def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path
 
 def test_doctor_finds_nothing_where_nothing_is_wrong(base: Path) -> None:
     fine = Shell(base, {"COMMONPLACE_PORT": "0", "HOME": str(base)}).ok("doctor", "--json").json
-    assert (fine["count"], [one for one in fine["findings"] if one["severity"] != "info"]) == (0, [])
+    assert (fine["count"], [finding for finding in fine["findings"] if finding["severity"] != "info"]) == (0, [])
     assert {"program", "git", "setting", "permissions", "disk", "index", "port"} <= {
-        one["check"] for one in fine["looked_at"]
+        element["check"] for element in fine["looked_at"]
     }
     (finding,) = Shell(base, {"COMMONPLACE_PORT": "0", "HOME": str(base)})("doctor", "-C", "nowhere", "--json").json[
         "findings"
@@ -115,9 +117,9 @@ def test_doctor_finds_nothing_where_nothing_is_wrong(base: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_plugin_asks_the_client_and_offers_prompts_and_resources(scratch: Path, base: Path, mode: Mode) -> None:
-    async def answer(context: object, asked: ElicitRequestParams) -> ElicitResult:
+    async def answer(context: object, params: ElicitRequestParams) -> ElicitResult:
         del context
-        assert asked.message == "How high is the water?"
+        assert params.message == "How high is the water?"
         return ElicitResult(action="accept", content={"metres": 2.5})
 
     with agent(
@@ -144,26 +146,26 @@ def test_a_client_that_cannot_be_asked_is_told_so(scratch: Path, base: Path) -> 
 
 @pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")
 def test_who_follows_a_resource_is_told_of_its_change(scratch: Path, base: Path) -> None:
-    told: list[str] = []
+    urises: list[str] = []
 
-    async def answer(context: object, asked: ElicitRequestParams) -> ElicitResult:
-        del context, asked
+    async def answer(context: object, params: ElicitRequestParams) -> ElicitResult:
+        del context, params
         return ElicitResult(action="accept", content={"metres": 3})
 
     async def hear(message: object) -> None:
         if isinstance(message, ResourceUpdatedNotification):
-            told.append(message.params.uri)
+            urises.append(message.params.uri)
 
     more = {"elicitation_callback": answer, "message_handler": hear}
     with agent("mcp", "--toolset", "kb", base, env={"PYTHONPATH": str(scratch)}, mode="legacy", **more) as reader:
         reader.text("read_gauge")
-        assert told == []
+        assert urises == []
         reader.run(reader.client.subscribe_resource, "tides://level")
         reader.text("read_gauge")
-        eventually(lambda: told == ["tides://level"])
+        eventually(lambda: urises == ["tides://level"])
         reader.run(reader.client.unsubscribe_resource, "tides://level")
         reader.text("read_gauge")
-        assert told == ["tides://level"]
+        assert urises == ["tides://level"]
 
 
 def test_over_http_a_plugin_shows_nothing_that_the_key_may_not_see(
@@ -177,8 +179,8 @@ def test_over_http_a_plugin_shows_nothing_that_the_key_may_not_see(
         name: commonplace("keys", "create", name, "--collection", name).stdout.strip() for name in ("harbour", "closed")
     }
     with served(base, closed, env={"PYTHONPATH": str(scratch)}) as server:
-        found = {name: anyio.run(_gauges, f"{server.url}/mcp/kb", key) for name, key in keys.items()}
-    assert found == {"harbour": [[], "refused"], "closed": [["south"], "place: south\n"]}
+        completeds = {name: anyio.run(_gauges, f"{server.url}/mcp/kb", key) for name, key in keys.items()}
+    assert completeds == {"harbour": [[], "refused"], "closed": [["south"], "place: south\n"]}
 
 
 async def _gauges(url: str, key: str) -> list[Any]:
@@ -186,13 +188,13 @@ async def _gauges(url: str, key: str) -> list[Any]:
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
-        found = await client.call_tool("tide_gauges", {"words": "gauge"})
-        assert found.structured_content is not None
+        found_result = await client.call_tool("tide_gauges", {"words": "gauge"})
+        assert found_result.structured_content is not None
         try:
             shown = (await client.read_resource("tides://gauges/south")).contents[0].text
         except MCPError:
             shown = "refused"
-        return [found.structured_content["gauges"], shown]
+        return [found_result.structured_content["gauges"], shown]
 
 
 def _create_gauges(writer: Agent) -> None:
@@ -200,7 +202,7 @@ def _create_gauges(writer: Agent) -> None:
     made = writer.call("kb_create", **gauge, title="North gauge", body="place: north quay", metadata={"range": 3.5})
     assert made["file_path"] == "gauges/north-gauge.md"
     # On a busy machine the checks after a write may come too late for its answer, which then says so.
-    assert all("not checked in time" in one.get("message", "") for one in made.get("warnings", ()))
+    assert all("not checked in time" in warning.get("message", "") for warning in made.get("warnings", ()))
     odd = writer.call("kb_create", **gauge, title="South gauge", body="place: south quay", metadata={"range": 40})
     assert odd["warnings"][0] == {
         "field": "range",

@@ -76,12 +76,12 @@ def test_with_thirteen_malformed_plugins_the_core_tools_answer_and_doctor_names_
     with agent("mcp", "--toolset", "kb", base, "--tier", "admin", env=environment, log=log) as client:
         assert_core_answers(client)
     assert "Traceback" not in log.read_text()
-    found = plugin_findings(base, environment)
-    assert {name for name, _ in found} == set(MALFORMED)
+    findings = plugin_findings(base, environment)
+    assert {name for name, _ in findings} == set(MALFORMED)
     rows = "a list of dicts with field, rule, expected and got"
     judged = f"get_validators: a validator gave a value of type int; expected {rows}"
-    assert ("validators_rows", judged) in found
-    assert len(found) == len(set(found)), "each is said once"
+    assert ("validators_rows", judged) in findings
+    assert len(findings) == len(set(findings)), "each is said once"
 
 
 ERRORS = """
@@ -131,11 +131,13 @@ def test_whatever_a_plugin_raises_names_it_and_ends_only_that_call(tmp_path: Pat
             made = {"kb_name": "base", "entry_type": "note", "title": kind, "body": "Words."}
             assert client.refusal("kb_create", **made)["error"].startswith("The plugin errors refused this: ")
         assert_core_answers(client)
-    found = plugin_findings(base, environment)
-    assert ("errors", "get_entry_types: the type 'exits' failed: SystemExit: 4") in found
-    assert ("errors", "eof: failed: EOFError: gone") in found
-    assert ("errors", "before_save: a hook failed: Own: it") in found
-    assert not [message for _, message in found if "before_save" in message and "private" in message], "it may refuse"
+    findings = plugin_findings(base, environment)
+    assert ("errors", "get_entry_types: the type 'exits' failed: SystemExit: 4") in findings
+    assert ("errors", "eof: failed: EOFError: gone") in findings
+    assert ("errors", "before_save: a hook failed: Own: it") in findings
+    assert not [message for _, message in findings if "before_save" in message and "private" in message], (
+        "it may refuse"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -177,18 +179,18 @@ def test_classes_and_objects_are_types_with_fields_defaults_and_options(
 
 def test_their_tools_validators_hooks_and_commands_work(reference: tuple[Agent, Path, dict[str, str]]) -> None:
     client, base, environment = reference
-    given = {"kb_name": "base", "body": "Words."}
-    slip = client.call("kb_create", **given, entry_type="slip", title="Slip one", metadata={"maturity": "old"})
-    assert [(one["field"], one["rule"], one["got"], one["severity"]) for one in slip["warnings"]] == [
-        ("maturity", "enum", "old", "warning")
-    ]
+    given_values = {"kb_name": "base", "body": "Words."}
+    slip = client.call("kb_create", **given_values, entry_type="slip", title="Slip one", metadata={"maturity": "old"})
+    assert [
+        (warning["field"], warning["rule"], warning["got"], warning["severity"]) for warning in slip["warnings"]
+    ] == [("maturity", "enum", "old", "warning")]
     assert client.call("slip_inbox") == {"count": 1, "inbox": ["slip-one"]}
     assert client.call("slip_graph", entry_id="a") == {"center": "Alpha", "outlinks": ["b"], "backlinks": []}
     errand = {"entry_type": "errand", "title": "Errand", "metadata": {"assignee": "me"}}
-    assert client.call("kb_create", **given, **errand)["file_path"] == "errands/errand.md"
+    assert client.call("kb_create", **given_values, **errand)["file_path"] == "errands/errand.md"
     refused = client.refusal("kb_update", kb_name="base", entry_id="errand", status="lost")
     assert "an errand cannot be lost" in refused["error"]
-    letter = client.call("kb_create", **given, entry_type="letter", title="Letter", metadata={"sealed": True})
+    letter = client.call("kb_create", **given_values, entry_type="letter", title="Letter", metadata={"sealed": True})
     sealed = client.refusal("kb_update", kb_name="base", entry_id="letter", body="x", revision=letter["revision"])
     assert "the letter Letter is sealed" in sealed["error"]
     shown = client.call("kb_orient", kb_name="base")

@@ -45,9 +45,9 @@ def _shell(tmp_path: Path, files: Mapping[str, str]) -> Shell:
 
 
 def _broken(shell: Shell) -> list[str]:
-    lost = [found["target"] for found in shell("links", "--broken", "--json").json["broken"]]
+    lost = [found_value["target"] for found_value in shell("links", "--broken", "--json").json["broken"]]
     findings = shell("check", "--json").json["findings"]
-    return lost + [found["message"] for found in findings if found["rule"] == "dead_anchor"]
+    return lost + [finding["message"] for finding in findings if finding["rule"] == "dead_anchor"]
 
 
 def test_a_tree_of_hugo_has_no_broken_links_but_those_that_are(tmp_path: Path, cache_dir: Path) -> None:

@@ -50,10 +50,10 @@ def shown(repo: GitRepo, *arguments: str) -> str:
 
 def test_the_command_line(repo: GitRepo, commits: list[str]) -> None:
     lines = shown(repo, "log", "in/fresh").splitlines()
-    assert [line[:10] for line in lines] == [one[:10] for one in commits]
+    assert [line[:10] for line in lines] == [commit[:10] for commit in commits]
     assert [line.endswith("(as old.md)") for line in lines] == [False, True, True]
-    found = json.loads(shown(repo, "log", "in/fresh", "--json"))["commits"]
-    assert [one["path"] for one in found] == ["in/fresh.md", "old.md", "old.md"]
+    found_commits = json.loads(shown(repo, "log", "in/fresh", "--json"))["commits"]
+    assert [found_commit["path"] for found_commit in found_commits] == ["in/fresh.md", "old.md", "old.md"]
     assert shown(repo, "read", "in/fresh", "--at", commits[2]) == FIRST
     assert shown(repo, "read", "in/fresh", "--at", f"before {commits[0][:10]}") == SECOND
     assert "-In small cups.\n+In large cups." in shown(repo, "log", "in/fresh", "--diff", f"{commits[2]}..{commits[1]}")
@@ -63,7 +63,7 @@ def test_the_command_line(repo: GitRepo, commits: list[str]) -> None:
 def test_notes(repo: GitRepo, commits: list[str]) -> None:
     with agent("mcp", repo.path, "--no-embed") as client:
         lines = client.text("changes", page="in/fresh").splitlines()[:-1]
-        assert [line[:10] for line in lines] == [one[:10] for one in commits]
+        assert [line[:10] for line in lines] == [commit[:10] for commit in commits]
         assert [line.rpartition(": ")[2] for line in lines[1:]] == ["old.md", "old.md"]
         assert "-In small cups." in client.text("changes", page="in/fresh", diff=True)
         sections = client.text("changes", page="in/fresh", sections=True).splitlines()
@@ -75,15 +75,15 @@ def test_notes(repo: GitRepo, commits: list[str]) -> None:
 def test_wiki_rest_and_web(repo: GitRepo, commits: list[str], server: Server) -> None:
     with agent("mcp", repo.path, "--toolset", "wiki", "--no-embed") as client:
         history = client.text("get_history", path="in/fresh")
-        assert all(one[:7] in history for one in commits)
+        assert all(commit[:7] in history for commit in commits)
         assert "In small cups." in client.text("read_note", path="in/fresh", revision=commits[2])
     entries = server.ask("GET", "/api/v1/pages/in%2Ffresh/history").json["history"]
-    assert [(one["revision"], one["author"]) for one in entries] == list(
+    assert [(entry["revision"], entry["author"]) for entry in entries] == list(
         zip(commits, ("Cid", "Bea", "Ann"), strict=True)
     )
     html = {"Accept": "text/html"}
     page = server.ask("GET", "/history/in/fresh.md", headers=html).body.decode()
-    assert all(f'value="{one}"' in page for one in commits)
+    assert all(f'value="{commit}"' in page for commit in commits)
     compared = server.ask("GET", f"/compare/in/fresh.md?from={commits[2]}&to={commits[0]}", headers=html)
     assert "small" in compared.body.decode()
     moved = server.ask("GET", f"/commit/{commits[0]}", headers=html).body.decode()
@@ -137,8 +137,8 @@ def test_a_rename_changes_no_date_in_any_face(dated: GitRepo) -> None:
     today = dated.git("log", "-1", "--format=%as").strip()
     updated = {"edited": today, "in/moved": EDIT, "rests": BEGIN}
     listed = json.loads(shown(dated, "list", "--json"))["documents"]
-    assert {one["id"]: one["updated"][:10] for one in listed} == updated
-    assert {one["created"][:10] for one in listed} == {BEGIN}
+    assert {element["id"]: element["updated"][:10] for element in listed} == updated
+    assert {element["created"][:10] for element in listed} == {BEGIN}
     assert [line.split("\t")[1] for line in shown(dated, "recent").splitlines()] == [
         "edited.md",
         "in/moved.md",
@@ -146,23 +146,23 @@ def test_a_rename_changes_no_date_in_any_face(dated: GitRepo) -> None:
     ]
     at = dated.git("log", "-1", "--format=%H").strip()
     then = json.loads(shown(dated, "list", "--at", at, "--json"))["documents"]
-    assert {one["id"]: one["updated"][:10] for one in then} == updated
+    assert {element["id"]: element["updated"][:10] for element in then} == updated
     with agent("mcp", dated.path, "--no-embed") as client:
         overview = client.text("overview")
         assert f"Changed lately: edited.md ({today}), in/moved.md ({EDIT}), rests.md ({BEGIN})" in overview
     with agent("mcp", dated.path, "--toolset", "kb", "--no-embed") as client:
         entries = client.call("kb_list_entries")["entries"]
-        assert {one["id"]: one["updated_at"][:10] for one in entries} == updated
-        assert [one["id"] for one in client.call("kb_recent", since=today)["entries"]] == ["edited"]
-        resources = {one.name: one.annotations for one in client.run(client.client.list_resources).resources}
+        assert {entry["id"]: entry["updated_at"][:10] for entry in entries} == updated
+        assert [entry["id"] for entry in client.call("kb_recent", since=today)["entries"]] == ["edited"]
+        resources = {value.name: value.annotations for value in client.run(client.client.list_resources).resources}
         modified = {name: resources[name] for name in updated}
-        assert {name: one.last_modified[:10] for name, one in modified.items() if one} == updated
+        assert {name: element.last_modified[:10] for name, element in modified.items() if element} == updated
     with agent("mcp", dated.path, "--toolset", "wiki", "--no-embed") as client:
         assert client.text("list_notes", updated_since=today).count("updated") == 2
         assert f"in/moved (10 words, updated {EDIT})" in client.text("list_notes")
     with served(dated.path, "--toolset", "wiki") as server:
         pages = server.ask("GET", "/api/v1/pages").json["pages"]
-        assert {one["path"]: one["last_updated"] for one in pages} == updated
+        assert {page["path"]: page["last_updated"] for page in pages} == updated
         page = server.ask("GET", "/api/v1/pages/in%2Fmoved").json
         assert page["last_commit"]["date"][:10] == today, "the revision is the commit of the rename"
         html = {"Accept": "text/html"}

@@ -25,7 +25,7 @@ def _writer(repo: GitRepo, call: Callable[[Agent], None]) -> None:
 
 
 def _findings(shell: Shell) -> list[str]:
-    return [one["rule"] for one in shell("check", "--json").json["findings"]]
+    return [finding["rule"] for finding in shell("check", "--json").json["findings"]]
 
 
 def _pages(shell: Shell, query: str) -> tuple[list[str], str]:
@@ -66,7 +66,7 @@ def renamed_heading(repo: GitRepo, shell: Shell) -> None:
         params = types.RenameParams(new_name="Terraria: Game", **place)  # type: ignore[arg-type]
         edit = editor.call(editor.client.text_document_rename_async, params)
         changes = edit.document_changes or ()
-        edits = [one for change in changes if isinstance(change, types.TextDocumentEdit) for one in change.edits]
+        edits = [edit for change in changes if isinstance(change, types.TextDocumentEdit) for edit in change.edits]
     assert len(edits) == 5, "four links and the heading"
 
 

@@ -49,7 +49,7 @@ def test_commands_read_a_repository_with_a_submodule(outer: GitRepo, there: str)
             assert "cannot be read" not in done.stderr + done.text, (command, done)
             assert done.code in {0, 1, 3, 4}, (command, done)
     listed = Shell(outer.path).ok("list", "--json").json["documents"]
-    assert [one["path"] for one in listed] == ["a.md", "sub/page.md"][: 2 if there == "checked out" else 1]
+    assert [element["path"] for element in listed] == ["a.md", "sub/page.md"][: 2 if there == "checked out" else 1]
 
 
 @pytest.mark.parametrize("there", ["a submodule", "a repository without a commit of it", "not checked out"])

@@ -47,12 +47,12 @@ def repo(tmp_path: Path, cache_dir: Path) -> GitRepo:
 
 def test_they_are_links(repo: GitRepo) -> None:
     shell = Shell(repo.path)
-    assert {one["path"] for one in shell("links", "notes/old", "--back", "--json").json["back"]} == {
+    assert {element["path"] for element in shell("links", "notes/old", "--back", "--json").json["back"]} == {
         "alone.md",
         "index.md",
     }
     findings = shell("check", "--json").json["findings"]
-    assert {(one["rule"], one["path"], one["line"]) for one in findings} == {
+    assert {(finding["rule"], finding["path"], finding["line"]) for finding in findings} == {
         ("broken_link", "index.md", 12),
         ("orphan_entry", "alone.md", 0),
     }

@@ -34,9 +34,9 @@ def test_every_link_leads_where_it_was_written_to_lead(vault: Vault, base: Index
     wrong: list[str] = []
     links = 0
     for note in vault.notes:
-        found = list(base.index.links_from(Address(note.path)))
-        assert len(found) == len(note.links), (note.path, [link.link.raw for link in found])
-        for written, link in zip(note.links, found, strict=True):
+        resolved_links = list(base.index.links_from(Address(note.path)))
+        assert len(resolved_links) == len(note.links), (note.path, [link.link.raw for link in resolved_links])
+        for written, link in zip(note.links, resolved_links, strict=True):
             links += 1
             leads = link.target.path if link.target else None
             if leads != written.means:
@@ -53,8 +53,8 @@ def test_what_is_broken_is_what_was_written_so_over_the_real_command(vault: Vaul
     shell = Shell(base.folder)
     broken = shell.ok("links", "--broken", "--json").json["broken"]
     meant = sorted(note.path for note in vault.notes for link in note.links if link.means is None)
-    assert sorted(one["path"] for one in broken) == meant
-    assert all(one["target"].startswith("no such note ") for one in broken)
+    assert sorted(element["path"] for element in broken) == meant
+    assert all(element["target"].startswith("no such note ") for element in broken)
     note = next(note for note in vault.notes if note.aliases and note.language == "ja")
     assert shell.ok("read", f"{note.path}#^block-1").text == f"A block of {note.name}. ^block-1\n"
     assert shell.ok("read", f"{note.name}#質問" if _is_only(vault, note) else f"{note.path}#質問").text.startswith(
@@ -83,7 +83,7 @@ def test_an_attachment_that_comes_and_goes_is_seen(base: Indexed) -> None:
     base.index.sync()
 
     def leads() -> list[str | None]:
-        return [one.target.path if one.target else None for one in base.index.links_from(Address("zz/embeds.md"))]
+        return [link.target.path if link.target else None for link in base.index.links_from(Address("zz/embeds.md"))]
 
     assert leads() == [None, "chart.png"]
     picture = base.write("files/2025/späte Karte.png", "picture")

@@ -45,8 +45,8 @@ def page(server: Server, path: str) -> str:
 
 def test_every_face_lists_the_same_wanted_pages(folders: list[Path]) -> None:
     done = commonplace("wanted", *(f"--kb={folder}" for folder in folders), "--json")
-    found = json.loads(done.stdout)["wanted"]
-    assert {one["name"]: one["sources"] for one in found} == WANTED
+    found_value = json.loads(done.stdout)["wanted"]
+    assert {element["name"]: element["sources"] for element in found_value} == WANTED
     with agent("mcp", *folders, "--no-embed") as client:
         lines = client.text("links", kind="wanted").splitlines()[1:-1]
         assert {line.partition(" <- ")[0]: line.partition(" <- ")[2].split(", ") for line in lines} == WANTED

@@ -154,8 +154,8 @@ def test_every_frontmatter_value_of_the_wrong_type_is_served_and_git_is_not_need
     with assistant(where, folder.path) as client:
         shown = client.text("list_notes")
         assert shown.startswith(f"Found {len(files)} notes:")
-        found = client.text("search_notes", query="findme", limit=50)
-        assert found.startswith(f'{len(files)} results for "findme":')
+        found_text = client.text("search_notes", query="findme", limit=50)
+        assert found_text.startswith(f'{len(files)} results for "findme":')
         for name in files:
             assert "\nPath: " in client.text("read_note", path=name.removesuffix(".md"))
         client.text("find_orphaned_notes")

@@ -40,38 +40,38 @@ def _check(tmp_path: Path, **files: str) -> tuple[int, str]:
 
 
 def test_copied_lines_are_found_under_another_function_name(tmp_path: Path) -> None:
-    one = SIX_LINES.format(name="one", total="total", value="value")
+    element = SIX_LINES.format(name="one", total="total", value="value")
     two = SIX_LINES.format(name="two", total="total", value="value")
-    code, errors = _check(tmp_path, a=one, b=two)
+    code, errors = _check(tmp_path, a=element, b=two)
     assert code == 1
     assert "src/pack/b.py:3-13 repeats src/pack/a.py:3" in errors
 
 
 def test_a_copy_with_other_names_is_found(tmp_path: Path) -> None:
-    one = SIX_LINES.format(name="one", total="total", value="value")
+    element = SIX_LINES.format(name="one", total="total", value="value")
     two = SIX_LINES.format(name="other", total="rest", value="item")
-    code, errors = _check(tmp_path, a=one, b=two)
+    code, errors = _check(tmp_path, a=element, b=two)
     assert code == 1
     assert "src/pack/b.py:2-13 repeats src/pack/a.py:2" in errors
 
 
 def test_a_copy_is_found_through_comments_and_blank_lines(tmp_path: Path) -> None:
-    one = SIX_LINES.format(name="one", total="total", value="value")
+    element = SIX_LINES.format(name="one", total="total", value="value")
     two = SIX_LINES.format(name="two", total="total", value="value").replace("    while", "\n    # Why.\n    while")
-    assert _check(tmp_path, a=one, b=two)[0] == 1
+    assert _check(tmp_path, a=element, b=two)[0] == 1
 
 
 def test_a_copy_within_one_file_is_found(tmp_path: Path) -> None:
-    one = SIX_LINES.format(name="one", total="total", value="value")
+    element = SIX_LINES.format(name="one", total="total", value="value")
     two = SIX_LINES.format(name="two", total="total", value="value")
-    assert _check(tmp_path, a=one + two)[0] == 1
+    assert _check(tmp_path, a=element + two)[0] == 1
 
 
 def test_five_equal_lines_are_no_copy(tmp_path: Path) -> None:
     shared = "    a = 1\n    b = a + 2\n    c = b * 3\n    d = c - 4\n    e = d / 5\n"
-    one = f"def one() -> float:\n{shared}    return e\n"
+    element = f"def one() -> float:\n{shared}    return e\n"
     two = f"def two() -> float:\n{shared}    return e + a + b\n"
-    assert _check(tmp_path, a=one, b=two) == (0, "")
+    assert _check(tmp_path, a=element, b=two) == (0, "")
 
 
 def test_docstrings_imports_and_lists_of_names_are_no_code_to_repeat(tmp_path: Path) -> None:

@@ -168,11 +168,11 @@ def test_every_adapter_is_protected() -> None:
 
 def _imports(part: str) -> set[str]:
     """Top-level names of every package that a part of the product imports, wherever the statement stands."""
-    found: set[str] = set()
+    parts: set[str] = set()
     for path in (PACKAGE / part).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                found.update(alias.name.partition(".")[0] for alias in node.names)
+                parts.update(alias.name.partition(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.partition(".")[0])
-    return found
+                parts.add(node.module.partition(".")[0])
+    return parts

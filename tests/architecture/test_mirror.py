@@ -39,7 +39,7 @@ def has_code(module: Path) -> bool:
         isinstance(node, ast.Lambda)
         or (
             isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and not all(isinstance(one, ast.Pass) or _is_constant(one) for one in node.body)
+            and not all(isinstance(statement, ast.Pass) or _is_constant(statement) for statement in node.body)
         )
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
     )
@@ -51,9 +51,9 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def test_the_share_of_modules_with_their_own_test_file_does_not_fall() -> None:
-    found = [path for path in modules() if has_code(path)]
-    have = [path for path in found if mirrored(path)]
-    assert len(have) / len(found) >= LEAST, f"{len(have)} of {len(found)}"
+    paths = [path for path in modules() if has_code(path)]
+    have = [path for path in paths if mirrored(path)]
+    assert len(have) / len(paths) >= LEAST, f"{len(have)} of {len(paths)}"
 
 
 def test_a_module_that_only_declares_has_no_code(tmp_path: Path) -> None:

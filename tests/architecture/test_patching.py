@@ -32,15 +32,15 @@ def replaced(test: Path) -> Iterator[str]:
     for call in ast.walk(ast.parse(test.read_text(encoding="utf-8"))):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "setattr":
             continue
-        names = [one.value for one in call.args[:2] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        names = [node.value for node in call.args[:2] if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         name = names[0].rpartition(".")[2] if names else ast.unparse(call)
         if not name.isupper() or name.startswith("_"):
             yield name
 
 
 def test_tests_replace_limits_only() -> None:
-    found = {test.relative_to(ROOT).as_posix() for test in (ROOT / "tests").rglob("*.py") if any(replaced(test))}
-    assert found == REPLACED
+    posixes = {test.relative_to(ROOT).as_posix() for test in (ROOT / "tests").rglob("*.py") if any(replaced(test))}
+    assert posixes == REPLACED
 
 
 def test_a_replaced_function_is_found_and_a_limit_is_not(tmp_path: Path) -> None:

@@ -25,13 +25,13 @@ def test_another_description_of_a_target_is_found_and_written(tmp_path: Path) ->
     page.write_text((ROOT / "docs" / "release.md").read_text(encoding="utf-8"), encoding="utf-8")
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     makefile.write_text(text.replace("## the whole suite", "## every test | twice"), encoding="utf-8")
-    given = ["--page", str(page), "--makefile", str(makefile)]
-    done = check("--check", *given)
+    given_texts = ["--page", str(page), "--makefile", str(makefile)]
+    done = check("--check", *given_texts)
     assert done.returncode == 1
     assert "run python tools/list_release.py" in done.stderr
-    assert check(*given).returncode == 0
+    assert check(*given_texts).returncode == 0
     assert "| `make test` | every test \\| twice |" in page.read_text(encoding="utf-8")
-    assert check("--check", *given).returncode == 0
+    assert check("--check", *given_texts).returncode == 0
 
 
 def test_a_target_that_the_makefile_lost_is_named(tmp_path: Path) -> None:

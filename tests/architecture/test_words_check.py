@@ -130,13 +130,13 @@ def public_classes(module: Path) -> Iterator[str]:
 
 def repeated(package: Path) -> dict[str, list[str]]:
     """The modules of each class name that several modules have."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    found_values: defaultdict[str, list[str]] = defaultdict(list)
     for module in sorted(package.rglob("*.py")):
         relative = module.relative_to(package).as_posix()
         if not relative.endswith(SCHEMAS):
             for name in public_classes(module):
-                found[name].append(relative)
-    return {name: modules for name, modules in found.items() if len(modules) > 1}
+                found_values[name].append(relative)
+    return {name: modules for name, modules in found_values.items() if len(modules) > 1}
 
 
 def test_each_public_class_has_a_name_of_its_own() -> None:

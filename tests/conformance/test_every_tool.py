@@ -86,17 +86,17 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
             toolset: {
                 "url": f"{(layers if toolset == 'cascade' else folders).url}/mcp/{toolset}",
                 "command": command,
-                "args": [*before, "mcp", *map(str, given)],
+                "args": [*before, "mcp", *map(str, paths)],
                 "env": env,
                 "base": {"kb": "base", "pages": "page"}.get(toolset, ""),
             }
-            for toolset, given in arguments.items()
+            for toolset, paths in arguments.items()
         }
 
 
-def walked(script: str, module: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+def walked(script: str, module: Path, requested_values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The report of a script beside this file about each toolset. Every tool was listed and called."""
-    command = ["node", str(CLIENTS / script), str(module), json.dumps(asked)]
+    command = ["node", str(CLIENTS / script), str(module), json.dumps(requested_values)]
     env = environment(INSPECTOR)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -108,9 +108,9 @@ def walked(script: str, module: Path, asked: Mapping[str, Any]) -> list[dict[str
     return walks
 
 
-def test_the_typescript_clients_list_and_call_every_tool(asked: dict[str, Any]) -> None:
-    walks = walked("call.mjs", installed(), asked)
-    ways = {(one["toolset"], one["client"], one["transport"]) for one in walks}
+def test_the_typescript_clients_list_and_call_every_tool(requested_values: dict[str, Any]) -> None:
+    walks = walked("call.mjs", installed(), requested_values)
+    ways = {(walk["toolset"], walk["client"], walk["transport"]) for walk in walks}
     assert ways == set(product(TOOLS, ("v1", "v2 legacy", "v2 modern"), ("stdio", "http")))
     assert all(walk["instructions"] for walk in walks)
     skills = [walk["skills"] for walk in walks if "skills" in walk]
@@ -118,8 +118,8 @@ def test_the_typescript_clients_list_and_call_every_tool(asked: dict[str, Any]) 
     assert skills == [{"files": files, "directoryRead": True}] * 2
 
 
-def test_the_inspector_lists_and_calls_every_tool(asked: dict[str, Any]) -> None:
+def test_the_inspector_lists_and_calls_every_tool(requested_values: dict[str, Any]) -> None:
     programs = Path(environment(INSPECTOR)["PATH"].split(os.pathsep)[0])
     launcher = (programs / "mcp-inspector").resolve()
-    walks = walked("inspect.mjs", launcher.parents[2] / "cli" / "build" / "index.js", asked)
-    assert {(one["toolset"], one["era"]) for one in walks} == set(product(TOOLS, ("legacy", "modern")))
+    walks = walked("inspect.mjs", launcher.parents[2] / "cli" / "build" / "index.js", requested_values)
+    assert {(walk["toolset"], walk["era"]) for walk in walks} == set(product(TOOLS, ("legacy", "modern")))

@@ -32,8 +32,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-def inspected(url: str, transport: str, era: str, *asked: str, folder: Path) -> Any:
-    command = ["mcp-inspector", "--cli", url, "--transport", transport, "--protocol-era", era, *asked]
+def inspected(url: str, transport: str, era: str, *requested_texts: str, folder: Path) -> Any:
+    command = ["mcp-inspector", "--cli", url, "--transport", transport, "--protocol-era", era, *requested_texts]
     done = subprocess.run(
         [*command, "--format", "json", "-q"],
         capture_output=True,

@@ -22,13 +22,13 @@ TREE = pytest.mark.parametrize("tree", TREES, ids=list(BY_NAME))
 
 def led(base: Indexed, tree: DocsTree) -> dict[tuple[str, str], str | None]:
     """The destination of each link of a tree in the index."""
-    found: dict[tuple[str, str], str | None] = {}
+    targets: dict[tuple[str, str], str | None] = {}
     for source in {source for source, _ in tree.leads}:
-        for one in base.index.links_from(Address(source)):
-            written = one.link.target + (f"#{one.link.fragment}" if one.link.fragment else "")
-            target = one.target.path if one.target else None
-            found[source, written] = found[source, one.link.target] = target
-    return {key: found.get(key, "no such link was read") for key in tree.leads}
+        for link in base.index.links_from(Address(source)):
+            written = link.link.target + (f"#{link.link.fragment}" if link.link.fragment else "")
+            target = link.target.path if link.target else None
+            targets[source, written] = targets[source, link.link.target] = target
+    return {key: targets.get(key, "no such link was read") for key in tree.leads}
 
 
 @TREE
@@ -36,7 +36,7 @@ def test_links_lead_where_the_program_leads_them(tmp_path: Path, tree: DocsTree)
     with Indexed(tmp_path, tree.files) as base:
         assert led(base, tree) == dict(tree.leads)
         dead = {(source, target) for (source, target), to in tree.leads.items() if to is None}
-        assert {(one.source.path, one.link.target) for one in base.index.broken()} == dead
+        assert {(link.source.path, link.link.target) for link in base.index.broken()} == dead
 
 
 @TREE
@@ -90,7 +90,7 @@ def test_declared_roots_take_the_place_of_what_is_recognised(tmp_path: Path) -> 
     with base, closing(open_index(base.store, tmp_path / "other", ["/=src", "/api/=src"])) as index:
         index.sync()
         assert [site.generator for site in index.surroundings().sites] == ["declared"]
-        assert [one.target and one.target.path for one in index.links_from(Address("src/b.md"))] == [
+        assert [link.target and link.target.path for link in index.links_from(Address("src/b.md"))] == [
             "src/guide/a.md",
             "src/b.md",
         ]

@@ -47,7 +47,7 @@ def test_pages_of_a_list_are_the_whole_list_in_order(tmp_path: Path, sort: SortK
         keys = [_sort_key(by_path[path], sort) for path in whole]
         assert keys == sorted(keys, reverse=descending)
         alike = [(key, path) for key, path in zip(keys, whole, strict=True)]
-        assert alike == sorted(sorted(alike, key=lambda one: one[1]), key=lambda one: one[0], reverse=descending)
+        assert alike == sorted(sorted(alike, key=lambda pair: pair[1]), key=lambda pair: pair[0], reverse=descending)
 
 
 def _sort_key(record: Record, sort: SortKey) -> str:

@@ -38,9 +38,9 @@ def targets(links: list[ResolvedLink]) -> list[str]:
 
 
 def test_links_of_a_document_come_in_order_with_their_targets(base: Indexed) -> None:
-    found = base.index.links_from(Address("index.md"))
-    assert targets(found) == ["docs/guide.md", "notes/Ideas.md", ""]
-    assert (found[0].link.fragment, found[0].link.label) == ("install", "the guide")
+    links = base.index.links_from(Address("index.md"))
+    assert targets(links) == ["docs/guide.md", "notes/Ideas.md", ""]
+    assert (links[0].link.fragment, links[0].link.label) == ("install", "the guide")
 
 
 def test_links_of_all_documents_come_by_path_and_only_those_with_a_text_if_one_is_given(base: Indexed) -> None:
@@ -58,16 +58,16 @@ def test_a_link_to_another_file_leads_to_that_file(base: Indexed) -> None:
 
 
 def test_incoming_links_carry_the_sentence_round_them(base: Indexed) -> None:
-    found = base.index.links_to(Address("notes/Ideas.md"))
-    assert [(link.source.path, link.sentence) for link in found] == [
+    links = base.index.links_to(Address("notes/Ideas.md"))
+    assert [(link.source.path, link.sentence) for link in links] == [
         ("alone.md", "Nobody links here; Thoughts and gone."),
         ("index.md", "Or see Ideas and missing page."),
     ]
 
 
 def test_a_link_of_the_frontmatter_is_a_link_with_its_relation(base: Indexed) -> None:
-    found = [link for link in base.index.links_to(Address("docs/guide.md")) if link.link.relation]
-    assert [(link.source.path, link.link.relation) for link in found] == [("notes/Ideas.md", "supports")]
+    links = [link for link in base.index.links_to(Address("docs/guide.md")) if link.link.relation]
+    assert [(link.source.path, link.link.relation) for link in links] == [("notes/Ideas.md", "supports")]
 
 
 def test_a_link_to_itself_is_no_incoming_link(base: Indexed) -> None:
@@ -88,9 +88,9 @@ def test_broken_links_asked_for_between_changes_are_those_of_a_new_index(base: I
             base.index.update([Address(path)])
         else:
             base.index.sync()
-        found = [(link.source.path, link.link.target) for link in base.index.broken()]
+        found_pairs = [(link.source.path, link.link.target) for link in base.index.broken()]
         other = base.another()
-        assert found == [(link.source.path, link.link.target) for link in other.broken()], number
+        assert found_pairs == [(link.source.path, link.link.target) for link in other.broken()], number
         other.close()
 
 
@@ -99,7 +99,7 @@ def test_hubs_are_the_documents_to_which_most_others_link_and_each_of_them_count
     base.update("new/b.md", "[[alone]] [[new/b]] [[new/c]]\n")
     base.update("new/c.md", "[[alone]] [[new/b]]\n")
     pairs = Counter(target for source, target in base.index.links() if source != target)
-    expected = sorted(pairs.items(), key=lambda one: (-one[1], one[0]))
+    expected = sorted(pairs.items(), key=lambda element: (-element[1], element[0]))
     assert base.index.hubs(100) == expected
     assert base.index.hubs(2) == expected[:2]
     assert (Address("alone.md"), 3) in expected
@@ -163,8 +163,8 @@ def test_a_document_as_given_is_resolved_without_being_indexed(base: Indexed) ->
 
 def test_links_that_name_another_collection_are_found_by_its_name(base: Indexed) -> None:
     base.update("out.md", "# Out\n\nLook at [[other:thing]] there.\n")
-    found = base.index.links_into(["other"])
-    assert [(link.source.path, link.link.target, link.sentence) for link in found] == [
+    links = base.index.links_into(["other"])
+    assert [(link.source.path, link.link.target, link.sentence) for link in links] == [
         ("out.md", "thing", "Look at other:thing there.")
     ]
     assert base.index.links_into(["another"]) == []
@@ -180,9 +180,9 @@ def test_links_are_found_by_the_key_of_their_target(base: Indexed) -> None:
 
 def test_references_are_found_by_path_id_title_and_alias(base: Indexed) -> None:
     for reference in ("docs/guide.md", "docs/guide", "guide", "Guide", "GUIDE"):
-        found = base.index.find(reference)
-        assert found is not None, reference
-        assert found.address.path == "docs/guide.md"
+        record = base.index.find(reference)
+        assert record is not None, reference
+        assert record.address.path == "docs/guide.md"
     assert base.index.find("pic.png", Address("docs/guide.md")) is None
     assert base.index.find("nothing") is None
     assert base.index.find(" ") is None
@@ -239,7 +239,7 @@ def test_links_hold_when_their_target_changes_in_the_same_round_before_them(tmp_
         made.write("b.md", "# B\n\n[[a]]")
         made.write("c.md", "# C\n\n[to it](a.md)")
         made.index.update([Address("a.md"), Address("b.md"), Address("c.md")])
-        assert [one.source.path for one in made.index.links_to(Address("a.md"))] == ["b.md", "c.md"]
+        assert [link.source.path for link in made.index.links_to(Address("a.md"))] == ["b.md", "c.md"]
 
 
 def test_names_and_files_are_those_of_the_moment(tmp_path: Path) -> None:
@@ -248,8 +248,8 @@ def test_names_and_files_are_those_of_the_moment(tmp_path: Path) -> None:
         assert lookup.at("a.md") == Address("a.md")
         assert lookup.at("p.png") == Address("p.png")
         assert lookup.at("none.md") is None
-        assert [one.address for one in lookup.named("erste")] == [Address("a.md")]
+        assert [document.address for document in lookup.named("erste")] == [Address("a.md")]
         assert list(lookup.files("p.png")) == [Address("p.png")]
         base.update("b.md", "---\naliases: [Erste]\n---\n")
-        assert [one.address for one in lookup.named("erste")] == [Address("a.md"), Address("b.md")]
+        assert [document.address for document in lookup.named("erste")] == [Address("a.md"), Address("b.md")]
         assert list(lookup.sites) == []

@@ -207,15 +207,15 @@ class Told:
 
 
 def test_a_listener_is_told_once_of_every_change_whoever_made_it(base: Indexed, seen: Seen) -> None:
-    told = Told()
-    base.index.listen(told)
+    reported_told = Told()
+    base.index.listen(reported_told)
     base.update("docs/n2.md", "# N2\n\nkangaroo\n")
     base.update("docs/own.md", "# Own\n")
     base.write("docs/n3.md", "# N3\n\nwallaby\n")
-    assert eventually(lambda: len(told.changes) == 3)
+    assert eventually(lambda: len(reported_told.changes) == 3)
     (base.folder / "docs" / "n4.md").unlink()
-    assert eventually(lambda: len(told.changes) == 4)
-    assert told.changes == [
+    assert eventually(lambda: len(reported_told.changes) == 4)
+    assert reported_told.changes == [
         (["docs/n2.md"], False),
         (["docs/own.md"], True),
         (["docs/n3.md"], False),
@@ -225,48 +225,48 @@ def test_a_listener_is_told_once_of_every_change_whoever_made_it(base: Indexed, 
 
 
 def test_a_listener_is_told_of_what_another_process_took_in(base: Indexed) -> None:
-    told, other = Told(), base.another()
-    base.index.listen(told)
+    reported_told, other = Told(), base.another()
+    base.index.listen(reported_told)
     other.update([base.write("docs/n4.md", "# N4\n\nkangaroo\n")])
-    assert eventually(lambda: told.changes == [(["docs/n4.md"], False)])
+    assert eventually(lambda: reported_told.changes == [(["docs/n4.md"], False)])
     other.update([base.write("docs/new.md", "# New\n")])
-    assert eventually(lambda: told.changes[1:] == [(["docs/new.md"], True)])
+    assert eventually(lambda: reported_told.changes[1:] == [(["docs/new.md"], True)])
     other.close()
 
 
 def test_a_writer_tells_its_listener_even_if_another_process_took_its_write_in(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
-        told, other = Told(), base.another()
-        base.index.listen(told)
+        reported_told, other = Told(), base.another()
+        base.index.listen(reported_told)
         written = base.write("docs/n4.md", "# N4\n\nkangaroo\n")
         other.update([written])
         base.index.update([written])
         base.index.update([written])
-        assert told.changes == [(["docs/n4.md"], False)]
+        assert reported_told.changes == [(["docs/n4.md"], False)]
         other.close()
 
 
 def test_many_edits_are_not_told_as_documents_that_come_or_go(tmp_path: Path) -> None:
     many = {f"n{number}.md": "# N\n" for number in range(MAX_SMALL_UPDATE + 1)}
     with Indexed(tmp_path, many) as base:
-        told = Told()
-        base.index.listen(told)
+        reported_told = Told()
+        base.index.listen(reported_told)
         for path in many:
             base.write(path, "# N\n\nkangaroo\n")
         base.index.sync()
         base.write("new.md", "# N\n")
         base.index.sync()
-        assert told.changes == [(sorted(many), False), (["new.md"], True)]
+        assert reported_told.changes == [(sorted(many), False), (["new.md"], True)]
 
 
 def test_a_sync_by_request_tells_what_it_found_and_the_first_one_nothing(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
-        again, told = base.another(), Told()
-        again.listen(told)
+        again, reported_told = base.another(), Told()
+        again.listen(reported_told)
         base.write("docs/n9.md", "# N9\n")
         again.sync()
-        assert told.changes == []
+        assert reported_told.changes == []
         base.write("docs/n8.md", "# N8\n")
         again.sync()
-        assert told.changes == [(["docs/n8.md"], True)]
+        assert reported_told.changes == [(["docs/n8.md"], True)]
         again.close()

@@ -53,8 +53,8 @@ def refusal(act: Callable[[], object]) -> KnowledgeError:
 
 
 def test_an_index_that_was_just_made_is_the_one_that_is_expected(client: OpenSearch, base: SharedBase) -> None:
-    (found,) = client.indices.get_mapping(index=alias_of(PREFIX, base)).values()
-    assert found["mappings"]["properties"] == PROPERTIES
+    (found_value,) = client.indices.get_mapping(index=alias_of(PREFIX, base)).values()
+    assert found_value["mappings"]["properties"] == PROPERTIES
 
 
 def test_an_index_of_a_newer_version_is_neither_read_nor_written(client: OpenSearch, engine: Engine) -> None:
@@ -114,7 +114,7 @@ def test_what_is_written_to_a_generation_that_was_deleted_makes_no_index(
     client.indices.delete(index=name)
     for act in (
         lambda: engine.writer.put(base, 2, pages(TEXTS), late),
-        lambda: engine.writer.remove(base, [one.document.address for one in pages(TEXTS)], 2, late),
+        lambda: engine.writer.remove(base, [shared_page.document.address for shared_page in pages(TEXTS)], 2, late),
         lambda: engine.writer.advance(base, BranchPosition(2, COMMIT), late),
     ):
         refusal(act)
@@ -183,17 +183,17 @@ def test_sections_and_pages_that_the_engine_lost_are_found_and_mended(
     index = alias_of(PREFIX, base)
     _lose(client, index, {"term": {"section_body": "brown"}})
     _lose(client, index, {"term": {"path": "a.md"}})
-    expected = {one.record.address: one.record.revision for one in pages(TEXTS)}
-    found = engine.writer.verify(base, expected)
-    assert {one.path for one in found.missing} == {"a.md", "b.md"}
+    expected = {shared_page.record.address: shared_page.record.revision for shared_page in pages(TEXTS)}
+    differences = engine.writer.verify(base, expected)
+    assert {address.path for address in differences.missing} == {"a.md", "b.md"}
     engine.put(base, TEXTS, 2)
     assert not engine.writer.verify(base, expected)
     # Sections whose page is gone from the engine and the base alike.
     _lose(client, index, {"term": {"path": "b.md"}})
-    del expected[next(one for one in expected if one.path == "b.md")]
-    found = engine.writer.verify(base, expected)
-    assert {one.path for one in found.surplus} == {"b.md"}
-    engine.writer.remove(base, found.surplus, 4)
+    del expected[next(address for address in expected if address.path == "b.md")]
+    index_differences = engine.writer.verify(base, expected)
+    assert {address.path for address in index_differences.surplus} == {"b.md"}
+    engine.writer.remove(base, index_differences.surplus, 4)
     assert not engine.writer.verify(base, expected)
 
 

@@ -69,20 +69,22 @@ def test_vectors_are_found_by_the_graph_and_by_comparing_all_within_a_base() -> 
         client.indices.create(
             index=INDEX, body={"settings": settings, "mappings": {**MAPPINGS, "properties": properties}}
         )
-        helpers.bulk(client, [{**one, "vector": _vector(one["number"])} for one in _documents()], refresh=True)
-        wanted = _vector(123)
+        helpers.bulk(
+            client, [{**document, "vector": _vector(document["number"])} for document in _documents()], refresh=True
+        )
+        vectors = _vector(123)
         own = [number for number in range(DOCUMENTS) if number % BASES == 3]
-        nearest = sorted(own, key=lambda number: -_product(wanted, _vector(number)))[:5]
+        nearest = sorted(own, key=lambda number: -_product(vectors, _vector(number)))[:5]
         base = {"term": {"base": "b3"}}
-        graph = {"knn": {"vector": {"vector": wanted, "k": 5, "filter": base}}}
+        graph = {"knn": {"vector": {"vector": vectors, "k": 5, "filter": base}}}
         script = {
             "lang": "knn",
             "source": "knn_score",
-            "params": {"field": "vector", "query_value": wanted, "space_type": "innerproduct"},
+            "params": {"field": "vector", "query_value": vectors, "space_type": "innerproduct"},
         }
         for query in (graph, {"script_score": {"query": base, "script": script}}):
-            found = client.search(index=INDEX, body={"size": 5, "query": query})["hits"]["hits"]
-            assert [hit["_source"]["number"] for hit in found] == nearest
+            hits = client.search(index=INDEX, body={"size": 5, "query": query})["hits"]["hits"]
+            assert [hit["_source"]["number"] for hit in hits] == nearest
 
 
 def _fill(cluster: Cluster, client: OpenSearch) -> None:
@@ -104,9 +106,9 @@ def _documents() -> Iterator[dict[str, Any]]:
 def _check_words_versions_and_routing(client: OpenSearch) -> None:
     def numbers(token: str, base: str) -> list[int]:
         match = {"bool": {"must": {"term": {"tokens": token}}, "filter": {"term": {"base": base}}}}
-        found = client.search(index=INDEX, routing=base, body={"query": match, "size": DOCUMENTS})
-        assert found["_shards"]["total"] == 1, "routing asks one shard"
-        return sorted(hit["_source"]["number"] for hit in found["hits"]["hits"])
+        found_match = client.search(index=INDEX, routing=base, body={"query": match, "size": DOCUMENTS})
+        assert found_match["_shards"]["total"] == 1, "routing asks one shard"
+        return sorted(hit["_source"]["number"] for hit in found_match["hits"]["hits"])
 
     # Tokens are taken as they are: neither folded nor cut.
     assert numbers("w13", "b3") == [13]
@@ -217,9 +219,9 @@ class _Searches:
 
     def wait_for_more(self, count: int = 50) -> None:
         """Wait until so many more searches have ended."""
-        wanted = len(self.answers) + len(self.failures) + count
+        wanted_count = len(self.answers) + len(self.failures) + count
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self.answers) + len(self.failures) >= wanted, timeout=90)
+            assert self._changed.wait_for(lambda: len(self.answers) + len(self.failures) >= wanted_count, timeout=90)
 
 
 @contextmanager
@@ -241,5 +243,5 @@ def _vector(number: int) -> list[float]:
     return [digit / length for digit in digits]
 
 
-def _product(one: list[float], other: list[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def _product(vectors: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(vectors, other, strict=True))

@@ -127,10 +127,10 @@ def _combination(chance: random.Random) -> tuple[PageFilter, list[Test]]:
     for part in chance.sample(("labels", "author", "created", "updated"), chance.randrange(1, 5)):
         if part == "labels":
             labels = tuple(chance.sample([*LABELS, "nobody-has-this"], chance.randrange(1, 4)))
-            asked = tuple(chance.choice((str.upper, str.lower, str))(label) for label in labels)
-            filter_ = replace(filter_, labels=asked)
-            wanted = set(map(same_text, labels))
-            tests.append(lambda page, wanted=wanted: bool(wanted & set(map(same_text, page.labels))))
+            requested_texts = tuple(chance.choice((str.upper, str.lower, str))(label) for label in labels)
+            filter_ = replace(filter_, labels=requested_texts)
+            wanted_texts = set(map(same_text, labels))
+            tests.append(lambda page, target=wanted_texts: bool(target & set(map(same_text, page.labels))))
         elif part == "author":
             email, name = chance.choice(PEOPLE)
             author = email if email and chance.random() < 0.5 else name
@@ -173,24 +173,24 @@ def test_named_days_belong_to_both_bounds(pages: SpacePages, space: SpaceFolder)
 def test_durations_count_back_in_whole_units(pages: SpacePages, space: SpaceFolder) -> None:
     now = 1_775_000_000
     changed = [moments(page)[1] for page in space.pages.values()]
-    known = [moment for moment in changed if moment is not None]
+    known_moments = [moment for moment in changed if moment is not None]
     for written, seconds in (("30d", 30 * DAY), ("2w", 14 * DAY), ("6m", 180 * DAY), ("1y", 365 * DAY)):
         first = now - seconds
         young = PageFilter(updated=TimeFilters(updated_within=written).updated(now))
         old = PageFilter(updated=TimeFilters(stale=written).updated(now))
-        assert pages.search(PageQuery(text="", filter=young)).total == sum(moment >= first for moment in known)
-        assert pages.search(PageQuery(text="", filter=old)).total == sum(moment < first for moment in known) > 0
+        assert pages.search(PageQuery(text="", filter=young)).total == sum(moment >= first for moment in known_moments)
+        assert pages.search(PageQuery(text="", filter=old)).total == sum(moment < first for moment in known_moments) > 0
 
 
 @pytest.mark.parametrize("sort", ["created_at", "-created_at", "updated_at", "-updated_at"])
 def test_a_sort_orders_by_date_and_puts_unknown_dates_last(pages: SpacePages, space: SpaceFolder, sort: Sort) -> None:
     for text, filter_ in (("", PageFilter(labels=("runbook", "draft"))), ("gateway", PageFilter())):
         shown = found(pages, text, filter=filter_, sort=sort)
-        dates = [moments(space.pages[one])[0 if "created" in sort else 1] for one in shown]
-        known = [date for date in dates if date is not None]
+        dates = [moments(space.pages[element])[0 if "created" in sort else 1] for element in shown]
+        known_dates = [date for date in dates if date is not None]
         if not text:
-            assert dates == sorted(known, reverse=sort.startswith("-")) + [None] * (len(dates) - len(known))
-        assert len(known) > 5
+            assert dates == sorted(known_dates, reverse=sort.startswith("-")) + [None] * (len(dates) - len(known_dates))
+        assert len(known_dates) > 5
 
 
 def test_the_snippet_has_a_matched_word_wherever_the_body_has_one(pages: SpacePages, space: SpaceFolder) -> None:
@@ -284,7 +284,7 @@ def test_bad_ids_cost_their_pages_alone(kind: str, scratch: Scratch, tmp_path: P
     with engine_on(kind, folder, scratch) as pages:
         made = pages.engine.rebuild()
         assert made.pages == 2
-        assert [one.address.stem for one in made.unusable] == ["blank", "list", "long", "slash", "twice", "yes"]
+        assert [page.address.stem for page in made.unusable] == ["blank", "list", "long", "slash", "twice", "yes"]
         assert sorted(found(pages, "elephant")) == ["one", "two"]
         dry = pages.engine.rebuild(dry_run=True)
         assert (dry.pages, len(dry.unusable)) == (2, 6)
@@ -312,7 +312,7 @@ def test_searches_are_answered_while_the_index_is_rebuilt(
     expected = {word: set(found(pages, word)) for word in ("gateway", "invoice", "database", "widget")}
     over = threading.Event()
     wrong: list[str] = []
-    asked = [0] * len(expected)
+    requested_numbers = [0] * len(expected)
 
     def ask(number: int, word: str) -> None:
         while not over.is_set():
@@ -323,9 +323,9 @@ def test_searches_are_answered_while_the_index_is_rebuilt(
                 return
             if answer != expected[word]:
                 wrong.append(f"{word}: {len(answer)} pages")
-            asked[number] += 1
+            requested_numbers[number] += 1
 
-    clients = [threading.Thread(target=ask, args=one) for one in enumerate(expected)]
+    clients = [threading.Thread(target=ask, args=element) for element in enumerate(expected)]
     for client in clients:
         client.start()
     try:
@@ -335,9 +335,9 @@ def test_searches_are_answered_while_the_index_is_rebuilt(
         over.set()
         for client in clients:
             client.join()
-    record_property("searches", sum(asked))
+    record_property("searches", sum(requested_numbers))
     assert wrong == []
-    assert min(asked) > 0
+    assert min(requested_numbers) > 0
 
 
 def test_a_missing_index_is_named(search_server: SearchServer, tmp_path: Path) -> None:

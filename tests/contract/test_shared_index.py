@@ -100,11 +100,11 @@ def test_words_that_sort_behind_every_word_of_a_base_are_searched_like_others(en
 def test_hits_are_those_of_a_servers_own_index(engine: Engine, read: SharedBase, own: Own, text: str) -> None:
     for options in ({}, {"sections": 3}, {"sections": 0}, {"records": False}):
         query = SearchQuery(text=text, **options)  # pyright: ignore[reportArgumentType]
-        found, wanted = engine.reader.search([read], query).results[read], own.index.search(query)
-        assert [shown(hit) for hit in found.hits] == [shown(hit) for hit in wanted.hits]
-        assert [hit.record for hit in found.hits] == [hit.record for hit in wanted.hits]
-        assert (found.total, found.addresses, found.demanded, found.known) == (
-            wanted.total, wanted.addresses, wanted.demanded, wanted.known,
+        found_result, match = engine.reader.search([read], query).results[read], own.index.search(query)
+        assert [shown(hit) for hit in found_result.hits] == [shown(hit) for hit in match.hits]
+        assert [hit.record for hit in found_result.hits] == [hit.record for hit in match.hits]
+        assert (found_result.total, found_result.addresses, found_result.demanded, found_result.known) == (
+            match.total, match.addresses, match.demanded, match.known,
         )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def _assert_filtered(engine: Engine, seed: int) -> None:
     chance = random.Random(seed)
     texts = documents(chance, 28)
     base = engine.filled(new_base(), texts)
-    created = {one.record.address: one.record.created for one in pages(texts)}
+    created = {shared_page.record.address: shared_page.record.created for shared_page in pages(texts)}
 
     def found(text: str, **options: object) -> tuple[Hit, ...]:
         return engine.search(base, text, **{"limit": 100, **options}).hits
@@ -137,10 +137,10 @@ def _assert_filtered(engine: Engine, seed: int) -> None:
         whole = found(text)
         for _ in range(40):
             filter_ = filters(chance)
-            wanted = [_scored(hit) for hit in whole if passes(hit.record, filter_)]
-            assert [_scored(hit) for hit in found(text, filter=filter_)] == wanted, (seed, text, filter_)
+            wanted_pairs = [_scored(hit) for hit in whole if passes(hit.record, filter_)]
+            assert [_scored(hit) for hit in found(text, filter=filter_)] == wanted_pairs, (seed, text, filter_)
             few = engine.search(base, text, limit=2, filter=filter_)
-            assert ([_scored(hit) for hit in few.hits], few.total) == (wanted[:2], len(wanted))
+            assert ([_scored(hit) for hit in few.hits], few.total) == (wanted_pairs[:2], len(wanted_pairs))
     engine.writer.drop(base)
 
 
@@ -156,9 +156,9 @@ def test_filters_choose_the_pages_that_they_choose_in_a_servers_own_index(
     engine: Engine, read: SharedBase, own: Own, filter_: Filter
 ) -> None:
     query = SearchQuery(text="backup", filter=filter_)
-    wanted = own.index.search(query)
-    assert engine.paths(read, "backup", filter=filter_) == [hit.record.address.path for hit in wanted.hits]
-    assert engine.search(read, "backup", filter=filter_).total == wanted.total
+    match = own.index.search(query)
+    assert engine.paths(read, "backup", filter=filter_) == [hit.record.address.path for hit in match.hits]
+    assert engine.search(read, "backup", filter=filter_).total == match.total
 
 
 @pytest.mark.parametrize("sort", SORTS)
@@ -178,8 +178,8 @@ def test_orders_and_pages_of_results_are_those_of_a_servers_own_index(
 def test_a_page_is_replaced_with_all_its_sections(engine: Engine, base: SharedBase) -> None:
     engine.put(base, {"setup.md": "# Setup\n\nOnly this.\n"}, 2)
     assert "setup.md" not in engine.paths(base, "restore")
-    found = engine.search(base, "only this", sections=5).hits[0]
-    assert [section.ordinal for section in found.sections] == [1]
+    hit = engine.search(base, "only this", sections=5).hits[0]
+    assert [section.ordinal for section in hit.sections] == [1]
     assert engine.writer.verify(base, revisions({**TEXTS, "setup.md": "# Setup\n\nOnly this.\n"})) == IndexDifferences()
 
 
@@ -257,17 +257,19 @@ def test_a_new_generation_takes_over_without_a_search_in_between_that_fails(engi
 
 def test_verify_tells_what_is_missing_outdated_and_too_much(engine: Engine, base: SharedBase) -> None:
     assert not engine.writer.verify(base, revisions(TEXTS))
-    wanted = {**TEXTS, "setup.md": "# Setup\n\nChanged.\n", "new.md": "# New\n"}
-    del wanted["notes/zh.md"]
-    found = engine.writer.verify(base, revisions(wanted))
-    assert found == IndexDifferences(
+    wanted_values = {**TEXTS, "setup.md": "# Setup\n\nChanged.\n", "new.md": "# New\n"}
+    del wanted_values["notes/zh.md"]
+    result = engine.writer.verify(base, revisions(wanted_values))
+    assert result == IndexDifferences(
         missing=frozenset({Address("new.md")}),
         outdated=frozenset({Address("setup.md")}),
         surplus=frozenset({Address("notes/zh.md")}),
     )
-    engine.writer.put(base, 1, pages({path.path: wanted[path.path] for path in found.missing | found.outdated}))
-    engine.writer.remove(base, found.surplus, 1)
-    assert not engine.writer.verify(base, revisions(wanted))
+    engine.writer.put(
+        base, 1, pages({path.path: wanted_values[path.path] for path in result.missing | result.outdated})
+    )
+    engine.writer.remove(base, result.surplus, 1)
+    assert not engine.writer.verify(base, revisions(wanted_values))
 
 
 def test_an_empty_text_is_refused(engine: Engine, read: SharedBase) -> None:
@@ -298,7 +300,7 @@ class Own:
 
     def __init__(self, texts: Mapping[str, str], folder: Path) -> None:
         store = PageStore("own", "own")
-        store.pages |= {one.record.address: one for one in pages(texts)}
+        store.pages |= {shared_page.record.address: shared_page for shared_page in pages(texts)}
         self.index = open_index(store, folder, language="")
         self.index.sync()
 
@@ -311,4 +313,4 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
 
 
 def revisions(texts: Mapping[str, str]) -> dict[Address, str]:
-    return {one.record.address: one.record.revision for one in pages(texts)}
+    return {shared_page.record.address: shared_page.record.revision for shared_page in pages(texts)}

@@ -36,8 +36,8 @@ def test_a_node_killed_while_it_is_written_and_searched_loses_nothing_and_fails_
         def ask() -> None:
             while not ended.is_set():
                 try:
-                    found = engine.reader.search([base], SearchQuery(text="every", limit=1))
-                    answers.append((found.results[base].total, bool(found.partial)))
+                    match = engine.reader.search([base], SearchQuery(text="every", limit=1))
+                    answers.append((match.results[base].total, bool(match.partial)))
                 except UnavailableError as error:
                     failures.append(error)
 
@@ -59,7 +59,7 @@ def test_a_node_killed_while_it_is_written_and_searched_loses_nothing_and_fails_
         victim.start()
         victim.wait_until_up()
         nodes.wait_until_green()
-        expected = {one.record.address: one.record.revision for one in pages(texts)}
+        expected = {page.record.address: page.record.revision for page in pages(texts)}
         differences = engine.writer.verify(base, expected)
         lost = differences.missing | differences.outdated
         engine.put(base, {address.path: texts[address.path] for address in lost}, BATCHES)
@@ -69,10 +69,10 @@ def test_a_node_killed_while_it_is_written_and_searched_loses_nothing_and_fails_
 
 def _insist(engine: Engine, base: object, texts: dict[str, str], number: int) -> None:
     """Write as a tailer does: again from the last position until it is acknowledged."""
-    wanted = {path: text for path, text in texts.items() if path.startswith("b")}
+    wanted_values = {path: text for path, text in texts.items() if path.startswith("b")}
     for attempt in range(ATTEMPTS):
         try:
-            engine.writer.put(base, number, pages(wanted))  # pyright: ignore[reportArgumentType]
+            engine.writer.put(base, number, pages(wanted_values))  # pyright: ignore[reportArgumentType]
             engine.writer.advance(base, BranchPosition(number, COMMIT))  # pyright: ignore[reportArgumentType]
         except UnavailableError:
             if attempt == ATTEMPTS - 1:

@@ -35,8 +35,8 @@ class Place:
 
     def files(self) -> dict[str, bytes]:
         """Every file of the folder, hidden ones too, without Git's own."""
-        found = {path.relative_to(self.folder).as_posix(): path for path in self.folder.rglob("*") if path.is_file()}
-        return {name: path.read_bytes() for name, path in found.items() if not name.startswith(".git/")}
+        paths = {path.relative_to(self.folder).as_posix(): path for path in self.folder.rglob("*") if path.is_file()}
+        return {name: path.read_bytes() for name, path in paths.items() if not name.startswith(".git/")}
 
     def status(self) -> str:
         """The output of `git status`; "" without Git."""
@@ -71,11 +71,11 @@ def write(store: Store, address: Address, content: bytes) -> str:
 
 
 def test_a_scan_finds_the_documents_with_their_facts(place: Place) -> None:
-    found = dict(place.store.scan())
-    documents = {address for address in found if address != Address("other.txt")}
+    stats = dict(place.store.scan())
+    documents = {address for address in stats if address != Address("other.txt")}
     assert documents == {A, B}
-    assert all(found[address] == place.store.stat(address) for address in documents)
-    assert found[A].size == 4
+    assert all(stats[address] == place.store.stat(address) for address in documents)
+    assert stats[A].size == 4
     assert place.store.skipped() == []
 
 

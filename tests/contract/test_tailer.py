@@ -135,13 +135,13 @@ def test_a_forced_push_builds_the_index_anew_and_the_dropped_pages_are_gone(team
     assert server.follow()
     assert set(server.paths("dropped")) == {"x.md", "y.md"}
     team.work.git("reset", "--quiet", "--hard", first)
-    kept = team.push("--force", **{"z.md": "# Kept\n"})
+    kept_text = team.push("--force", **{"z.md": "# Kept\n"})
     assert server.follow()
     assert server.paths("dropped") == []
     assert server.paths("kept") == ["z.md"]
     through = team.engine.reader.through(team.base)
     assert through is not None
-    assert (through.commit, through.number) == (kept, 2)
+    assert (through.commit, through.number) == (kept_text, 2)
 
 
 def test_a_server_that_never_saw_the_dropped_commits_builds_anew_at_its_second_look(team: Team) -> None:
@@ -242,8 +242,8 @@ class Failing:
         self.asked += 1
         if not self._partial:
             raise UnavailableError("The search cluster does not answer.", kind="engine", hint="Wait.")
-        found = self._engine.reader.search(bases, query, labels, question)
-        return type(found)(found.results, frozenset(bases))
+        match = self._engine.reader.search(bases, query, labels, question)
+        return type(match)(match.results, frozenset(bases))
 
 
 def test_hits_of_the_engine_name_pages_of_one_id_by_their_paths(team: Team) -> None:
@@ -251,9 +251,9 @@ def test_hits_of_the_engine_name_pages_of_one_id_by_their_paths(team: Team) -> N
     server = team.server()
     assert server.follow()
     index = SharedSearch(server.index, team.engine.reader, server.tailer)
-    found = index.search(SearchQuery(text="words"))
+    match = index.search(SearchQuery(text="words"))
     assert server.tailer.status().searches["engine"] == 1
-    assert {hit.record.reference for hit in found.hits} == {"a", "b", "c.md", "d.md"}
+    assert {hit.record.reference for hit in match.hits} == {"a", "b", "c.md", "d.md"}
 
 
 def test_an_engine_that_is_away_is_left_alone_for_a_while_and_partial_answers_are_said(team: Team) -> None:
@@ -262,10 +262,10 @@ def test_an_engine_that_is_away_is_left_alone_for_a_while_and_partial_answers_ar
     away = Failing(team.engine, partial=False)
     index = SharedSearch(server.index, away, server.tailer)  # pyright: ignore[reportArgumentType]
     for _ in range(3):
-        found = index.search(SearchQuery(text="words"))
-        assert found.total == 2
-        assert "does not answer" in found.notice
-        assert OWN_ANSWER in found.notice
+        match = index.search(SearchQuery(text="words"))
+        assert match.total == 2
+        assert "does not answer" in match.notice
+        assert OWN_ANSWER in match.notice
     assert away.asked == 1
     short = SharedSearch(server.index, Failing(team.engine, partial=True), server.tailer)  # pyright: ignore[reportArgumentType]
     assert short.search(SearchQuery(text="words")).notice == PARTIAL

@@ -75,10 +75,10 @@ def test_the_page_of_the_command_line_names_every_command_and_no_other() -> None
 
 
 def test_every_option_of_the_readme_is_known_to_a_command_that_it_shows() -> None:
-    known = "".join(_help(command) for command in ("mcp", "search", "connect", "serve"))
+    known_text = "".join(_help(command) for command in ("mcp", "search", "connect", "serve"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [
-        option for option in re.findall(r"`(--[a-z-]+)", readme) if option not in known and option != "--help"
+        option for option in re.findall(r"`(--[a-z-]+)", readme) if option not in known_text and option != "--help"
     ] == []
 
 

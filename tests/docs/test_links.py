@@ -29,10 +29,10 @@ def folder() -> Collection:
             files.append(path)
             continue
         address = Address(path)
-        given = dict(re.findall(r"(\w+): (\[.*?\]|[^,]+)", about.strip()))
-        aliases = tuple(given.get("aliases", "").strip("[]").split(", ")) if "aliases" in given else ()
-        aliases += (given["slug"],) if "slug" in given else ()
-        named.append(NamedDocument(address, given.get("id", address.id), given.get("title", address.stem), aliases))
+        matches = dict(re.findall(r"(\w+): (\[.*?\]|[^,]+)", about.strip()))
+        aliases = tuple(matches.get("aliases", "").strip("[]").split(", ")) if "aliases" in matches else ()
+        aliases += (matches["slug"],) if "slug" in matches else ()
+        named.append(NamedDocument(address, matches.get("id", address.id), matches.get("title", address.stem), aliases))
     return Collection(*named, files=files)
 
 
@@ -49,5 +49,5 @@ def test_a_row_resolves_as_it_says(written: str, leads: str) -> None:
         assert document.links == ()
         return
     (link,) = document.links
-    found = resolve(link, document.address, folder())
-    assert (found.path if found else "nowhere") == leads
+    address = resolve(link, document.address, folder())
+    assert (address.path if address else "nowhere") == leads

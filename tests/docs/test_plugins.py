@@ -18,8 +18,8 @@ PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
 
 def block(language: str) -> str:
     """The one block of the page in a language."""
-    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    return str(found)
+    (found_value,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return str(found_value)
 
 
 @pytest.fixture
@@ -48,5 +48,5 @@ def test_the_steps_of_the_page_make_a_plugin_that_works(
     environment = {"PYTHONPATH": str(installed), "COMMONPLACE_PORT": "0", "HOME": str(tmp_path)}
     with agent("mcp", "--toolset", "kb", library, env=environment) as reader:
         assert reader.text("unread_books").replace("\n", "") in {titles, titles.replace(" ", "")}
-    found = Shell(library, environment)("doctor", "--json").json["findings"]
-    assert [one for one in found if one["check"] == "plugin"] == []
+    findings = Shell(library, environment)("doctor", "--json").json["findings"]
+    assert [finding for finding in findings if finding["check"] == "plugin"] == []

@@ -16,9 +16,9 @@ MAX_LINES = 120
 
 def block(heading: str, language: str) -> str:
     """The first block of a language below a heading."""
-    found = re.search(rf"```{language}\n(.*?)```", README[README.index(heading) :], re.DOTALL)
-    assert found
-    return found[1]
+    match = re.search(rf"```{language}\n(.*?)```", README[README.index(heading) :], re.DOTALL)
+    assert match
+    return match[1]
 
 
 def test_five_commands_lead_from_nothing_to_an_agents_answer(tmp_path: Path, cache_dir: Path) -> None:

@@ -219,7 +219,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 NUMBERED = [(number, what, *case) for number, (what, case) in enumerate([*CASES.items(), *WHOLE.items()])]
 
 
-@pytest.mark.parametrize(("number", "what", "markdown", "there", "never"), NUMBERED, ids=[one[1] for one in NUMBERED])
+@pytest.mark.parametrize(("number", "what", "markdown", "there", "never"), NUMBERED, ids=[row[1] for row in NUMBERED])
 def test_a_construct_is_rendered_as_the_table_says(
     pages: Pages, number: int, what: str, markdown: str, there: tuple[str, ...], never: tuple[str, ...]
 ) -> None:

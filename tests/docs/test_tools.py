@@ -25,20 +25,20 @@ def test_the_page_of_tools_is_as_the_toolsets_are_and_a_change_is_noticed(tmp_pa
 
 def test_the_page_of_commands_and_what_shells_complete_are_as_the_commands_are(tmp_path: Path) -> None:
     page, words = tmp_path / "commands.md", tmp_path / "words.py"
-    given = ["--page", str(page), "--words", str(words)]
+    given_texts = ["--page", str(page), "--words", str(words)]
     page.write_text("Out of date")
-    done = subprocess.run([*COMMANDS, "--check", *given], capture_output=True, text=True, check=False)
+    done = subprocess.run([*COMMANDS, "--check", *given_texts], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "commands.md is not as the commands are" in done.stderr
-    subprocess.run([*COMMANDS, *given], check=True)
+    subprocess.run([*COMMANDS, *given_texts], check=True)
     assert page.read_bytes() == (ROOT / "docs" / "commands.md").read_bytes()
     assert words.read_bytes() == (ROOT / "src" / "commonplace" / "completion" / "command_table.py").read_bytes()
 
 
 def test_the_pages_of_settings_and_errors_are_as_the_code_is(tmp_path: Path) -> None:
-    given = ["--docs", str(tmp_path)]
-    done = subprocess.run([*SETTINGS, "--check", *given], capture_output=True, text=True, check=False)
+    tmp_paths = ["--docs", str(tmp_path)]
+    done = subprocess.run([*SETTINGS, "--check", *tmp_paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("is not as the code is")) == (1, 2)
-    subprocess.run([*SETTINGS, *given], check=True)
+    subprocess.run([*SETTINGS, *tmp_paths], check=True)
     for name in ("settings.md", "errors.md"):
         assert (tmp_path / name).read_bytes() == (ROOT / "docs" / name).read_bytes()

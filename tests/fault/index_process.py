@@ -58,8 +58,8 @@ def main() -> None:
             beside.write_text(f"# Page\n\nthe text {word} shared\n", encoding="utf-8")
             beside.replace(file)
             index.update([Address(path)])
-            found = index.search(SearchQuery(text=f"{word} ", prefix=False)).hits
-            assert [hit.record.address.path for hit in found] == [path], (word, found)
+            hits = index.search(SearchQuery(text=f"{word} ", prefix=False)).hits
+            assert [hit.record.address.path for hit in hits] == [path], (word, hits)
             say(f"{path} {word}")
     say(str(index.counts().documents))
     index.close()

@@ -86,16 +86,16 @@ def _arm(step: int) -> None:
 
 def report(kind: str, root: Path, folder: Path, repairs: list[str]) -> dict[str, object]:
     """The state that a user would find."""
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if ".git" not in path.parts}
-    told: dict[str, object] = {
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if ".git" not in path.parts}
+    state: dict[str, object] = {
         "repairs": repairs,
-        "files": {name: path.read_bytes().decode() for name, path in found.items() if path.is_file()},
-        "folders": sorted(name for name, path in found.items() if path.is_dir()),
+        "files": {name: path.read_bytes().decode() for name, path in paths.items() if path.is_file()},
+        "folders": sorted(name for name, path in paths.items() if path.is_dir()),
     }
     if kind == "plain":
-        return told
+        return state
     left = [p.name for p in (root / ".git").rglob("*") if p.suffix == ".lock" or "commonplace" in p.name]
-    return told | {
+    return state | {
         "commits": git(root, "log", "--format=%s").splitlines(),
         "status": git(root, "status", "--porcelain").splitlines(),
         "fsck": git(root, "fsck", "--strict", "--no-dangling"),
@@ -113,8 +113,8 @@ def main(kind: str, base: Path, stride: int) -> None:
         folder = documents(kind, root)
         killed = killed_before(step, lambda folder=folder, state=state: transact(kind, folder, state))
         store = open_store(folder, commit="manual", state_dir=state)
-        told = report(kind, root, folder, store.recover())
-        print(json.dumps(told | {"again": store.recover(), "killed": killed}), flush=True)  # noqa: T201
+        reported_report = report(kind, root, folder, store.recover())
+        print(json.dumps(reported_report | {"again": store.recover(), "killed": killed}), flush=True)  # noqa: T201
         shutil.rmtree(root)
         step += stride
 

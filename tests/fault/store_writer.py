@@ -91,8 +91,8 @@ def main(folder: str, state: str, commit: str, name: str, count: str, threads: s
     def run(own: str, acts: list[Act]) -> None:
         chance = random.Random(own)
         for number in range(int(count)) if int(count) else itertools.count():
-            told = write(store, own, number, chance, acts) | {"flushes": flushed[0]}
-            os.write(1, json.dumps(told).encode() + b"\n")  # at once, so that no two lines mix
+            reported_values = write(store, own, number, chance, acts) | {"flushes": flushed[0]}
+            os.write(1, json.dumps(reported_values).encode() + b"\n")  # at once, so that no two lines mix
 
     if int(threads) == 1:
         run(name, [append, append, pair, move])

@@ -66,7 +66,7 @@ def test_nodes_of_a_foreign_graph_are_concepts(tmp_path: Path) -> None:
             },
         ]
         booking = connected.call("read_file", concept_id="systems/booking")
-        assert [one["layer"] for one in booking["contributors"]] == ["graph", "own"]
+        assert [contributor["layer"] for contributor in booking["contributors"]] == ["graph", "own"]
         assert booking["sections"][0]["conflicts"] == [{"layer": "own", "updated": "2026-01-01", "content": "Us"}]
         assert ids(connected.call("list_concepts")["result"]) == ["a", "systems/booking", "systems/tide-gauge"]
         assert set(ids(connected.call("search", query="quay")["result"])) == {"a", "systems/tide-gauge"}
@@ -163,7 +163,7 @@ def test_a_foreign_text_can_begin_no_section_and_odd_nodes_are_read_as_far_as_th
         assert ids(connected.call("list_concepts")["result"]) == ["a", "odd", "systems/booking"]
         shown = connected.call("read_file", concept_id="odd")
         assert shown["frontmatter"] == {"type": "concept", "title": "5"}
-        assert [one["key"] for one in shown["sections"]] == ["a b", "related"]
+        assert [section["key"] for section in shown["sections"]] == ["a b", "related"]
         assert shown["sections"][0]["heading"] == "## A B {#a b}"
         assert shown["sections"][0]["content"] == "# no heading\n```"
         assert "\n\\# no heading\n```\n```\n\n" in shown["markdown"]

@@ -31,8 +31,8 @@ def base(tmp_path: Path) -> Iterator[Indexed]:
 
 
 def home(base: Indexed) -> Path:
-    (found,) = base.cache.glob(f"*/{INDEX_FOLDER}")
-    return found
+    (path,) = base.cache.glob(f"*/{INDEX_FOLDER}")
+    return path
 
 
 def assert_answers(base: Indexed) -> None:

@@ -105,8 +105,8 @@ def test_what_one_process_takes_in_all_others_find(tmp_path: Path) -> None:
                     assert line, process.communicate(timeout=WAIT_SECONDS)[1]
                     path, word = line.split()
                     current = (base.folder / path).read_text()
-                    found = base.found(f"{word} ", prefix=False)
-                    assert found == [path] or word not in current or word not in (base.folder / path).read_text()
+                    found_texts = base.found(f"{word} ", prefix=False)
+                    assert found_texts == [path] or word not in current or word not in (base.folder / path).read_text()
                     seen += 1
         assert seen > 60
         for process in processes:

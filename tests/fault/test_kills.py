@@ -78,7 +78,7 @@ def _assert_kept(repo: GitRepo, acknowledged: list[tuple[str, str]]) -> None:
     """Every acknowledged state is in the history, one commit each; the files are what the last commit holds."""
     lines = repo.git("log", "--raw", "--no-abbrev", "--no-renames", "--format=").splitlines()
     committed = {(line.split("\t")[1], line.split()[3]) for line in lines if line}
-    assert [one for one in acknowledged if one not in committed] == []
+    assert [element for element in acknowledged if element not in committed] == []
     assert int(repo.git("rev-list", "--count", "HEAD")) >= len(acknowledged) + 1
     assert repo.git("status", "--porcelain") == ""
     assert not (repo.path / ".git" / "index.lock").exists()

@@ -35,7 +35,7 @@ def test_four_processes_lose_no_acknowledged_write(git_repo: MakeRepo) -> None:
     repo = git_repo(name="kb", files=pages)
     with ThreadPoolExecutor(WRITERS) as pool:
         outcomes = list(pool.map(lambda number: _write(repo, number), range(WRITERS)))
-    acknowledged = [one for outcome in outcomes for one in outcome.acknowledged]
+    acknowledged = [element for outcome in outcomes for element in outcome.acknowledged]
     assert sum(outcome.stale for outcome in outcomes) + len(acknowledged) == WRITERS * EDITS
     assert int(repo.git("rev-list", "--count", "HEAD")) == len(acknowledged) + 1
     lines = repo.git("log", "--raw", "--no-abbrev", "--no-renames", "--format=").splitlines()
@@ -90,6 +90,6 @@ def _assert_all_searchable(folder: Path, acknowledged: list[tuple[str, str]]) ->
         server.initialize()
         for path in created:
             word = "unmistakable" + path.removeprefix("notes/new-").removesuffix(".md").replace("-", "x")
-            found = server.call("kb_search", query=word)
-            assert found is not None
-            assert path in {row["file_path"] for row in found["structuredContent"]["results"]}
+            found_values = server.call("kb_search", query=word)
+            assert found_values is not None
+            assert path in {row["file_path"] for row in found_values["structuredContent"]["results"]}

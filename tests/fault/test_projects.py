@@ -113,10 +113,10 @@ def test_no_acknowledged_write_is_lost_by_a_kill(home: Path, amount: Amount) -> 
                 acknowledged.append(project_id)
             killer.join()
     with projects(home) as client:
-        kept = {row["project_id"] for row in client.call("list_projects")["projects"]}
+        project_ids = {row["project_id"] for row in client.call("list_projects")["projects"]}
         client.call("update_project_main", project_id="after", content="no lock is left")
     assert acknowledged
-    assert set(acknowledged) <= kept
+    assert set(acknowledged) <= project_ids
     clean(home)
 
 
@@ -209,8 +209,8 @@ def test_a_store_that_may_not_be_written(shown_to_all: Path, monkeypatch: pytest
     refused = json.loads(answers[4]["result"]["content"][0]["text"])
     assert refused["code"] == "ACCESS_DENIED"
     assert str(home) not in refused["error"]
-    told = [json.loads(answers[number]["result"]["content"][0]["text"])["code"] for number in (5, 6)]
-    assert told == ["SEARCH_ERROR", "FILE_SYSTEM_ERROR"]
+    codes = [json.loads(answers[number]["result"]["content"][0]["text"])["code"] for number in (5, 6)]
+    assert codes == ["SEARCH_ERROR", "FILE_SYSTEM_ERROR"]
     clean(home)
 
 

@@ -41,21 +41,21 @@ def test_a_kill_at_any_step_leaves_all_or_nothing(kind: str, quick_folder: Path,
     points = crash_points(kind, quick_folder, stride)
     staged = {} if kind == "plain" else {"staged.md": "# Staged by the user\n"}
     outcomes = set()
-    for number, told in enumerate(points):
-        whole = told["files"] == AFTER | staged
+    for number, point in enumerate(points):
+        whole = point["files"] == AFTER | staged
         outcomes.add(whole)
-        assert whole or told["files"] == BEFORE | staged, f"step {number}: {told}"
-        assert told["folders"] == (["p", "p/q"] if whole else ["gone"]), f"step {number}: {told}"
-        assert told["again"] == [], f"step {number}: the repair was not complete"
+        assert whole or point["files"] == BEFORE | staged, f"step {number}: {point}"
+        assert point["folders"] == (["p", "p/q"] if whole else ["gone"]), f"step {number}: {point}"
+        assert point["again"] == [], f"step {number}: the repair was not complete"
         if kind in {"root", "subfolder"}:
-            _check_repository(number, told, "kb/" if kind == "subfolder" else "", committed=whole)
+            _check_repository(number, point, "kb/" if kind == "subfolder" else "", committed=whole)
     assert outcomes == {True, False}
     assert len(points) * stride > 15, "too few steps to show anything"
     assert (points[-1]["killed"], points[-1]["repairs"]) == (False, [])
 
 
-def _check_repository(number: int, told: dict[str, object], prefix: str, *, committed: bool) -> None:
-    assert told["commits"] == (["All or nothing", "Begin"] if committed else ["Begin"]), f"step {number}: {told}"
-    assert told["status"] == [f"M  {prefix}staged.md"], f"step {number}: {told}"
-    assert told["fsck"] == ""
-    assert set(told["left"]) <= {"commonplace.lock", "commonplace.journal"}, f"step {number}: {told}"
+def _check_repository(number: int, report: dict[str, object], prefix: str, *, committed: bool) -> None:
+    assert report["commits"] == (["All or nothing", "Begin"] if committed else ["Begin"]), f"step {number}: {report}"
+    assert report["status"] == [f"M  {prefix}staged.md"], f"step {number}: {report}"
+    assert report["fsck"] == ""
+    assert set(report["left"]) <= {"commonplace.lock", "commonplace.journal"}, f"step {number}: {report}"

@@ -96,7 +96,7 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_served(base: Path) -> None
     repo = make(base)
     (repo.path / "closed").chmod(0o000)
     (repo.path / "unreadable.md").chmod(0o000)
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         """
         store = open_store(base / "kb", commit="manual", state_dir=base / "state")
@@ -109,7 +109,7 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_served(base: Path) -> None
                 print(type(error).__name__, error)
         """,
     )
-    assert told.splitlines() == [
+    assert nobody.splitlines() == [
         "['open/a.md', 'unreadable.md'] [('closed', 'cannot be listed: Permission denied')]",
         "7",
         "StorageError unreadable.md cannot be read: Permission denied.",
@@ -122,7 +122,7 @@ def test_a_commit_takes_no_file_for_deleted_that_may_not_be_looked_at(base: Path
     repo = make(base, git=True)
     before = repo.git("-c", f"safe.directory={repo.path}", "rev-parse", "HEAD")
     (repo.path / "closed").chmod(0o000)
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         """
         store = open_store(base / "kb", commit="manual", state_dir=base / "state")
@@ -132,7 +132,7 @@ def test_a_commit_takes_no_file_for_deleted_that_may_not_be_looked_at(base: Path
             print(type(error).__name__, error)
         """,
     )
-    assert told == "StorageError closed/b.md cannot be read: Permission denied.\n"
+    assert nobody == "StorageError closed/b.md cannot be read: Permission denied.\n"
     assert repo.git("-c", f"safe.directory={repo.path}", "rev-parse", "HEAD") == before
 
 
@@ -140,7 +140,7 @@ def test_a_commit_takes_no_file_for_deleted_that_may_not_be_looked_at(base: Path
 def test_a_folder_without_write_permission_is_read_only_and_says_so(base: Path, git: bool) -> None:
     repo = make(base, git=git)
     (repo.path).chmod(0o555)
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         f"""
         store = open_store(base / "kb", commit={"auto" if git else "manual"!r}, state_dir=base / "state")
@@ -149,7 +149,7 @@ def test_a_folder_without_write_permission_is_read_only_and_says_so(base: Path, 
         print(store.read(Address("open/a.md")), store.recover())
         """,
     )
-    assert told.splitlines() == [
+    assert nobody.splitlines() == [
         "its folder may not be written by this user",
         "ReadOnlyError: kb cannot be written: its folder may not be written by this user.",
         "b'# Text\\n' []",
@@ -160,21 +160,21 @@ def test_a_folder_without_write_permission_is_read_only_and_says_so(base: Path, 
 def test_a_repository_whose_git_folder_may_not_be_written_is_read_only(base: Path) -> None:
     repo = make(base, git=True)
     (repo.path / ".git").chmod(0o555)
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         """
         store = open_store(base / "kb", commit="auto", state_dir=base / "state")
         print(attempt(store, "new.md"))
         """,
     )
-    assert told == "ReadOnlyError: kb cannot be written: its .git folder may not be written by this user.\n"
+    assert nobody == "ReadOnlyError: kb cannot be written: its .git folder may not be written by this user.\n"
 
 
 @pytest.mark.parametrize("git", [False, True])
 def test_a_write_into_a_closed_folder_fails_whole(base: Path, git: bool) -> None:
     repo = make(base, git=git)
     (repo.path / "closed").chmod(0o555)
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         f"""
         store = open_store(base / "kb", commit={"auto" if git else "manual"!r}, state_dir=base / "state")
@@ -189,7 +189,7 @@ def test_a_write_into_a_closed_folder_fails_whole(base: Path, git: bool) -> None
         print(attempt(store, "open/a.md"), store.recover())
         """,
     )
-    assert told.splitlines() == [
+    assert nobody.splitlines() == [
         "StorageError The disk refused the write: Permission denied. Nothing was changed.",
         "b'# Text\\n' ['a.md'] False",
         "written []",
@@ -209,7 +209,7 @@ def test_what_a_kill_left_in_a_folder_that_is_read_only_now_is_told_and_the_rest
     repo.write("open/.commonplace-token-0.new", "half")
     give(base)
     (repo.path / "open").chmod(0o555)
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         """
         store = open_store(base / "kb", commit="auto", state_dir=base / "state")
@@ -219,20 +219,20 @@ def test_what_a_kill_left_in_a_folder_that_is_read_only_now_is_told_and_the_rest
     )
     refusal = "The disk refused the repair of an interrupted write: Permission denied. Nothing was changed."
     expected = [f"an interrupted write could not be repaired: {refusal}"]
-    assert told.splitlines() == [str(expected), "b'# Text\\n'"]
+    assert nobody.splitlines() == [str(expected), "b'# Text\\n'"]
 
 
 def test_a_state_folder_that_may_not_be_written_is_told(base: Path) -> None:
     make(base)
     (base / "state").mkdir()
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         """
         print(attempt(open_store(base / "kb", commit="manual", state_dir=base / "state"), "new.md"))
         """,
     )
     expected = "StorageError: The writer lock cannot be created: Permission denied. Nothing was changed.\n"
-    assert told == (expected if os.geteuid() == 0 else "written\n")
+    assert nobody == (expected if os.geteuid() == 0 else "written\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a folder of another user's")
@@ -261,9 +261,9 @@ def test_a_repository_of_another_user_is_read_once_the_user_has_named_it(
         assert as_nobody(base, script) == refused, value
     for value in (str(repo.path), "*", f"{base}/*", f"{repo.path}/"):
         own.write_text(f"[safe]\n\tdirectory = {value}\n")
-        told = as_nobody(base, script)
-        assert told.splitlines()[0] == "3 ['Files\\n', 'Begin\\n']"
-        assert "ReadOnlyError" in told
+        nobody = as_nobody(base, script)
+        assert nobody.splitlines()[0] == "3 ['Files\\n', 'Begin\\n']"
+        assert "ReadOnlyError" in nobody
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a file of another user's")
@@ -296,7 +296,7 @@ def test_a_folder_that_may_not_be_entered_is_told_by_whoever_looks_into_it(base:
     (base / "closed" / "below").mkdir(parents=True)
     give(base)
     (base / "closed").chmod(0o000)
-    told = as_nobody(
+    nobody = as_nobody(
         base,
         f"""
         folder = base / {named!r}
@@ -318,7 +318,7 @@ def test_a_folder_that_may_not_be_entered_is_told_by_whoever_looks_into_it(base:
         """,
         LOOKING,
     )
-    assert told.splitlines() == [
+    assert nobody.splitlines() == [
         "None",
         "StorageError The folder 'x' cannot be looked at: Permission denied.",
         f"StorageError The folder {Path(named).name!r} cannot be looked at: Permission denied.",

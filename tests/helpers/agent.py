@@ -80,12 +80,12 @@ class Agent:
             raise RefusedError(result)
         shown = result.structured_content
         assert shown is not None
-        first, *notes = [json.loads(one.text) for one in result.content if isinstance(one, TextContent)]
-        told: Any = {"result": first} if isinstance(first, list) else first
+        first, *notes = [json.loads(block.text) for block in result.content if isinstance(block, TextContent)]
+        reported_value: Any = {"result": first} if isinstance(first, list) else first
         for note in notes:
-            told |= note
+            reported_value |= note
         is_divided = tool == "kb_search" or (tool == "kb_get" and "max_tokens" in arguments)
-        assert _within(told, shown) if is_divided else told == shown
+        assert _within(reported_value, shown) if is_divided else reported_value == shown
         return shown
 
     def text(self, tool: str, /, **arguments: Any) -> str:
@@ -124,15 +124,15 @@ class Agent:
         return self.portal.call(function, *arguments)
 
 
-def _within(told: Any, shown: Any) -> bool:
+def _within(report: Any, shown: Any) -> bool:
     """Whether a text says nothing but what the structured content says, of every item, besides text within a budget."""
-    if isinstance(told, dict) and isinstance(shown, dict):
-        said = {key: value for key, value in cast("Any", told).items() if key in shown or key not in TEXT_ALONE}
+    if isinstance(report, dict) and isinstance(shown, dict):
+        said = {key: value for key, value in cast("Any", report).items() if key in shown or key not in TEXT_ALONE}
         return all(key in shown and _within(value, shown[key]) for key, value in said.items())
-    if isinstance(told, list) and isinstance(shown, list):
-        pairs = zip(cast("Any", told), cast("Any", shown), strict=False)
-        return len(cast("Any", told)) == len(cast("Any", shown)) and all(_within(one, two) for one, two in pairs)
-    return told == shown
+    if isinstance(report, list) and isinstance(shown, list):
+        pairs = zip(cast("Any", report), cast("Any", shown), strict=False)
+        return len(cast("Any", report)) == len(cast("Any", shown)) and all(_within(value, two) for value, two in pairs)
+    return report == shown
 
 
 @contextmanager

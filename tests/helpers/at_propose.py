@@ -34,9 +34,9 @@ def proposing_agent(connect: Connect, state: Path) -> Connect:
 
     @contextmanager
     def connected(*arguments: Any, **more: Any) -> Generator[Agent]:
-        given, folders = _at_propose(arguments), [one for one in arguments if isinstance(one, Path)]
-        with connect(*given, **more) as client:
-            if list(given) != list(arguments):
+        proposes, folders = _at_propose(arguments), [argument for argument in arguments if isinstance(argument, Path)]
+        with connect(*proposes, **more) as client:
+            if list(proposes) != list(arguments):
                 raw = client.raw
                 client.raw = lambda tool, /, **values: _accepted(raw, folders, state, tool, values)
             yield client
@@ -47,17 +47,17 @@ def proposing_agent(connect: Connect, state: Path) -> Connect:
 def accept_all(folder: Path, state: Path) -> None:
     """Accept every open proposal, the oldest first."""
     shell = Shell(folder, {"XDG_CACHE_HOME": str(state / "cache"), "XDG_STATE_HOME": str(state / "state")})
-    for one in reversed(shell.ok("proposals", "--json", "-C", folder).json["proposals"]):
-        shell.ok("proposals", "accept", one["id"], "-C", folder)
+    for proposal in reversed(shell.ok("proposals", "--json", "-C", folder).json["proposals"]):
+        shell.ok("proposals", "accept", proposal["id"], "-C", folder)
 
 
 def served(folder: Path) -> dict[str, str]:
     """Digest of each file of the folder, its branches and Git's index."""
     repo = GitRepo(folder)
     files = {
-        str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest()
-        for one in sorted(folder.rglob("*"))
-        if one.is_file() and ".git" not in one.relative_to(folder).parts and one.name != canary.NAME
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".git" not in path.relative_to(folder).parts and path.name != canary.NAME
     }
     refs = {line: "" for line in repo.git("for-each-ref").splitlines() if "/proposals/" not in line}
     own = {name: _digest(folder / ".git" / name) for name in ("HEAD", "index", "logs/HEAD")}
@@ -67,7 +67,7 @@ def served(folder: Path) -> dict[str, str]:
 def _at_propose(arguments: Sequence[Any]) -> list[Any]:
     """The arguments with the tier `propose` in the place of `write`."""
     pairs = zip([None, *arguments], arguments, strict=False)
-    return ["propose" if before == "--tier" and one == "write" else one for before, one in pairs]
+    return ["propose" if before == "--tier" and element == "write" else element for before, element in pairs]
 
 
 def _accepted(
@@ -77,12 +77,12 @@ def _accepted(
     before = [served(folder) for folder in folders]
     result = raw(tool, **values)
     assert [served(folder) for folder in folders] == before
-    texts = [one for one in result.content if isinstance(one, TextContent)]
-    if any("PROPOSED" in one.text for one in texts):
+    texts = [block for block in result.content if isinstance(block, TextContent)]
+    if any("PROPOSED" in text.text for text in texts):
         for folder in folders:
             accept_all(folder, state)
-    for one in texts:
-        one.text = _MARK.sub("", one.text)
+    for text in texts:
+        text.text = _MARK.sub("", text.text)
     if result.structured_content:
         result.structured_content.pop("proposal", None)
     return result

@@ -83,8 +83,8 @@ class EmbeddedBases:
         """Delete all generations."""
         with self._lock:
             self._published.pop(base, None)
-            for one in self._generations.pop(base, {}).values():
-                _delete(one)
+            for generation in self._generations.pop(base, {}).values():
+                _delete(generation)
 
     @contextmanager
     def used(self, base: SharedBase, number: int | None = None) -> Generator[Generation]:
@@ -94,11 +94,11 @@ class EmbeddedBases:
             NotFoundError: kind "engine": there is no such generation.
         """
         with self._lock:
-            wanted = self._published.get(base) if number is None else number
-            found = self._generations.get(base, {}).get(wanted) if wanted is not None else None
-            if found is None:
+            wanted_number = self._published.get(base) if number is None else number
+            generation = self._generations.get(base, {}).get(wanted_number) if wanted_number is not None else None
+            if generation is None:
                 raise NotFoundError(f"There is no index of {base.name!r}.", kind="engine", hint="It was dropped.")
-            yield found
+            yield generation
 
 
 class EmbeddedReader:
@@ -133,7 +133,7 @@ class EmbeddedReader:
     def wait_for(self, base: SharedBase, number: int, timeout: float) -> bool:
         """Wait until `through` is at least `number`."""
         deadline = time.monotonic() + timeout
-        while (found := self.through(base)) is None or found.number < number:
+        while (position := self.through(base)) is None or position.number < number:
             if time.monotonic() >= deadline:
                 return False
             time.sleep(0.01)
@@ -191,11 +191,11 @@ class EmbeddedWriter:
         """Compare the index with the pages of a base."""
         with self._bases.used(base, generation) as held:
             held.index.sync()
-            found = held.index.revisions()
+            revisions = held.index.revisions()
         return IndexDifferences(
-            missing=frozenset(expected.keys() - found.keys()),
-            outdated=frozenset(one for one in expected.keys() & found.keys() if expected[one] != found[one]),
-            surplus=frozenset(found.keys() - expected.keys()),
+            missing=frozenset(expected.keys() - revisions.keys()),
+            outdated=frozenset(key for key in expected.keys() & revisions.keys() if expected[key] != revisions[key]),
+            surplus=frozenset(revisions.keys() - expected.keys()),
         )
 
 

@@ -119,14 +119,14 @@ class RerankServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def answer(self, asked: dict[str, Any]) -> bytes:
+    def answer(self, params: dict[str, Any]) -> bytes:
         """The body of an answer."""
         if self.body is not None:
             return self.body
-        words = set(asked["query"].casefold().split())
+        words = set(params["query"].casefold().split())
         results = [
             {"index": at, "relevance_score": float(len(words & set(text.casefold().split())))}
-            for at, text in enumerate(asked["documents"])
+            for at, text in enumerate(params["documents"])
         ]
         return json.dumps({"results": results[::-1]}).encode()
 
@@ -139,13 +139,13 @@ def reranking(
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            running.asked.append(asked)
+            requested_value = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            running.asked.append(requested_value)
             running.keys.append(self.headers["Authorization"])
             if running.blocked:
                 running.end.wait()
                 return
-            answer = running.answer(asked)
+            answer = running.answer(requested_value)
             self.send_response(running.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer) + running.dripping))

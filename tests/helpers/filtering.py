@@ -68,21 +68,23 @@ def filters(chance: random.Random) -> Filter:
         lambda: {"among": tuple(chance.sample(some, chance.randrange(len(some))))},
         lambda: {"without": tuple(chance.sample(some, chance.randrange(len(some))))},
     ]
-    given: dict[str, object] = {}
+    given_values: dict[str, object] = {}
     for maker in chance.sample(makers, chance.randrange(1, 4)):
-        given |= maker()
-    return replace(Filter(), **given)
+        given_values |= maker()
+    return replace(Filter(), **given_values)
 
 
 def passes(record: Record, filter_: Filter) -> bool:
     """Whether a record matches a filter, exactly as documented in `Filter`."""
     tags = {fold(tag) for tag in record.tags}
-    wanted = [fold(tag.lstrip("#")) for tag in filter_.tags]
+    wanted_tags = [fold(tag.lstrip("#")) for tag in filter_.tags]
     any_wanted = {fold(tag.lstrip("#")) for tag in filter_.any_tags}
     return (
         record.address.path.startswith(filter_.prefix)
         and (not filter_.types or fold(record.type) in map(fold, filter_.types))
-        and all(any(tag == one or tag.startswith(f"{one}/") for tag in tags) for one in wanted)
+        and all(
+            any(tag == wanted_tag or tag.startswith(f"{wanted_tag}/") for tag in tags) for wanted_tag in wanted_tags
+        )
         and (not any_wanted or bool(tags & any_wanted))
         and _between(record.date, filter_.date_from, filter_.date_to)
         and _between(record.created, filter_.created_from, filter_.created_to)
@@ -106,10 +108,10 @@ def _states(value: Json, first: int | None, last: int | None) -> bool:
 
 def _has(values: Mapping[str, Json], key: str, value: str) -> bool:
     outer, _, inner = key.partition(".")
-    found = next((item for name, item in values.items() if fold(name) == fold(outer)), None)
+    found_item = next((item for name, item in values.items() if fold(name) == fold(outer)), None)
     if inner:
-        return isinstance(found, Mapping) and _has(found, inner, value)
-    items = found if isinstance(found, (list, tuple)) else [found]
+        return isinstance(found_item, Mapping) and _has(found_item, inner, value)
+    items = found_item if isinstance(found_item, (list, tuple)) else [found_item]
     return any(item is not None and fold(_text(item)) == fold(value.strip()) for item in items)
 
 

@@ -11,6 +11,10 @@ from commonplace.services.health.page_rules import CONTRADICTING, LocatedFinding
 def findings_together(collection: Collection, today: date) -> list[LocatedFinding]:
     """What the rules about records, texts and links find in all pages together."""
     records = collection.index.records()
-    own = [(one.address, found) for one in records for found in record_findings(collection, one, today.isoformat())]
+    own = [
+        (record.address, finding)
+        for record in records
+        for finding in record_findings(collection, record, today.isoformat())
+    ]
     contradicting = collection.index.links_from(None, CONTRADICTING)
     return [*own, *collection_findings(collection, records, contradicting)]

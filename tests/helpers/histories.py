@@ -35,10 +35,10 @@ class Replay:
 
     def __init__(self, corpus: Path, seed: int) -> None:
         self._random = random.Random(seed)
-        found = [
+        paths = [
             path for path in sorted(corpus.rglob("*.md")) if path.is_file() and path.stat().st_size < MAX_PAGE_BYTES
         ]
-        chosen = found[:: max(1, len(found) // PAGES)][:PAGES]
+        chosen = paths[:: max(1, len(paths) // PAGES)][:PAGES]
         self._pages = {path.relative_to(corpus).as_posix(): path.read_bytes() for path in chosen}
         self._names = sorted(self._pages)
         self._mark = 0

@@ -93,13 +93,13 @@ class Indexed:
 
     def found(self, text: str, filter_: Filter | None = None, **query: int | str | bool) -> list[str]:
         """Paths of the documents that answer a search, best first."""
-        asked = replace(SearchQuery(text=text, filter=filter_ or Filter()), **query)
-        return [hit.record.address.path for hit in self.index.search(asked).hits]
+        search_query = replace(SearchQuery(text=text, filter=filter_ or Filter()), **query)
+        return [hit.record.address.path for hit in self.index.search(search_query).hits]
 
     def listed(self, filter_: Filter | None = None, **query: int | str | bool) -> list[str]:
         """Paths of the documents that a list holds, in its order."""
-        asked = replace(ListQuery(filter=filter_ or Filter(), limit=1000), **query)
-        return [record.address.path for record in self.index.list(asked).records]
+        list_query = replace(ListQuery(filter=filter_ or Filter(), limit=1000), **query)
+        return [record.address.path for record in self.index.list(list_query).records]
 
 
 def answers(index: Index, words: Sequence[str]) -> dict[str, object]:

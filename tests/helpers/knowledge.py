@@ -31,14 +31,14 @@ def empty(client: Agent) -> None:
 
 def create(client: Agent, project_id: str = "app", filename: str = "Auth", **changes: Any) -> Any:
     """A document of two chapters."""
-    given = {
+    given_values = {
         "title": "Authentication",
         "introduction": "How users sign in.",
         "keywords": ["auth", "login"],
         "chapters": CHAPTERS,
         **changes,
     }
-    return client.call("create_knowledge_file", project_id=project_id, filename=filename, **given)
+    return client.call("create_knowledge_file", project_id=project_id, filename=filename, **given_values)
 
 
 def failure(client: Agent, tool: str, /, **arguments: Any) -> str:

@@ -13,12 +13,12 @@ class Collection:
     """Documents by their names, and other files by their paths."""
 
     def __init__(self, *named: NamedDocument, files: Sequence[str] = ()) -> None:
-        self.paths = {one.address.path for one in named} | set(files)
+        self.paths = {document.address.path for document in named} | set(files)
         self.others = [Address(path) for path in files]
         self.keys: dict[str, list[NamedDocument]] = {}
-        for one in named:
-            for key in name_keys(one):
-                self.keys.setdefault(key, []).append(one)
+        for document in named:
+            for key in name_keys(document):
+                self.keys.setdefault(key, []).append(document)
 
     sites: Sequence[SiteTree] = ()
     own_names: Sequence[str] = ("own",)
@@ -31,4 +31,4 @@ class Collection:
         return self.keys.get(key, [])
 
     def files(self, key: str) -> Sequence[Address]:
-        return [one for one in self.others if link_key(one.path) == key]
+        return [address for address in self.others if link_key(address.path) == key]

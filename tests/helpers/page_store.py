@@ -67,7 +67,7 @@ class PageStore:
     def folders(self, folder: str) -> list[str]:
         """Folders directly in a folder."""
         before = f"{folder}/" if folder else ""
-        inner = (one.folder for one in self.pages if one.folder.startswith(before) and one.folder != folder)
+        inner = (page.folder for page in self.pages if page.folder.startswith(before) and page.folder != folder)
         return sorted({before + path[len(before) :].partition("/")[0] for path in inner})
 
     def committing(self) -> Store:
@@ -101,10 +101,10 @@ class _RecordDates:
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """First and last commit of each page, with the created and updated dates of its record."""
         chosen = self._store.pages if addresses is None else addresses
-        found = ((address, self._store.pages.get(address)) for address in chosen)
+        found_pairs = ((address, self._store.pages.get(address)) for address in chosen)
         return {
             address: CommitSpan(_commit_at(page.record.created), *[_commit_at(page.record.updated)] * 2)
-            for address, page in found
+            for address, page in found_pairs
             if page is not None
         }
 
@@ -130,14 +130,14 @@ class _RecordDates:
         del commit
         return {}
 
-    def deleted(self, known: Collection[Address]) -> set[Address]:
+    def deleted(self, addresses: Collection[Address]) -> set[Address]:
         """An empty set."""
-        del known
+        del addresses
         return set()
 
-    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+    def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """An empty set."""
-        del known
+        del revisions
         return set()
 
     def head(self) -> str:

@@ -9,5 +9,5 @@ from shell import Shell
 
 def plugin_findings(base: Path, environment: dict[str, str]) -> list[tuple[str, str]]:
     """Each finding about a plugin, with the plugin's name."""
-    found = Shell(base, {**environment, "COMMONPLACE_PORT": "0"})("doctor", "--json").json["findings"]
-    return [(one["subject"], one["message"]) for one in found if one["check"] == "plugin"]
+    findings = Shell(base, {**environment, "COMMONPLACE_PORT": "0"})("doctor", "--json").json["findings"]
+    return [(finding["subject"], finding["message"]) for finding in findings if finding["check"] == "plugin"]

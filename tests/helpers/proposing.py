@@ -66,7 +66,7 @@ class ProposedBase:
 
     def open_ids(self) -> list[str]:
         """Ids of the open proposals, newest first."""
-        return [one.proposal.id for one in decisions.listed(self.services.collections)]
+        return [proposal.proposal.id for proposal in decisions.listed(self.services.collections)]
 
     def closed(self, identifier: str) -> Proposal:
         """A proposal that is expected to be closed."""
@@ -78,13 +78,13 @@ class ProposedBase:
         """Everything of what is served: files, branch, Git's index, reflogs of HEAD and the search index."""
         root = self.repo.path
         files = {
-            str(one.relative_to(root)): hashlib.sha256(one.read_bytes()).hexdigest()
-            for one in sorted(root.rglob("*"))
-            if one.is_file() and ".git" not in one.relative_to(root).parts
+            str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(root.rglob("*"))
+            if path.is_file() and ".git" not in path.relative_to(root).parts
         }
         gitdir = root / ".git"
         own = {name: _bytes(gitdir / name) for name in ("HEAD", "index", "logs/HEAD", "packed-refs")}
-        heads = [one for one in self.repo.git("for-each-ref").splitlines() if "/proposals/" not in one]
+        heads = [line for line in self.repo.git("for-each-ref").splitlines() if "/proposals/" not in line]
         return {"files": files, "git": own, "refs": heads, "index": self.index.revisions()}
 
     def texts(self) -> dict[str, bytes]:

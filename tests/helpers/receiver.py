@@ -42,8 +42,8 @@ class Receiver:
 def is_signed(headers: dict[str, str], body: bytes, secret: str = SECRET) -> bool:
     """Whether a notice has the signature of Standard Webhooks."""
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
-    wanted = base64.b64encode(hmac.digest(secret.encode(), signed, "sha256")).decode()
-    return headers["webhook-signature"] == f"v1,{wanted}"
+    b64encode = base64.b64encode(hmac.digest(secret.encode(), signed, "sha256")).decode()
+    return headers["webhook-signature"] == f"v1,{b64encode}"
 
 
 @contextmanager

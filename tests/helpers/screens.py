@@ -39,8 +39,8 @@ class Screen:
     ) -> None:
         self._sockets = tempfile.mkdtemp(prefix="screen")
         path = f"{Path(COMMAND[0]).parent}{os.pathsep}{os.environ['PATH']}"
-        kept = {key: value for key, value in os.environ.items() if key not in {"TMUX", "COLUMNS", "LINES"}}
-        self._environment = {**kept, **(environment or {}), "PATH": path, "TMUX_TMPDIR": self._sockets}
+        kept_values = {key: value for key, value in os.environ.items() if key not in {"TMUX", "COLUMNS", "LINES"}}
+        self._environment = {**kept_values, **(environment or {}), "PATH": path, "TMUX_TMPDIR": self._sockets}
         # The terminal stays when the command has ended, so that what it showed last can be read.
         line = f"{line}; printf '[exit %s]\\n' $?; exec cat"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "-c", str(folder), line)
@@ -91,7 +91,7 @@ class Screen:
     def wait_end(self) -> int:
         """The exit code of the command."""
         lines = self.wait(lambda lines: any(map(_EXIT.fullmatch, lines)), "the end")
-        return next(int(found[1]) for found in map(_EXIT.fullmatch, reversed(lines)) if found)
+        return next(int(match[1]) for match in map(_EXIT.fullmatch, reversed(lines)) if match)
 
     def _tmux(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -131,7 +131,7 @@ def _take(screen: Screen, verb: str, rest: str, folder: Path) -> None:
     elif verb == "see":
         screen.wait_for(rest)
     elif verb == "gone":
-        screen.wait(lambda lines: not any(rest in one for one in lines), f"the end of {rest}")
+        screen.wait(lambda lines: not any(rest in line for line in lines), f"the end of {rest}")
     elif verb == "file":
         path, _, text = rest.partition(" ")
         screen.wait(lambda _: text in (folder / path).read_text("utf-8"), f"{text} in {path}")

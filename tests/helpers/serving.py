@@ -117,7 +117,7 @@ class Server:
         answer = self.ask("POST", f"/mcp/{toolset}", body, key=key, headers=headers)
         if answer.headers["content-type"] == "text/event-stream":
             messages = [json.loads(line[5:]) for line in answer.body.decode().splitlines() if line.startswith("data:")]
-            message = next(one for one in messages if "id" in one)
+            message = next(other_message for other_message in messages if "id" in other_message)
         else:
             message = answer.json
         return message.get("result", message)
@@ -125,8 +125,8 @@ class Server:
     @contextmanager
     def follow(self, toolset: str, uris: Sequence[str], *, key: str = "") -> Iterator[Stream]:
         """A stream of the newer era on which the server tells of resources and of the list of them."""
-        wanted = {"resourcesListChanged": True, "resourceSubscriptions": list(uris)}
-        headers, body = rpc_request("subscriptions/listen", {"notifications": wanted})
+        wanted_values = {"resourcesListChanged": True, "resourceSubscriptions": list(uris)}
+        headers, body = rpc_request("subscriptions/listen", {"notifications": wanted_values})
         if key:
             headers["Authorization"] = f"Bearer {key}"
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
@@ -166,7 +166,7 @@ class RawSession:
         """Send a request; the message that answers it."""
         answer = self._send({"id": identifier, "method": method, "params": params})
         messages = [json.loads(line[5:]) for line in answer.body.decode().splitlines() if line.startswith("data: {")]
-        return next(one for one in messages if one.get("id") == identifier)
+        return next(message for message in messages if message.get("id") == identifier)
 
     def tell(self, method: str, params: Mapping[str, Any]) -> int:
         """Send a notification; the status of the answer."""
@@ -235,10 +235,10 @@ def _port(stream: IO[str], lines: list[str]) -> int:
 
 def commonplace(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """One command, run to its end."""
-    given = [*map(str, arguments)]
-    process = started(given, os.environ)
+    given_arguments = [*map(str, arguments)]
+    process = started(given_arguments, os.environ)
     out, err = process.communicate(b"", TIMEOUT)
-    return subprocess.CompletedProcess(given, process.wait(), out.decode(), err.decode())
+    return subprocess.CompletedProcess(given_arguments, process.wait(), out.decode(), err.decode())
 
 
 def create_key(*arguments: str) -> str:
@@ -250,10 +250,10 @@ def create_key(*arguments: str) -> str:
 
 def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
     """A request as bytes; without `Host` among the headers it is this machine."""
-    told = {"Host": "localhost", **headers}
+    reported_values = {"Host": "localhost", **headers}
     if body:
-        told.setdefault("Content-Length", str(len(body)))
-    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in told.items())]
+        reported_values.setdefault("Content-Length", str(len(body)))
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in reported_values.items())]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
@@ -269,7 +269,7 @@ def exchanged(server: Server, sent: bytes) -> bytes:
 
 def statuses(received: bytes) -> list[int]:
     """The statuses of the answers on a connection."""
-    return [int(found) for found in re.findall(rb"HTTP/1\.1 (\d{3}) [A-Z]", received)]
+    return [int(match) for match in re.findall(rb"HTTP/1\.1 (\d{3}) [A-Z]", received)]
 
 
 def answered(
@@ -287,8 +287,8 @@ def answered(
 def head_of(server: Server, sent: bytes) -> dict[str, str]:
     """The status and the headers of an answer, names in lower case; a header that is there twice is joined."""
     first, *lines = exchanged(server, sent).partition(b"\r\n\r\n")[0].decode().split("\r\n")
-    found = {"status": first.split(" ")[1]}
+    head = {"status": first.split(" ")[1]}
     for name, _, value in (line.partition(": ") for line in lines):
         key = name.lower()
-        found[key] = f"{found[key]}, {value}" if key in found else value
-    return found
+        head[key] = f"{head[key]}, {value}" if key in head else value
+    return head

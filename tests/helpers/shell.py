@@ -73,12 +73,12 @@ class Shell:
     def _run(self, arguments: Sequence[str | Path], stdin: str | bytes) -> Done:
         line = [*COMMAND, *map(str, arguments)]
         environment = {**os.environ, **self.environment}
-        given = stdin.encode() if isinstance(stdin, str) else stdin
-        if not self.fresh and (found := preloaded().run(line, self.folder, environment, given, TIMEOUT)):
-            code, out, err = found
+        given_stdin = stdin.encode() if isinstance(stdin, str) else stdin
+        if not self.fresh and (row := preloaded().run(line, self.folder, environment, given_stdin, TIMEOUT)):
+            code, out, err = row
             return Done(code, out, err.decode())
         done = subprocess.run(
-            line, cwd=self.folder, input=given, capture_output=True, env=environment, timeout=TIMEOUT, check=False
+            line, cwd=self.folder, input=given_stdin, capture_output=True, env=environment, timeout=TIMEOUT, check=False
         )
         return Done(done.returncode, done.stdout, done.stderr.decode())
 

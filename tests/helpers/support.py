@@ -128,7 +128,7 @@ def _begin(repo: GitRepo, files: Mapping[str, str | bytes] | None) -> None:
         configuration.write("[user]\n\tname = Test Writer\n\temail = writer@example.org\n")
     for path, content in (files or {}).items():
         repo.write(path, content)
-    if any(one.name != ".git" for one in repo.path.iterdir()):
+    if any(path.name != ".git" for path in repo.path.iterdir()):
         repo.git("add", "--all")
         repo.git("commit", "--quiet", "--allow-empty", "--message", "Begin")
 

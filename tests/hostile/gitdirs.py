@@ -61,7 +61,7 @@ class Ground:
 
     def state(self) -> dict[str, tuple[object, ...]]:
         """Kind, times and content of everything in the home except the served repository."""
-        found: dict[str, tuple[object, ...]] = {}
+        state: dict[str, tuple[object, ...]] = {}
         for path in (self.home, *self.home.rglob("*")):
             if path.is_relative_to(self.repo.path):
                 continue
@@ -71,8 +71,8 @@ class Ground:
                 facts = *facts, sha256(path.read_bytes()).hexdigest()
             elif stat.S_ISLNK(status.st_mode):
                 facts = *facts, os.readlink(path)  # noqa: PTH115 - as the system gives it
-            found[str(path.relative_to(self.home))] = facts
-        return found
+            state[str(path.relative_to(self.home))] = facts
+        return state
 
 
 @dataclass(frozen=True, slots=True)

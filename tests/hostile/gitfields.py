@@ -68,9 +68,9 @@ def _text(file: str, form: str, value: str, ground: Ground) -> None:
 
 def _setting(name: str, value: str, ground: Ground) -> None:
     named = ground.home.parent / "named.git"
-    told = {"home": ground.home, "named": named}
+    paths = {"home": ground.home, "named": named}
     file = ground.gitdir / "config"
-    settings = {"remote.origin.url": str(named), name.format(**told): value.format(**told)}
+    settings = {"remote.origin.url": str(named), name.format(**paths): value.format(**paths)}
     for key, text in settings.items():
         subprocess.run(["git", "config", "--file", str(file), key, text], check=True, timeout=60, cwd=ground.home)
     (ground.gitdir / "info/attributes").write_text("* filter=x diff=x merge=x\n")
@@ -85,7 +85,7 @@ def _journal(field: str, value: str, ground: Ground) -> None:
     """A journal with a right checksum, in which one field leads elsewhere."""
     path = value.format(home=ground.home)
     there, token, reference = revision_of(PRECIOUS.encode()), "a" * 12, "refs/heads/main"
-    told: dict[str, list[object]] = {
+    reported_values: dict[str, list[object]] = {
         "path": [token, [[path, "", there], ["none.md", "", "1" * 40]], [], "", "", []],
         "put": [token, [[path, there, revision_of(b"# New\n")]], [], reference, ground.head, [path]],
         "token": [path, [["a.md", "1" * 40, "2" * 40]], [], reference, "", []],
@@ -94,7 +94,7 @@ def _journal(field: str, value: str, ground: Ground) -> None:
         "commit": [token, [["none.md", "", "1" * 40]], [], reference, path, ["a.md"]],
     }
     pending = {path: ""} if field == "pending" else {}
-    text = json.dumps([told.get(field), pending]).encode()
+    text = json.dumps([reported_values.get(field), pending]).encode()
     ground.repo.write(".git/commonplace.journal", b"%s %d %s" % (sha256(text).hexdigest().encode(), len(text), text))
 
 

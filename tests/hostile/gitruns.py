@@ -125,19 +125,19 @@ class Run:
             "manifest": str(self._place / "layers.json"),
         }
         for command in COMMANDS:
-            asked = [word.format(**words) for word in command]
+            requested_texts = [word.format(**words) for word in command]
             with self._watched(" ".join(command)):
-                self.told[" ".join(command)] = str(main(asked))
+                self.told[" ".join(command)] = str(main(requested_texts))
         for toolset, calls in TOOLS.items():
             self._tools(toolset, calls, words)
 
     def _settle(self) -> None:
         home = self._place / "home"
         own = {f"XDG_{name}_HOME": str(self._place / "own" / name) for name in ("CACHE", "STATE", "DATA", "CONFIG")}
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        kept_values = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         os.environ.clear()
         os.environ.update(
-            {**kept, **own, "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "COMMONPLACE_EMBED": "false",
+            {**kept_values, **own, "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "COMMONPLACE_EMBED": "false",
              "KNOWLEDGE_MCP_HOME": str(self._folder), "TMPDIR": str(self._place / "own")}
         )  # fmt: skip
         (self._place / "own").mkdir(exist_ok=True)
@@ -170,8 +170,10 @@ class Run:
             try:
                 for tool, arguments in calls:
                     self._watch(tool)
-                    given = {name: v.format(**words) if isinstance(v, str) else v for name, v in arguments.items()}
-                    self.told[f"{toolset} {tool}"] = self._answer(rows[tool].handler.run, call, given)
+                    given_values = {
+                        name: v.format(**words) if isinstance(v, str) else v for name, v in arguments.items()
+                    }
+                    self.told[f"{toolset} {tool}"] = self._answer(rows[tool].handler.run, call, given_values)
             finally:
                 self._watch(f"the end of {toolset}")
                 application.close()

@@ -113,9 +113,9 @@ def test_a_reflog_that_leads_elsewhere_is_not_written(
     assert repo.git("log", "-1", "--format=%s") == "Write"
 
 
-def journal(repo: GitRepo, told: object, pending: object = None) -> None:
+def journal(repo: GitRepo, reported_value: object, pending: object = None) -> None:
     """Write a journal whose checksum is right."""
-    text = json.dumps([told, pending or {}]).encode()
+    text = json.dumps([reported_value, pending or {}]).encode()
     repo.write(".git/commonplace.journal", b"%s %d %s" % (sha256(text).hexdigest().encode(), len(text), text))
 
 

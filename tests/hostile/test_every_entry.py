@@ -111,7 +111,7 @@ class Tools:
 
     def answer(self, tool: str, arguments: dict[str, Any]) -> str:
         """The answer, or the error of the product. Any other exception fails the test."""
-        (row,) = (one for one in self.definition.tools if one.name == tool)
+        (row,) = (other_tool for other_tool in self.definition.tools if other_tool.name == tool)
         try:
             return repr(row.handler.run(self.call, arguments))
         except KnowledgeError as error:
@@ -252,7 +252,7 @@ def test_no_link_leads_out_of_the_folder(ground: Ground, amount: Amount) -> None
         (folder / f"links-{first}.md").write_text(text, "utf-8")
     with opened(ground.place, "kb") as tools:
         (collection,) = tools.call.services.collections.members
-        known = {
+        posixes = {
             path.relative_to(folder).as_posix()
             for path in folder.rglob("*")
             if ".git" not in path.relative_to(folder).parts
@@ -261,7 +261,7 @@ def test_no_link_leads_out_of_the_folder(ground: Ground, amount: Amount) -> None
             address = Address(f"links-{first}.md")
             resolved = collection.index.links_from(address)
             assert resolved
-            assert {one.target.path for one in resolved if one.target} <= known
+            assert {link.target.path for link in resolved if link.target} <= posixes
             assert CANARY not in tools.answer("kb_get", {"entry_id": address.id})
         tools.answer("kb_update", {"entry_id": "a", "kb_name": "kb", "title": "Another"})
         assert CANARY not in tools.answer("kb_qa_validate", {"kb_name": "kb"})

@@ -76,10 +76,10 @@ def tried(case: Case, ground: Ground, runs: Runs, place: Path) -> tuple[dict[str
 def test_a_folder_that_nobody_crafted_is_read_and_written_by_everything(
     ground: Ground, runs: Runs, tmp_path: Path
 ) -> None:
-    told, wrong = tried(Case("nothing", lambda _: None), ground, runs, tmp_path / "place")
+    reported_values, wrong = tried(Case("nothing", lambda _: None), ground, runs, tmp_path / "place")
     assert wrong == []
-    assert len(told) == len(COMMANDS) + sum(len({name for name, _ in calls}) for calls in TOOLS.values())
-    unfinished = {name: ending for name, ending in told.items() if ending != "0"}
+    assert len(reported_values) == len(COMMANDS) + sum(len({name for name, _ in calls}) for calls in TOOLS.values())
+    unfinished = {name: ending for name, ending in reported_values.items() if ending != "0"}
     assert unfinished == {
         "kb kb_commit": "git",  # every write was a commit
         "kb kb_push": "git",  # there is no remote
@@ -102,9 +102,9 @@ def test_a_damaged_repository_is_said_without_a_traceback(
     name: str, ground: Ground, runs: Runs, tmp_path: Path
 ) -> None:
     (case,) = (case for case in CASES if case.name == name)
-    told, wrong = tried(case, ground, runs, tmp_path / "place")
+    reported_values, wrong = tried(case, ground, runs, tmp_path / "place")
     assert wrong == []
-    assert not {"internal", "70"} & set(told.values())
+    assert not {"internal", "70"} & set(reported_values.values())
 
 
 @pytest.mark.timeout(MINUTES * 60)
@@ -121,10 +121,10 @@ def test_nothing_outside_a_crafted_folder_is_touched_run_or_shown(
     endings: Counter[str] = Counter()
     wrong: dict[str, list[str]] = {}
     for number, case in enumerate(chosen):
-        told, found = tried(case, ground, runs, tmp_path / str(number))
-        endings.update(told.values())
-        if found:
-            wrong[case.name] = found
+        reported_values, found_texts = tried(case, ground, runs, tmp_path / str(number))
+        endings.update(reported_values.values())
+        if found_texts:
+            wrong[case.name] = found_texts
     record_property("cases", len(chosen))
     record_property("commands and tools", sum(endings.values()))
     record_property("endings", dict(endings.most_common()))
@@ -141,6 +141,6 @@ def test_a_folder_on_which_an_unbounded_reader_would_never_end_is_answered(
     name: str, ground: Ground, runs: Runs, tmp_path: Path
 ) -> None:
     case = next(case for case in exhausting_cases() if case.name == name)
-    told, wrong = tried(case, ground, runs, tmp_path / "place")
+    report, wrong = tried(case, ground, runs, tmp_path / "place")
     assert wrong == []
-    assert told["read a"] == told["write b --append new text"] == told["kb kb_create"] == "0"
+    assert report["read a"] == report["write b --append new text"] == report["kb kb_create"] == "0"

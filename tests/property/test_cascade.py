@@ -65,7 +65,8 @@ def stacks(draw: st.DrawFn) -> list[Contribution]:
     """One to four layers, some of the same level."""
     held = draw(st.lists(concepts(), min_size=1, max_size=4))
     return [
-        Contribution(LayerRank(f"layer{order}", draw(st.integers(0, 2)), order), one) for order, one in enumerate(held)
+        Contribution(LayerRank(f"layer{order}", draw(st.integers(0, 2)), order), concept)
+        for order, concept in enumerate(held)
     ]
 
 
@@ -77,8 +78,8 @@ def contribution(concept: Concept, level: int = 1, order: int = 0) -> Contributi
 def test_merging_one_layer_is_the_identity(concept: Concept) -> None:
     resolved = resolve("a", [contribution(concept)])
     assert resolved.frontmatter == concept.frontmatter
-    assert tuple(one.section for one in resolved.sections) == concept.sections
-    assert not any(one.conflicts or one.suppressed for one in resolved.sections)
+    assert tuple(section.section for section in resolved.sections) == concept.sections
+    assert not any(section.conflicts or section.suppressed for section in resolved.sections)
     assert not resolved.value_conflicts
 
 
@@ -93,18 +94,18 @@ def test_a_layer_that_says_nothing_changes_nothing(stack: list[Contribution], le
 @given(stacks())
 def test_no_section_of_any_layer_is_ever_gone(stack: list[Contribution]) -> None:
     resolved = resolve("a", stack)
-    effective = {one.section.key: one for one in resolved.sections}
+    effective = {section.section.key: section for section in resolved.sections}
     ordered = by_precedence(stack)
-    counting = ordered[: contributor_cutoff([one.concept.frontmatter for one in ordered])]
-    assert [one.layer for one in resolved.contributors] == [one.layer.name for one in ordered]
-    for one in counting:
-        for section in one.concept.sections:
+    counting = ordered[: contributor_cutoff([other_contribution.concept.frontmatter for other_contribution in ordered])]
+    assert [contributor.layer for contributor in resolved.contributors] == [element.layer.name for element in ordered]
+    for other_contribution in counting:
+        for section in other_contribution.concept.sections:
             won = effective[section.key]
             dissents = {(dissent.layer, dissent.content) for dissent in won.conflicts}
             assert (
                 won.suppressed
                 or without_trailing_blanks(section.stated) == without_trailing_blanks(won.section.content)
-                or (one.layer.name, section.stated) in dissents
+                or (other_contribution.layer.name, section.stated) in dissents
             )
     for won in effective.values():
         assert won.layer == next(c.layer.name for c in counting if won.section in c.concept.sections)
@@ -116,9 +117,10 @@ def test_the_order_of_the_manifest_counts_only_between_equals(stack: list[Contri
     order = list(range(len(stack)))
     random.shuffle(order)  # pyright: ignore[reportAttributeAccessIssue]
     moved = [
-        Contribution(replace(one.layer, order=place), one.concept) for one, place in zip(stack, order, strict=True)
+        Contribution(replace(other_contribution.layer, order=place), other_contribution.concept)
+        for other_contribution, place in zip(stack, order, strict=True)
     ]
-    ranks = [(one.layer.level, one.concept.updated) for one in stack]
+    ranks = [(other_contribution.layer.level, other_contribution.concept.updated) for other_contribution in stack]
     if len(set(ranks)) == len(ranks):
         assert resolve("a", moved) == resolve("a", stack)
     assert resolve("a", reversed(stack)) == resolve("a", stack)
@@ -136,11 +138,11 @@ def test_the_order_of_the_manifest_counts_only_between_equals(stack: list[Contri
 @given(stacks())
 def test_the_markdown_reads_back_as_what_counts(stack: list[Contribution]) -> None:
     resolved = resolve("a", stack)
-    told = to_markdown(resolved).split("\n")
-    back = read_concept("a", "\n".join(line for line in told if not line.startswith("> ⚠ ")).encode())
+    parts = to_markdown(resolved).split("\n")
+    back = read_concept("a", "\n".join(line for line in parts if not line.startswith("> ⚠ ")).encode())
     assert back.frontmatter == resolved.frontmatter
     shown = shown_sections(resolved)
-    assert [one.key for one in back.sections] == [one.key for one in shown]
+    assert [section.key for section in back.sections] == [section.key for section in shown]
     for read, stated in zip(back.sections, shown, strict=True):
         assert read.content in {stated.content, closed(stated.text)}
         assert read.heading == stated.heading or heading_key((read.heading or "").lstrip("# ")) == stated.key
@@ -149,12 +151,12 @@ def test_the_markdown_reads_back_as_what_counts(stack: list[Contribution]) -> No
 @given(stacks())
 def test_every_dissent_stands_on_one_line_of_the_markdown(stack: list[Contribution]) -> None:
     resolved = resolve("a", stack)
-    told = [line for line in to_markdown(resolved).split("\n") if line.startswith("> ⚠ ")]
-    shown = sorted(resolved.sections, key=lambda one: one.section.heading is not None)
-    assert told == [
+    reported_lines = [line for line in to_markdown(resolved).split("\n") if line.startswith("> ⚠ ")]
+    shown = sorted(resolved.sections, key=lambda section: section.section.heading is not None)
+    assert reported_lines == [
         f"> ⚠ {dissent.layer} disagrees (updated {dissent.updated or '?'}): {dissent.content}".replace("\n", " ")
-        for one in shown
-        for dissent in one.conflicts
+        for section in shown
+        for dissent in section.conflicts
     ]
 
 
@@ -174,8 +176,8 @@ def test_the_shape_has_its_keys_in_order(stack: list[Contribution]) -> None:
 
 
 def shown_sections(resolved: ResolvedConcept) -> list[ConceptSection]:
-    kept = [one.section for one in resolved.sections if not one.suppressed]
-    return sorted(kept, key=lambda one: one.heading is not None)
+    sections = [section.section for section in resolved.sections if not section.suppressed]
+    return sorted(sections, key=lambda section: section.heading is not None)
 
 
 def closed(text: str) -> str:

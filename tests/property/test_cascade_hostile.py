@@ -53,7 +53,7 @@ def cascade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cascade]:
 
 def test_no_id_leads_out_of_the_layers(cascade: Cascade, amount: Amount) -> None:
     chance = random.Random(5)
-    refused = missing = found = 0
+    refused = missing = found_number = 0
     for _ in range(amount(3_000, 200_000)):
         written = "".join(chance.choices(PIECES, k=chance.randrange(1, 7)))
         try:
@@ -63,10 +63,10 @@ def test_no_id_leads_out_of_the_layers(cascade: Cascade, amount: Amount) -> None
         except NotFoundError:
             missing += 1
         else:
-            found += 1
+            found_number += 1
             assert CANARY not in str(shown)
             assert shown["id"] in {"a", "own/a"}
-    assert min(refused, missing, found) > 0
+    assert min(refused, missing, found_number) > 0
     assert set(cascade.overview().rows) == {"a", "own/a"}
 
 
@@ -77,7 +77,7 @@ def test_a_section_of_five_megabytes_is_read_in_good_time_and_kept_whole(piece: 
     resolved = resolve(
         "a", [Contribution(LayerRank("one", 1, 0), concept), Contribution(LayerRank("two", 0, 1), concept)]
     )
-    assert not any(one.conflicts for one in resolved.sections)
+    assert not any(section.conflicts for section in resolved.sections)
     shown = resolved_json(resolved)
     stripped = "".join(str(shown["markdown"]).split())
     assert stripped.count("".join(piece.split())) >= min(1, len(piece.split())) * text.count(piece) // 2

@@ -91,15 +91,15 @@ def test_removing_a_section_takes_its_own_bytes_only(text: str, index: int) -> N
 @settings(max_examples=200)
 def test_replacing_once_changes_the_occurrence_only(text: str, at: int, length: int, new: str) -> None:
     document = page(text)
-    wanted, replacement = unix(document.text[at : at + length]), unix(new)
+    target, replacement = unix(document.text[at : at + length]), unix(new)
     before = document.text.replace("\r\n", "\n")
-    first = before.find(wanted)
-    if not wanted or wanted == replacement or first < 0 or before.find(wanted, first + 1) >= 0:
+    first = before.find(target)
+    if not target or target == replacement or first < 0 or before.find(target, first + 1) >= 0:
         with pytest.raises(InvalidInputError):
-            edits.replace_once(document, wanted, new)
+            edits.replace_once(document, target, new)
         return
-    result = edits.replace_once(document, wanted, new).decode().removeprefix("\ufeff" if text[:1] == "\ufeff" else "")
-    after = before.replace(wanted, replacement, 1)
+    result = edits.replace_once(document, target, new).decode().removeprefix("\ufeff" if text[:1] == "\ufeff" else "")
+    after = before.replace(target, replacement, 1)
     # A carriage return that belongs to no line break may have come to stand before one.
     assert re.sub("\r+\n", "\n", result) == re.sub("\r+\n", "\n", after)
 

@@ -45,8 +45,8 @@ class Tree:
 
 def files(folder: Path, count: int) -> list[Path]:
     """About `count` files of the folder, evenly spread."""
-    found = sorted(path for path in folder.rglob("*.md") if path.is_file())
-    return found[:: max(len(found) // count, 1)]
+    paths = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    return paths[:: max(len(paths) // count, 1)]
 
 
 def check_rewriting(document: Document, tree: Tree) -> None:

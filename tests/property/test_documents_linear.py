@@ -152,11 +152,13 @@ FRAGMENTS: dict[str, Callable[[int], str]] = {
 def test_comparing_many_heading_links_is_linear(name: str) -> None:
     def work(size: int) -> Callable[[], object]:
         document = page(FRAGMENTS[name](size))
-        wanted = [one for number in range(size // 60) for one in (f"X{number} Y", f"x1#x{number}", f"^x{number}", "!?")]
+        target = [
+            text for number in range(size // 60) for text in (f"X{number} Y", f"x1#x{number}", f"^x{number}", "!?")
+        ]
 
         def find() -> int:
             fragments = Fragments(document)
-            return sum(fragment in fragments for fragment in wanted)
+            return sum(fragment in fragments for fragment in target)
 
         return find
 
@@ -201,11 +203,11 @@ ELEMENTS: dict[str, Callable[[int], str]] = {
 def test_finding_many_fragments_is_linear(name: str) -> None:
     def work(size: int) -> Callable[[], object]:
         document = page(ELEMENTS[name](size))
-        wanted = [f"x{number}" for number in range(size // 18)]
+        wanted_texts = [f"x{number}" for number in range(size // 18)]
 
         def find() -> None:
             fragments = Fragments(document)
-            for fragment in wanted:
+            for fragment in wanted_texts:
                 assert fragment in fragments or name != "elements"
 
         return find
@@ -237,7 +239,7 @@ def test_a_thousand_levels_are_read() -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("name", "make"), [*PAGES.items(), *(("front matter: " + key, one) for key, one in BLOCKS.items())]
+    ("name", "make"), [*PAGES.items(), *(("front matter: " + key, block) for key, block in BLOCKS.items())]
 )
 def test_a_megabyte_of_one_kind_takes_four_times_a_quarter_of_it(
     name: str, make: Callable[[int], str], record_property: Callable[[str, object], None]
@@ -249,9 +251,9 @@ def test_a_megabyte_of_one_kind_takes_four_times_a_quarter_of_it(
         text = f"---\n{make(size)}\n---\n" if blocks else make(size)
         return min(cost(lambda: page(text)) for _ in range(3))
 
-    found = [least(size) for size in (250_000, 500_000, 1_000_000)]
-    record_property("seconds", " ".join(f"{one:.3f}" for one in found))
-    assert found[2] <= max(found[0], FLOOR) * GROWTH * ALLOWED
+    leasts = [least(size) for size in (250_000, 500_000, 1_000_000)]
+    record_property("seconds", " ".join(f"{least:.3f}" for least in leasts))
+    assert leasts[2] <= max(leasts[0], FLOOR) * GROWTH * ALLOWED
 
 
 @pytest.mark.soak

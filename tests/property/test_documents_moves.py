@@ -85,17 +85,17 @@ def test_links_follow_a_renamed_document(text: str, old: str, new: str, source: 
     base = collection([*PLACES, source])
     there = leads(before, base)
     after_base = collection([*(place for place in PLACES if place != old), new, source])
-    wanted = moved(there, Address(old), Address(new))
+    addresses = moved(there, Address(old), Address(new))
     result = edits.rewrite_links(
         before,
-        {position: address for position, address in targets(wanted).items() if there[position] == Address(old)},
+        {position: address for position, address in targets(addresses).items() if there[position] == Address(old)},
         old=Address(old),
         leads=leading(Address(source), after_base),
     )
     after = page(result, source)
     same_but_for_paths(before, after)
-    for link, found, want in zip(after.links, leads(after, after_base), wanted, strict=True):
-        assert found == want or want is None or want != Address(new), link
+    for link, address, want in zip(after.links, leads(after, after_base), addresses, strict=True):
+        assert address == want or want is None or want != Address(new), link
 
 
 @given(texts, st.sampled_from(["notes/src.md", "src.md"]), st.sampled_from(NEW))
@@ -105,15 +105,15 @@ def test_links_of_a_moved_document_still_lead_where_they_did(text: str, source: 
     before = page(text, source)
     there = leads(before, collection([*PLACES, source]))
     after_base = collection([*PLACES, new])
-    wanted = moved(there, Address(source), Address(new))
+    addresses = moved(there, Address(source), Address(new))
     assume(new not in PLACES)
     result = edits.rewrite_links(
         before,
-        targets(wanted),
+        targets(addresses),
         moved_to=Address(new),
         leads=leading(Address(new), after_base),
     )
     after = page(result, new)
     same_but_for_paths(before, after)
-    for link, found, want in zip(after.links, leads(after, after_base), wanted, strict=True):
-        assert found == want or want is None, link
+    for link, address, want in zip(after.links, leads(after, after_base), addresses, strict=True):
+        assert address == want or want is None, link

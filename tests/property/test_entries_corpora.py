@@ -65,8 +65,8 @@ def test_one_changed_field_leaves_every_other_byte_of_the_example_base() -> None
 
 def test_one_changed_field_leaves_every_other_byte_of_a_real_base(corpora: Corpora, amount: Amount) -> None:
     folder = corpora("powershell-docs")
-    found = sorted(path for path in folder.rglob("*.md") if path.is_file())
-    wanted = amount(300, FILES)
-    chosen = found[:: max(len(found) // wanted, 1)]
-    assert len(chosen) >= wanted
-    assert sum(page_issues(path, folder) for path in chosen) > 0.9 * wanted
+    paths = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    wanted_amount = amount(300, FILES)
+    chosen = paths[:: max(len(paths) // wanted_amount, 1)]
+    assert len(chosen) >= wanted_amount
+    assert sum(page_issues(path, folder) for path in chosen) > 0.9 * wanted_amount

@@ -230,10 +230,10 @@ class Folder(RuleBasedStateMachine):
         fresh = self._index("fresh")
         try:
             fresh.sync(afresh=True)
-            kept, made = (answers(one, SEARCHED) for one in (self.collection.index, fresh))
+            kept_values, made = (answers(index, SEARCHED) for index in (self.collection.index, fresh))
             for part, right in made.items():
-                assert kept[part] == right, part
-            assert kept["dead"] == list(dead_by_documents(fresh))
+                assert kept_values[part] == right, part
+            assert kept_values["dead"] == list(dead_by_documents(fresh))
             if SOAK:  # dates that come from the history are found out in the background, which can take its time
                 eventually(lambda: dates(self.collection.index) == dates(fresh), seconds=60)
         finally:
@@ -243,9 +243,9 @@ class Folder(RuleBasedStateMachine):
 def dead_by_documents(index: Index) -> Iterator[ResolvedLink]:
     """The links to parts that their targets do not have, by the targets' texts."""
     for record in index.list(ListQuery(limit=1000)).records:
-        for one in index.links_from(record.address):
-            if one.link.fragment and one.target and one.link.fragment not in Fragments(index.document(one.target)):
-                yield one
+        for link in index.links_from(record.address):
+            if link.link.fragment and link.target and link.link.fragment not in Fragments(index.document(link.target)):
+                yield link
 
 
 def dates(index: Index) -> dict[str, tuple[str, str]]:

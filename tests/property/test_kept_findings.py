@@ -73,14 +73,14 @@ def change(chance: random.Random, base: Indexed) -> None:
 def answers(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """What the kept values answer, without dates, which come later in a new index."""
     collections = Collections(lambda: [collection])
-    found = collection_issues(collections, collection)
+    issues = collection_issues(collections, collection)
     monkeypatch.setattr(overview, "_CACHE", BoundedCache[overview.FolderOverview](1))  # shared by indexes of a folder
     shown = overview.folder_overview(collections, collection, "")
     return {
-        "records": [replace(one, created="", updated="") for one in collection.index.records()],
+        "records": [replace(record, created="", updated="") for record in collection.index.records()],
         "hubs": collection.index.hubs(20),
-        "orphans": [one.address for one in collection.index.orphans()],
-        "issues": sorted((one.path, one.line, one.rule, one.entry_id, one.message) for one in found),
+        "orphans": [record.address for record in collection.index.orphans()],
+        "issues": sorted((issue.path, issue.line, issue.rule, issue.entry_id, issue.message) for issue in issues),
         "overview": replace(shown, recent=None, linking=""),
     }
 
@@ -97,6 +97,6 @@ def test_what_is_kept_answers_as_a_new_index(
                 change(chance, base)
                 fresh = open_index(base.store, tmp_path / f"{seed}-{step}")
                 fresh.sync()
-                kept = answers(base.collection, monkeypatch)
-                assert kept == answers(replace(base.collection, index=fresh), monkeypatch), (seed, step)
+                kept_answers = answers(base.collection, monkeypatch)
+                assert kept_answers == answers(replace(base.collection, index=fresh), monkeypatch), (seed, step)
                 fresh.close()

@@ -70,9 +70,9 @@ def test_nothing_unseen_is_lost_in_a_store_of_projects(
     repo = GitRepo(home)
     ledger = Ledger(repo, Path(os.environ["XDG_STATE_HOME"]) / "commonplace")
     clone = with_origin(repo, tmp_path)
-    with projects(home) as one, projects(home) as two:
+    with projects(home) as project, projects(home) as two:
         faces: Weighted = [
-            (Projects(ONE, ledger, Random(1), agent=one), 10),
+            (Projects(ONE, ledger, Random(1), agent=project), 10),
             (Projects(TWO, ledger, Random(2), agent=two), 10),
             (StoreEditor(EDITOR, ledger, Random(3)), 5),
             (Colleague("a colleague", ledger, Random(4), clone=clone), 2),
@@ -97,7 +97,7 @@ def run(ledger: Ledger, faces: Weighted, steps: int) -> None:
 @contextmanager
 def faces_of(ledger: Ledger, place: Path) -> Iterator[Weighted]:
     """Both agents on processes of their own and on one server, the command line, the editor, and the pull."""
-    folder, one, two = ledger.repo.path, Random(1), Random(2)
+    folder, random, two = ledger.repo.path, Random(1), Random(2)
     clone = with_origin(ledger.repo, place)
     with ExitStack() as stack:
         kb = stack.enter_context(agent("mcp", folder, *KB))
@@ -106,12 +106,21 @@ def faces_of(ledger: Ledger, place: Path) -> Iterator[Weighted]:
         server = stack.enter_context(served(folder, "--tier", "write"))
         session = stack.enter_context(online(f"{server.url}/mcp/kb", mode="legacy"))
         yield [
-            (Kb(ONE, ledger, one, call=kb.raw, base="base"), 24),
+            (Kb(ONE, ledger, random, call=kb.raw, base="base"), 24),
             (Kb(TWO, ledger, two, call=auto.raw, base="base"), 12),
             (Kb(TWO, ledger, two, call=session.raw, base="base"), 8),
-            (Kb(ONE, ledger, one, call=lambda tool, **given: server.call("kb", tool, given), base="base"), 8),
+            (
+                Kb(
+                    ONE,
+                    ledger,
+                    random,
+                    call=lambda tool, **given_values: server.call("kb", tool, given_values),
+                    base="base",
+                ),
+                8,
+            ),
             (Wiki(TWO, ledger, two, agent=wiki), 16),
-            (Rest(ONE, ledger, one, server=server), 10),
+            (Rest(ONE, ledger, random, server=server), 10),
             (CommandLine(TWO, ledger, two, shell=Shell(folder)), 5),
             (Editor(EDITOR, ledger, Random(3)), 12),
             (Puller("a pull", ledger, Random(4), clone=clone), 4),

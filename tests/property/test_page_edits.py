@@ -112,7 +112,7 @@ def test_a_block_is_replaced_and_keeps_its_id(document: Document, number: int, t
 def test_a_task_changes_one_byte(document: Document, task: str, done: bool) -> None:
     after = made(document, kind="task", task=task, done=done)
     assert len(after) == len(document.raw)
-    different = [at for at, (one, two) in enumerate(zip(document.raw, after, strict=True)) if one != two]
+    different = [at for at, (element, two) in enumerate(zip(document.raw, after, strict=True)) if element != two]
     assert len(different) <= 1
     assert all(document.raw[at - 1 : at + 2] in {b"[ ]", b"[x]"} for at in different)
 

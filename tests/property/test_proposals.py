@@ -31,7 +31,7 @@ FOLDERS = ("", "drafts/", "done/")
 def page(name: str, others: list[str]) -> str:
     """A page of lines that are apart from each other, with links to the other pages."""
     lines = [f"{name} line {number}: v0" for number in range(LINES)]
-    links = [f"[{one}]({one}.md)" for one in others]
+    links = [f"[{element}]({element}.md)" for element in others]
     return "\n\n".join([f"# {name}", *lines, *links]) + "\n"
 
 
@@ -68,7 +68,7 @@ def set_line(collection: Collection, path: str, number: int, value: str) -> None
 
 def step_of_the_agent(run: Sequence, now: dict[str, str]) -> Callable[[Collection], object]:
     """One write of the agent, for its view and for the second base. `now` has the agent's path of each page."""
-    alive = [one for one in now if one not in run.deleted]
+    alive = [element for element in now if element not in run.deleted]
     kind = run.chance.choice(["line", "line", "line", "create", "move", "delete"])
     name = run.chance.choice(alive)
     path = now[name]
@@ -102,7 +102,9 @@ def step_of_others(run: Sequence, served: Collection, direct: Collection, now: d
 def test_accepting_gives_the_bytes_of_writing(tmp_path: Path, amount: Amount) -> None:
     chance = random.Random(SEED)
     names = [f"p{number}" for number in range(PAGES)]
-    files: dict[str, str | bytes] = {f"{name}.md": page(name, [one for one in names if one != name]) for name in names}
+    files: dict[str, str | bytes] = {
+        f"{name}.md": page(name, [text for text in names if text != name]) for name in names
+    }
     refused = accepted = 0
     with ProposedBase(tmp_path / "first", files) as first, ProposedBase(tmp_path / "second", files) as second:
         for number in range(amount(SAMPLED, WHOLE)):
@@ -117,12 +119,16 @@ def test_accepting_gives_the_bytes_of_writing(tmp_path: Path, amount: Amount) ->
                     with first.view() as view:
                         write(view)
                         assert view.index.revisions() == {
-                            one: writes_revision(view, one) for one, _ in view.store.scan()
+                            address: writes_revision(view, address) for address, _ in view.store.scan()
                         }
                     assert first.served() == before
                     write(second.collection)
-                    found = first.found() if first.open_ids() else None
-                    run.touched = {one.address.path for one in found.branches.files(found.proposal)} if found else set()
+                    proposal = first.found() if first.open_ids() else None
+                    run.touched = (
+                        {file.address.path for file in proposal.branches.files(proposal.proposal)}
+                        if proposal
+                        else set()
+                    )
             if decide(run, first):
                 accepted += 1
                 assert first.texts() == second.texts(), f"sequence {number}"
@@ -157,15 +163,17 @@ def decide(run: Sequence, first: ProposedBase) -> bool:
 
 def start_again(first: ProposedBase, second: ProposedBase, files: dict[str, str | bytes]) -> None:
     """Give both bases the same pages for the next sequence: those of the beginning."""
-    wanted: dict[str, bytes] = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+    wanted_values: dict[str, bytes] = {
+        path: text.encode() if isinstance(text, str) else text for path, text in files.items()
+    }
     for base in (first, second):
-        made: Callable[[str], bytes | None] = wanted.get
+        made: Callable[[str], bytes | None] = wanted_values.get
         with base.store.transaction("Start again") as transaction:
-            for path in {*base.texts(), *wanted}:
+            for path in {*base.texts(), *wanted_values}:
                 content = made(path)
                 if content is None:
                     transaction.remove(Address(path))
                 elif base.texts().get(path) != content:
                     transaction.put(Address(path), content)
-        base.index.update(sorted({*map(Address, wanted), *transaction.receipt.removed}), 10)
+        base.index.update(sorted({*map(Address, wanted_values), *transaction.receipt.removed}), 10)
         base.index.sync()

@@ -40,9 +40,9 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
 
 def test_known_items_of_mixed_scripts_are_found(judged: JudgedSet, base: Indexed) -> None:
     by_path = {f"{number:06}.md": document["_id"] for number, document in enumerate(judged.documents)}
-    found = [{by_path[path] for path in base.found(question.text, limit=DEPTH)} for question in judged.questions]
+    found_texts = [{by_path[path] for path in base.found(question.text, limit=DEPTH)} for question in judged.questions]
     right = sum(
-        not answer.isdisjoint(question.grades) for answer, question in zip(found, judged.questions, strict=True)
+        not answer.isdisjoint(question.grades) for answer, question in zip(found_texts, judged.questions, strict=True)
     )
     assert right / len(judged.questions) >= LEAST_RECALL
 

@@ -39,10 +39,10 @@ class Installed:
 
 def outside(home: Path) -> dict[str, str]:
     """The environment of a user whose home this is, who knows nothing of the checkout."""
-    kept = {
+    kept_values = {
         name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "UV_", "LANG", "LC_"))
     }
-    return kept | {"HOME": str(home), "PATH": f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin"}
+    return kept_values | {"HOME": str(home), "PATH": f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin"}
 
 
 def dist(out: Path) -> Path:
@@ -87,7 +87,7 @@ def first_answer(entry: dict[str, Any], home: Path, query: str) -> str:
             server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
             server.stdin.flush()
         answers = (json.loads(line) for line in server.stdout)
-        answer = next(one for one in answers if one.get("id") == 2)
+        answer = next(other_answer for other_answer in answers if other_answer.get("id") == 2)
         server.stdin.close()
         server.wait(60)
     text: str = answer["result"]["content"][0]["text"]

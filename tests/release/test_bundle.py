@@ -77,7 +77,7 @@ def test_the_bundle_holds_the_wheel_and_asks_for_folder_and_tier(out: Path) -> N
         assert bundle.read(wheel.name) == wheel.read_bytes()
     manifest = _manifest(out)
     assert (manifest["license"], manifest["author"]) == ("MIT", {"name": "The commonplace authors"})
-    assert {name: one["type"] for name, one in manifest["user_config"].items()} == {
+    assert {name: element["type"] for name, element in manifest["user_config"].items()} == {
         "folder": "directory",
         "tier": "string",
     }
@@ -88,7 +88,7 @@ def test_the_entry_of_the_registry_names_the_bundle_and_its_digest(out: Path) ->
     done = _bundle("--out", str(out), *(part for key, value in NAMED.items() for part in (f"--{key}", value)))
     assert done.returncode == 0, done.stderr
     entry = json.loads((out / "server.json").read_text())
-    assert [str(one) for one in jsonschema_rs.validator_for(SERVER_JSON).iter_errors(entry)] == []
+    assert [str(error) for error in jsonschema_rs.validator_for(SERVER_JSON).iter_errors(entry)] == []
     assert entry["packages"][0]["fileSha256"] == hashlib.sha256(next(out.glob("*.mcpb")).read_bytes()).hexdigest()
     assert entry["version"] == _manifest(out)["version"]
 

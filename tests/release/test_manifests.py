@@ -37,19 +37,19 @@ Node: TypeAlias = dict[str, Any]
 def _manifests() -> tuple[Node, ...]:
     """Every object of the example for Kubernetes."""
     files = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
-    return tuple(one for file in files for one in yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    return tuple(yaml_object for file in files for yaml_object in yaml.safe_load_all(file.read_text(encoding="utf-8")))
 
 
 def _of_kind(kind: str) -> list[Node]:
-    found = [one for one in _manifests() if one["kind"] == kind]
-    assert found, kind
-    return found
+    nodes = [node for node in _manifests() if node["kind"] == kind]
+    assert nodes, kind
+    return nodes
 
 
 def _templates() -> dict[str, Node]:
     """The template of each kind of pod, by name."""
     kinds = (*_of_kind("StatefulSet"), *_of_kind("Deployment"))
-    return {one["metadata"]["name"]: one["spec"]["template"] for one in kinds}
+    return {node["metadata"]["name"]: node["spec"]["template"] for node in kinds}
 
 
 def _pods() -> dict[str, Node]:
@@ -65,7 +65,7 @@ def _compose(file: Path) -> Node:
     return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("manifest", _manifests(), ids=lambda one: f"{one['kind']}-{one['metadata']['name']}")
+@pytest.mark.parametrize("manifest", _manifests(), ids=lambda value: f"{value['kind']}-{value['metadata']['name']}")
 def test_every_object_is_valid_by_the_schema_of_its_kind(manifest: Node) -> None:
     kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
     wrong = copy.deepcopy(manifest)
@@ -89,24 +89,24 @@ def test_every_compose_file_is_valid_by_the_schema_of_the_specification(file: Pa
 
 def _environments() -> Iterator[tuple[str, Mapping[str, str]]]:
     """The environment variables of each of our containers by name, with a placeholder for every secret."""
-    maps = {one["metadata"]["name"]: one["data"] for one in _of_kind("ConfigMap")}
+    maps = {node["metadata"]["name"]: node["data"] for node in _of_kind("ConfigMap")}
     for name, pod in _pods().items():
         for container in pod["containers"]:
-            given: dict[str, str] = {}
+            given_values: dict[str, str] = {}
             for source in container.get("envFrom", ()):
-                given |= maps[source["configMapRef"]["name"]]
+                given_values |= maps[source["configMapRef"]["name"]]
             for variable in container["env"]:
-                given[variable["name"]] = _value(variable, maps)
+                given_values[variable["name"]] = _value(variable, maps)
             if OURS in container["image"]:
-                yield name, given
+                yield name, given_values
     for file in COMPOSE_FILES[1:]:
         for name, service in _compose(file)["services"].items():
             if OURS in service["image"]:
-                given = {
+                given_texts = {
                     key: re.sub(r"\$\{[^}]*\}", "https://a.example.org", value)
                     for key, value in service["environment"].items()
                 }
-                yield name, given
+                yield name, given_texts
 
 
 def _value(variable: Node, maps: Mapping[str, Mapping[str, str]]) -> str:
@@ -117,13 +117,13 @@ def _value(variable: Node, maps: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def test_every_variable_is_a_setting_with_a_valid_value() -> None:
-    known = {one.variable for one in every_setting()}
+    variables = {setting.variable for setting in every_setting()}
     seen = list(_environments())
     assert [name for name, _ in seen] == ["server", "embed-worker", "server-1", "server-2", "embed-worker"]
-    for name, given in seen:
-        ours = {key: value for key, value in given.items() if key.startswith("COMMONPLACE_")}
-        assert set(ours) - known == set(), name
-        assert set(given) - set(ours) <= {"GIT_CONFIG_GLOBAL", "POD_NAME"}, name
+    for name, given_values in seen:
+        ours = {key: value for key, value in given_values.items() if key.startswith("COMMONPLACE_")}
+        assert set(ours) - variables == set(), name
+        assert set(given_values) - set(ours) <= {"GIT_CONFIG_GLOBAL", "POD_NAME"}, name
         settings = load_settings({"HOME": "/state", **ours})
         assert len(settings.engine_url) == 3
 
@@ -131,7 +131,9 @@ def test_every_variable_is_a_setting_with_a_valid_value() -> None:
 def test_every_command_and_flag_is_one_of_ours() -> None:
     commands: list[Sequence[str]] = [_compose(COMPOSE_FILES[0])["services"]["server"]["command"]]
     commands += [pod["containers"][0]["args"] for pod in _pods().values() if OURS in pod["containers"][0]["image"]]
-    commands += [one["command"] for one in _compose(COMPOSE_FILES[1])["services"].values() if "command" in one]
+    commands += [
+        service["command"] for service in _compose(COMPOSE_FILES[1])["services"].values() if "command" in service
+    ]
     assert len(commands) == 6
     for name, *words in commands:
         assert {word for word in words if word.startswith("--")} <= set(COMMANDS[name][2]), name
@@ -143,14 +145,14 @@ def _server() -> tuple[Node, Mapping[str, str]]:
 
 
 def test_the_server_runs_as_the_example_starts_it_and_answers_its_probes(tmp_path: Path) -> None:
-    container, given = _server()
+    container, given_values = _server()
     _, remote = team(tmp_path)
     flags = tuple(container["args"][1:])
     assert (flags[:4], flags[4:]) == (("--host", "0.0.0.0", "--port", "8090"), ("--replica-writes", "--tier", "write"))  # noqa: S104
     own = ("COMMONPLACE_REPLICA_OF", "COMMONPLACE_ENGINE_URL", "GIT_CONFIG_GLOBAL", "POD_NAME")
-    kept = {key: value for key, value in given.items() if key not in own}
-    kept |= {"COMMONPLACE_API_KEY": KEY, "COMMONPLACE_NODE_URL": "http://server-0.servers:8090"}
-    with replica(tmp_path / "home", remote, env={**kept, "COMMONPLACE_DRAIN": "0"}, flags=flags[4:]) as server:
+    kept_values = {key: value for key, value in given_values.items() if key not in own}
+    kept_values |= {"COMMONPLACE_API_KEY": KEY, "COMMONPLACE_NODE_URL": "http://server-0.servers:8090"}
+    with replica(tmp_path / "home", remote, env={**kept_values, "COMMONPLACE_DRAIN": "0"}, flags=flags[4:]) as server:
         wait_ready(server)
         paths = [container[probe]["httpGet"]["path"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")]
         assert [server.ask("GET", path).status for path in paths] == [200, 200, 200]
@@ -169,24 +171,24 @@ def test_every_name_that_an_object_uses_is_that_of_another_one() -> None:
         assert len(chosen) == 1, service["metadata"]["name"]
         own = {port["name"]: port["containerPort"] for port in _pods()[chosen[0]]["containers"][0]["ports"]}
         assert {port["name"]: port["port"] for port in service["spec"]["ports"]} == own
-    services = {one["metadata"]["name"]: one for one in _of_kind("Service")}
-    for one in _of_kind("StatefulSet"):
-        assert services[one["spec"]["serviceName"]]["spec"]["clusterIP"] == "None"
+    services = {node["metadata"]["name"]: node for node in _of_kind("Service")}
+    for node in _of_kind("StatefulSet"):
+        assert services[node["spec"]["serviceName"]]["spec"]["clusterIP"] == "None"
     for ingress in _of_kind("Ingress"):
         target = ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]
         assert target["name"] in services
         assert target["port"]["name"] in ports
-    _, given = _server()
-    hosts = set(re.findall(r"http://([\w.-]+):(\d+)", f"{given['COMMONPLACE_PEER']} {given['COMMONPLACE_ENGINE_URL']}"))
+    _, value = _server()
+    hosts = set(re.findall(r"http://([\w.-]+):(\d+)", f"{value['COMMONPLACE_PEER']} {value['COMMONPLACE_ENGINE_URL']}"))
     assert hosts == {(f"{pod}-{n}.{service}", port) for n in range(3) for pod, service, port in (
         ("server", "servers", "8090"), ("search", "search", "9200"),
     )}  # fmt: skip
-    replicas = {one["metadata"]["name"]: one["spec"]["replicas"] for one in _of_kind("StatefulSet")}
+    replicas = {node["metadata"]["name"]: node["spec"]["replicas"] for node in _of_kind("StatefulSet")}
     assert replicas == {"server": 3, "search": 3}
 
 
 def test_every_kind_of_pod_may_lose_one_and_no_more_at_a_time() -> None:
-    budgets = {one["metadata"]["name"]: one["spec"] for one in _of_kind("PodDisruptionBudget")}
+    budgets = {node["metadata"]["name"]: node["spec"] for node in _of_kind("PodDisruptionBudget")}
     assert set(budgets) == set(_pods())
     for name, budget in budgets.items():
         assert budget["selector"]["matchLabels"].items() <= _pod_labels()[name].items()
@@ -194,8 +196,8 @@ def test_every_kind_of_pod_may_lose_one_and_no_more_at_a_time() -> None:
 
 
 def test_a_server_has_time_to_drain_and_to_push_before_it_is_killed() -> None:
-    _, given = _server()
-    drain = int(given["COMMONPLACE_DRAIN"])
+    _, given_values = _server()
+    drain = int(given_values["COMMONPLACE_DRAIN"])
     assert _pods()["server"]["terminationGracePeriodSeconds"] >= drain + 30
     compose = _compose(COMPOSE_FILES[1])["services"]["server-1"]
     assert int(compose["stop_grace_period"].removesuffix("s")) >= int(compose["environment"]["COMMONPLACE_DRAIN"]) + 30
@@ -212,8 +214,10 @@ def test_our_containers_run_as_the_user_of_the_image_without_privileges() -> Non
         if OURS in pod["containers"][0]["image"]:
             assert (pod["securityContext"]["runAsUser"], security["readOnlyRootFilesystem"]) == (user, True)
     services = _compose(COMPOSE_FILES[1])["services"]
-    assert [name for name, one in services.items() if "ports" in one] == ["proxy"]
-    assert [name for name, one in services.items() if name.startswith("search") and one["networks"] != ["search"]] == []
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    assert [
+        name for name, service in services.items() if name.startswith("search") and service["networks"] != ["search"]
+    ] == []
     assert _compose(COMPOSE_FILES[1])["networks"]["search"]["internal"]
 
 
@@ -224,7 +228,7 @@ def test_the_page_creates_every_secret_that_is_used_and_no_file_contains_one() -
     created = set(re.findall(r"--from-(?:literal|file)=([a-z-]+)=", page))
     assert used - created == {"engine-user", "engine-password"}, "which are optional"
     assert created <= used
-    assert [one for one in _manifests() if one["kind"] == "Secret"] == []
+    assert [node for node in _manifests() if node["kind"] == "Secret"] == []
     named = set(re.findall(r"\$\{(\w+):\?", COMPOSE_FILES[1].read_text(encoding="utf-8")))
     assert [name for name in named if not re.search(rf"^\$ export .*\b{name}=", page, re.MULTILINE)] == []
 
@@ -233,18 +237,18 @@ def test_the_page_creates_every_secret_that_is_used_and_no_file_contains_one() -
 def test_git_finds_the_credentials_where_the_example_mounts_them(place: str, tmp_path: Path) -> None:
     (tmp_path / "credentials").write_text("username=bot\npassword=a token\n", encoding="utf-8")
     if place == "kubernetes":
-        maps = {one["metadata"]["name"]: one["data"] for one in _of_kind("ConfigMap")}
+        maps = {node["metadata"]["name"]: node["data"] for node in _of_kind("ConfigMap")}
         text, mounted = maps["commonplace-git"]["gitconfig"], "/secrets/git/credentials"
     else:
         text, mounted = (DEPLOY / "cluster" / "gitconfig").read_text(encoding="utf-8"), "/run/secrets/git-credentials"
     assert mounted in text
     (tmp_path / "gitconfig").write_text(text.replace(mounted, str(tmp_path / "credentials")), encoding="utf-8")
-    asked = subprocess.run(
+    completed = subprocess.run(
         ["git", "credential", "fill"],
         input="protocol=https\nhost=git.example.org\n\n", capture_output=True, text=True, check=True, cwd=tmp_path,
         env={"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"), "GIT_TERMINAL_PROMPT": "0"},
     )  # fmt: skip
-    assert {"username=bot", "password=a token"} <= set(asked.stdout.splitlines())
+    assert {"username=bot", "password=a token"} <= set(completed.stdout.splitlines())
 
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="needs nginx")

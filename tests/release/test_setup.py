@@ -37,7 +37,7 @@ def test_an_environment_that_is_a_link_is_left_as_it_is(tmp_path: Path) -> None:
         [sys.executable, checkout / "tools" / "setup.py"], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, "setup: .venv is a link" in done.stderr) == (1, True), done.stderr
-    assert [one.name for one in other.iterdir()] == ["kept"]
+    assert [path.name for path in other.iterdir()] == ["kept"]
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,9 @@ def test_what_an_older_version_left_is_used_and_the_older_one_still_works_afterw
     older("connect", "cursor", "-C", notes, "--yes")
     assert "80 degrees" in older("search", "green tea", "-C", notes).stdout
 
-    found = newer("search", "green tea", "-C", notes)
-    assert "80 degrees" in found.stdout
-    assert found.stderr == "", "an upgrade is no reason for a warning"
+    completed = newer("search", "green tea", "-C", notes)
+    assert "80 degrees" in completed.stdout
+    assert completed.stderr == "", "an upgrade is no reason for a warning"
     assert "laptop" in newer("keys", "list").stdout
     checked = newer("doctor", "-C", notes).stdout
     assert "rate_limit: ok: 900" in checked

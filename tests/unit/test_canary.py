@@ -31,10 +31,10 @@ def test_a_canary_that_was_committed_or_pushed_is_found(tmp_path: Path, *, packe
     repo.git("commit", "--quiet", "--message", "By a careless program")
     repo.git("push", "--quiet", "origin", "main")
     if packed:
-        for one in (repo, bare):
-            one.git("gc", "--quiet")
+        for git_repo in (repo, bare):
+            git_repo.git("gc", "--quiet")
     canary.plant([repo.path / "notes"])  # as each use of the folder does
     assert sorted(canary.found(packed=packed)) == [str(bare.path), str(repo.path / ".git")]
-    for one in (repo, bare):
-        shutil.rmtree(one.path)
+    for git_repo in (repo, bare):
+        shutil.rmtree(git_repo.path)
     assert canary.found(packed=True) == []

@@ -18,13 +18,13 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.md").write_text("# A\n")
         Shell(tmp_path / name).ok("index")
-        found[name] = str(cache / "commonplace" / folder_key(str(tmp_path / name)) / INDEX_FOLDER / CATALOGUE_FILE)
-    return found
+        paths[name] = str(cache / "commonplace" / folder_key(str(tmp_path / name)) / INDEX_FOLDER / CATALOGUE_FILE)
+    return paths
 
 
 def test_named_folders_come_in_their_order_and_those_without_a_catalogue_are_left_out(folders: dict[str, str]) -> None:
@@ -60,5 +60,5 @@ def test_the_cache_may_lie_elsewhere(folders: dict[str, str], tmp_path: Path, mo
     monkeypatch.setenv("COMMONPLACE_CACHE_DIR", str(tmp_path / "elsewhere"))
     assert list(catalogue_paths(["one"])) == []
     Shell(tmp_path / "one").ok("index")
-    (found,) = catalogue_paths(["one"])
-    assert found.startswith(f"{tmp_path}/elsewhere/")
+    (found_text,) = catalogue_paths(["one"])
+    assert found_text.startswith(f"{tmp_path}/elsewhere/")

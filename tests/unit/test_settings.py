@@ -60,8 +60,8 @@ def test_an_empty_variable_sets_nothing(home: dict[str, str]) -> None:
 
 
 def test_a_variable_that_is_no_setting_is_named_with_the_nearest_and_without_its_value() -> None:
-    given = {"COMMONPLACE_API_KEYS": "hunter2", "commonplace_port": "hunter2", "COMMONPLACE_XYZZY": "hunter2"}
-    near, far, small = unknown_variables(given)
+    given_values = {"COMMONPLACE_API_KEYS": "hunter2", "commonplace_port": "hunter2", "COMMONPLACE_XYZZY": "hunter2"}
+    near, far, small = unknown_variables(given_values)
     assert (near, small) == tuple(
         f"The environment variable {name} is no setting and is ignored. Did you mean {meant}?"
         for name, meant in [("COMMONPLACE_API_KEYS", "COMMONPLACE_API_KEY"), ("commonplace_port", "COMMONPLACE_PORT")]
@@ -70,10 +70,10 @@ def test_a_variable_that_is_no_setting_is_named_with_the_nearest_and_without_its
 
 
 def test_settings_and_the_variables_of_other_programs_are_not_named() -> None:
-    known = [setting.variable for setting in every_setting()]
+    variables = [setting.variable for setting in every_setting()]
     kubernetes = ["SERVICE_HOST", "SERVICE_PORT_HTTP", "MCP_PORT", "PORT_80_TCP", "PORT_80_TCP_ADDR"]
     of_others = ["COMMONPLACE_CONFIG", "_COMMONPLACE_WORKER", *(f"COMMONPLACE_{name}" for name in kubernetes)]
-    assert unknown_variables(dict.fromkeys([*known, *of_others], "x")) == []
+    assert unknown_variables(dict.fromkeys([*variables, *of_others], "x")) == []
 
 
 def test_folders_are_a_list_in_the_file_and_separated_in_the_environment(home: dict[str, str]) -> None:
@@ -178,11 +178,11 @@ def _another(setting: Setting) -> str:
 
 
 def test_every_setting_can_be_given_in_each_place(home: dict[str, str]) -> None:
-    given = {row.name: _another(row) for row in every_setting()}
-    remotes = {name: text for name, text in given.items() if name != "kb"}  # the one excludes the other as a flag
-    by_flag = replace(load_settings(home, remotes), kb=load_settings(home, {"kb": given["kb"]}).kb)
-    by_variable = load_settings({**home, **{f"COMMONPLACE_{name.upper()}": text for name, text in given.items()}})
-    configure(home, "".join(f'{name} = "{text}"\n' for name, text in given.items()))
+    anothers = {row.name: _another(row) for row in every_setting()}
+    remotes = {name: text for name, text in anothers.items() if name != "kb"}  # the one excludes the other as a flag
+    by_flag = replace(load_settings(home, remotes), kb=load_settings(home, {"kb": anothers["kb"]}).kb)
+    by_variable = load_settings({**home, **{f"COMMONPLACE_{name.upper()}": text for name, text in anothers.items()}})
+    configure(home, "".join(f'{name} = "{text}"\n' for name, text in anothers.items()))
     assert by_flag == by_variable == load_settings(home)
     unchanged = [
         row.name for row in every_setting() if getattr(by_flag, row.name) == getattr(default_settings(home), row.name)
@@ -211,11 +211,11 @@ def test_folders_count_as_named_only_when_somebody_names_them(home: dict[str, st
 
 
 def test_origins_are_as_browsers_send_them(home: dict[str, str]) -> None:
-    given = ["HTTP://LocalHost:3000/", "https://a.example:443", "http://[::1]:80", "app://obsidian.md"]
+    given_texts = ["HTTP://LocalHost:3000/", "https://a.example:443", "http://[::1]:80", "app://obsidian.md"]
     expected = ("http://localhost:3000", "https://a.example", "http://[::1]", "app://obsidian.md")
-    assert load_settings(home, {"allow_origin": given}).allow_origin == expected
-    assert load_settings({**home, "COMMONPLACE_ALLOW_ORIGIN": " ".join(given)}).allow_origin == expected
-    shown = next(value for name, value, _ in origins(home, {"allow_origin": given}) if name == "allow_origin")
+    assert load_settings(home, {"allow_origin": given_texts}).allow_origin == expected
+    assert load_settings({**home, "COMMONPLACE_ALLOW_ORIGIN": " ".join(given_texts)}).allow_origin == expected
+    shown = next(value for name, value, _ in origins(home, {"allow_origin": given_texts}) if name == "allow_origin")
     assert shown == " ".join(expected)
 
 
@@ -229,9 +229,9 @@ def test_what_is_no_origin_is_refused(home: dict[str, str], wrong: str) -> None:
 
 
 def test_a_url_among_the_folders_is_a_remote_and_a_flag_replaces_the_other_kind(home: dict[str, str]) -> None:
-    given = load_settings(home, {"kb": ["https://git.example.org/team.git"], "replica_of": ["/srv/other.git"]})
-    assert given.replica_of == ("https://git.example.org/team.git", "/srv/other.git")
-    assert not given.names_folders
+    settings = load_settings(home, {"kb": ["https://git.example.org/team.git"], "replica_of": ["/srv/other.git"]})
+    assert settings.replica_of == ("https://git.example.org/team.git", "/srv/other.git")
+    assert not settings.names_folders
     followed = {**home, "COMMONPLACE_REPLICA_OF": "file:///srv/team.git", "COMMONPLACE_KB": "/notes"}
     assert load_settings(followed, {"kb": None}).replica_of == ("file:///srv/team.git",)
     assert load_settings(followed, {"kb": ["/other"]}).replica_of == ()

@@ -53,11 +53,11 @@ def test_a_name_of_a_private_address_is_refused_and_the_checked_address_is_conne
         "good.example": ["93.184.216.34"],
         "name.example": ["127.0.0.1"],
     }
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def lookup(host: str, port: int) -> list[str]:
         del port
-        asked.append(host)
+        hosts.append(host)
         return rows[host]
 
     for host in ("inside.example", "both.example"):
@@ -67,7 +67,7 @@ def test_a_name_of_a_private_address_is_refused_and_the_checked_address_is_conne
     with receiving() as receiver:
         url = receiver.url.replace("127.0.0.1", "name.example")
         post(f"{url}/x", b"{}", {}, allow_private=True, lookup=lookup)
-        assert asked.count("name.example") == 1, "the name is resolved once"
+        assert hosts.count("name.example") == 1, "the name is resolved once"
         (request,) = receiver.got
         assert request[1]["host"].startswith("name.example:")
 
@@ -130,7 +130,7 @@ def test_many_and_large_commits_go_into_notices_of_bounded_size(tmp_path: Path) 
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(f"# {number}\n")
             repo.commit(f"Number {number} " + "w" * 1_000)
-        sent = [one.body for one in pending(base.collection, target, state)]
+        sent = [notice.body for notice in pending(base.collection, target, state)]
         assert len(sent) > 1
         assert max(map(len, sent)) <= MAX_BODY
         rows = [row for body in sent for row in json.loads(body)["commits"]]
@@ -140,5 +140,5 @@ def test_many_and_large_commits_go_into_notices_of_bounded_size(tmp_path: Path) 
         assert list(pending(base.collection, target, state)) == []
         state.commit = "0" * 40
         state.write()
-        first, *_ = (json.loads(one.body) for one in pending(base.collection, target, state))
+        first, *_ = (json.loads(notice.body) for notice in pending(base.collection, target, state))
         assert first["complete"] is False, "the commit that was told last is on the branch no more"

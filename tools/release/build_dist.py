@@ -31,10 +31,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Build wheel, sdist, bill of materials, licences and sums.")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder; others' files in it stay")
     out: Path = parser.parse_args().out.resolve()
-    known = licences.rules()
+    rules = licences.rules()
     pins = pinned()
-    found = licences.parts(pins, known)
-    if wrong := list(licences.breaches(found, known)):
+    parts = licences.parts(pins, rules)
+    if wrong := list(licences.breaches(parts, rules)):
         sys.stderr.writelines(f"dist: {line}\n" for line in wrong)
         return 1
     with tempfile.TemporaryDirectory(prefix="dist-") as name:
@@ -44,10 +44,10 @@ def main() -> int:
             return 1
         version = made[0].name.split("-")[1]
         (bill := Path(name, f"{NAME}-{version}.cdx.json")).write_text(
-            sbom.bill(NAME, version, pins, found), encoding="utf-8"
+            sbom.bill(NAME, version, pins, parts), encoding="utf-8"
         )
         (listed := Path(name, f"{NAME}-{version}.licences.md")).write_text(
-            licences.listing(found, known), encoding="utf-8"
+            licences.listing(parts, rules), encoding="utf-8"
         )
         _hand_over([*made, bill, listed, *_requirements(Path(name), version)], out)
     return 0

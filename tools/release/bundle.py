@@ -51,23 +51,23 @@ def main() -> int:
     )
     parser.add_argument("--name", help="write server.json under this name: NAMESPACE/NAME, the namespace reversed DNS")
     parser.add_argument("--url", help="where the bundle can be downloaded, for server.json")
-    given = parser.parse_args()
-    out: Path = given.out.resolve()
+    namespace = parser.parse_args()
+    out: Path = namespace.out.resolve()
     wheel = max(out.glob("commonplace-*.whl"), default=None, key=lambda file: file.stat().st_mtime)
     if wheel is None:
         return _refused(f"there is no wheel in {out.name}; run make dist")
     about = metadata(wheel)
     target = out / f"commonplace-{about['Version']}.mcpb"
-    if given.name is None:
+    if namespace.name is None:
         return _pack(wheel, about, target)
-    if not _NAME.fullmatch(given.name):
-        return _refused(f"{given.name!r} is no NAMESPACE/NAME, such as io.github.OWNER/commonplace")
-    if not given.url or not given.url.startswith("https://"):
+    if not _NAME.fullmatch(namespace.name):
+        return _refused(f"{namespace.name!r} is no NAMESPACE/NAME, such as io.github.OWNER/commonplace")
+    if not namespace.url or not namespace.url.startswith("https://"):
         return _refused("the address of the bundle is needed: --url https://...")
     if not target.is_file():
         return _refused(f"there is no {target.name}; run make mcpb")
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    (out / "server.json").write_text(_text(server_json(about, given.name, given.url, digest)), encoding="utf-8")
+    (out / "server.json").write_text(_text(server_json(about, namespace.name, namespace.url, digest)), encoding="utf-8")
     print(out / "server.json")
     return 0
 
@@ -75,7 +75,7 @@ def main() -> int:
 def metadata(wheel: Path) -> Message:
     """The metadata of a wheel."""
     with zipfile.ZipFile(wheel) as packed:
-        name = next(one for one in packed.namelist() if one.endswith(".dist-info/METADATA"))
+        name = next(element for element in packed.namelist() if element.endswith(".dist-info/METADATA"))
         return Parser().parsestr(packed.read(name).decode())
 
 

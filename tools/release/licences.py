@@ -50,12 +50,12 @@ def rules(table: Path = _TABLE) -> Rules:
     return Rules(frozenset(held["allowed"]), held["exceptions"], held["declared"], held["bundled"])
 
 
-def parts(pins: Sequence[Pin], known: Rules, site: Path = _SITE) -> list[Part]:
+def parts(pins: Sequence[Pin], known_rules: Rules, site: Path = _SITE) -> list[Part]:
     """Every pinned package, and every library in the wheels installed on this platform, with its licence."""
-    packages = [Part(pin.name, pin.version, known.declared.get(pin.name) or expression(pin.name)) for pin in pins]
+    packages = [Part(pin.name, pin.version, known_rules.declared.get(pin.name) or expression(pin.name)) for pin in pins]
     carriers = {f"{pin.name.replace('-', '_')}.libs" for pin in pins}
     folders = [folder for folder in sorted(site.glob("*.libs")) if folder.name in carriers]
-    return packages + [part for folder in folders for part in _carried(folder, known)]
+    return packages + [part for folder in folders for part in _carried(folder, known_rules)]
 
 
 def expression(name: str) -> str:
@@ -72,49 +72,51 @@ def alternatives(licence: str) -> list[list[str]]:
     return [re.split(r" AND ", choice) for choice in re.split(r" OR ", licence)]
 
 
-def breaches(found: Sequence[Part], known: Rules) -> Iterator[str]:
+def breaches(found_parts: Sequence[Part], known_rules: Rules) -> Iterator[str]:
     """A line for each part whose licence is unknown or not allowed, and for each unused entry."""
-    for part in found:
+    for part in found_parts:
         where = f"{part.name} {part.version}".strip() + (f" in {part.carrier}" if part.carrier else "")
         if not part.licence:
             yield f"{where}: no licence is known; read its licence file and enter it in tools/release/licences.toml"
-        elif not any(known.allowed.issuperset(choice) for choice in alternatives(part.licence)):
+        elif not any(known_rules.allowed.issuperset(choice) for choice in alternatives(part.licence)):
             yield f"{where}: {part.licence} is not among the allowed licences of tools/release/licences.toml"
-    names = {part.name for part in found}
-    for name in known.declared:
+    names = {part.name for part in found_parts}
+    for name in known_rules.declared:
         if name not in names:
             yield f"{name}: declared in tools/release/licences.toml, but not pinned"
         elif expression(name):
             yield f"{name}: declared in tools/release/licences.toml, but its metadata says {expression(name)}"
 
 
-def listing(found: Sequence[Part], known: Rules) -> str:
+def listing(found_parts: Sequence[Part], known_rules: Rules) -> str:
     """The table of licences, followed by the exceptions that apply."""
     lines = ["# Licences of the pinned packages", "", "| package | version | licence | part of |", "|---|---|---|---|"]
-    lines += [f"| {part.name} | {part.version} | {part.licence} | {part.carrier} |" for part in found]
-    used = {licence for part in found for choice in alternatives(part.licence) for licence in choice}
+    lines += [f"| {part.name} | {part.version} | {part.licence} | {part.carrier} |" for part in found_parts]
+    used = {licence for part in found_parts for choice in alternatives(part.licence) for licence in choice}
     lines += ["", "## Conditions that do not touch programs that use the package", ""]
-    lines += [f"- {licence}: {reason}" for licence, reason in known.exceptions.items() if licence in used]
+    lines += [f"- {licence}: {reason}" for licence, reason in known_rules.exceptions.items() if licence in used]
     return "\n".join(lines) + "\n"
 
 
-def _carried(folder: Path, known: Rules) -> Iterator[Part]:
+def _carried(folder: Path, known_rules: Rules) -> Iterator[Part]:
     for file in sorted(folder.iterdir()):
         stem = re.split(r"[-.]", file.name)[0].rstrip("0123456789_") or file.name
-        names = [name for name in known.bundled if file.name.startswith(name)]
+        names = [name for name in known_rules.bundled if file.name.startswith(name)]
         best = max(names, key=len, default="")
-        yield Part(best or stem, "", known.bundled.get(best, ""), folder.name.removesuffix(".libs").replace("_", "-"))
+        yield Part(
+            best or stem, "", known_rules.bundled.get(best, ""), folder.name.removesuffix(".libs").replace("_", "-")
+        )
 
 
 def main() -> int:
     """Check the licences, or print the table; return 1 after writing a line for each breach to stderr."""
     parser = argparse.ArgumentParser(description="Check the licences of the pinned packages.")
     parser.add_argument("--list", action="store_true", help="print the table")
-    known = rules()
-    found = parts(pinned(), known)
+    known_rules = rules()
+    found_parts = parts(pinned(), known_rules)
     if parser.parse_args().list:
-        sys.stdout.write(listing(found, known))
-    wrong = list(breaches(found, known))
+        sys.stdout.write(listing(found_parts, known_rules))
+    wrong = list(breaches(found_parts, known_rules))
     for line in wrong:
         sys.stderr.write(f"licences: {line}\n")
     return 1 if wrong else 0

@@ -28,25 +28,25 @@ class Pin:
 def pinned(lock: Path = ROOT / "requirements.lock") -> list[Pin]:
     """The packages of a lock file, in its order. A package occurs twice if platforms need two versions."""
     entries = lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
-    found = [(match, entry) for entry in entries if (match := _PIN.match(entry))]
-    return [Pin(match[1], match[2], tuple(sorted(_HASH.findall(entry)))) for match, entry in found]
+    found_pairs = [(match, entry) for entry in entries if (match := _PIN.match(entry))]
+    return [Pin(match[1], match[2], tuple(sorted(_HASH.findall(entry)))) for match, entry in found_pairs]
 
 
 def needed(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
     """The packages that an installed package needs with these extras on any platform, according to the metadata."""
-    found: set[str] = set()
+    keys: set[str] = set()
     todo = [(name, extras)]
     seen: set[tuple[str, frozenset[str]]] = set()
     while todo:
-        one = todo.pop()
-        if one in seen:
+        element = todo.pop()
+        if element in seen:
             continue
-        seen.add(one)
-        for requirement in _requirements(*one):
+        seen.add(element)
+        for requirement in _requirements(*element):
             key = canonicalize_name(requirement.name)
-            found.add(key)
+            keys.add(key)
             todo.append((key, frozenset(requirement.extras)))
-    return found
+    return keys
 
 
 def _requirements(name: str, extras: frozenset[str]) -> list[Requirement]:
@@ -54,7 +54,7 @@ def _requirements(name: str, extras: frozenset[str]) -> list[Requirement]:
         declared = [Requirement(text) for text in requires(name) or ()]
     except PackageNotFoundError:  # a package for another platform
         return []
-    return [one for one in declared if _applies(one, extras)]
+    return [requirement for requirement in declared if _applies(requirement, extras)]
 
 
 def _applies(requirement: Requirement, extras: frozenset[str]) -> bool:
@@ -67,4 +67,4 @@ def _applies(requirement: Requirement, extras: frozenset[str]) -> bool:
 def excerpt(names: set[str], lock: Path = ROOT / "requirements.lock") -> str:
     """The entries of a lock file for these packages, with their digests, for `pip --require-hashes`."""
     entries = re.split(r"(?m)^(?=[a-z0-9])", lock.read_text(encoding="utf-8"))
-    return "".join(entry for entry in entries if (found := _PIN.match(entry)) and found[1] in names)
+    return "".join(entry for entry in entries if (match := _PIN.match(entry)) and match[1] in names)

@@ -39,22 +39,22 @@ def main() -> int:
     parser.add_argument("--base", type=Path, required=True, help="the root that debootstrap made")
     parser.add_argument("--out", type=Path, required=True, help="the folder for the image; replaced")
     parser.add_argument("--target", default="server", help="the stage that is wanted")
-    given = parser.parse_args()
+    namespace = parser.parse_args()
     instructions = parsed((ROOT / "Containerfile").read_text(encoding="utf-8"))
-    work: Path = given.out.with_name(f"{given.out.name}.stages")
+    work: Path = namespace.out.with_name(f"{namespace.out.name}.stages")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     stages: dict[str, Stage] = {}
     try:
-        for words in _wanted(instructions, given.target):
-            _step(words, stages, work, given.base)
+        for words in _wanted(instructions, namespace.target):
+            _step(words, stages, work, namespace.base)
     except (subprocess.CalledProcessError, ValueError) as error:
         sys.stderr.write(f"containerfile: {error}\n")
         return 1
-    shutil.rmtree(given.out, ignore_errors=True)
-    stages[given.target].root.rename(given.out)
-    config = stages[given.target].config
-    given.out.with_name(f"{given.out.name}.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+    shutil.rmtree(namespace.out, ignore_errors=True)
+    stages[namespace.target].root.rename(namespace.out)
+    config = stages[namespace.target].config
+    namespace.out.with_name(f"{namespace.out.name}.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
     shutil.rmtree(work)
     return 0
 
@@ -80,8 +80,8 @@ def _wanted(instructions: list[tuple[str, str]], target: str) -> list[tuple[str,
         raise ValueError(f"there is no stage {target!r}: expected one of {', '.join(blocks)}")
     needed, todo = set[str](), [target]
     while todo:
-        needed.add(one := todo.pop())
-        sources = [rest.split()[0].removeprefix("--from=") for name, rest in blocks[one] if name in {"FROM", "COPY"}]
+        needed.add(text := todo.pop())
+        sources = [rest.split()[0].removeprefix("--from=") for name, rest in blocks[text] if name in {"FROM", "COPY"}]
         todo += [source for source in sources if source in blocks and source not in needed]
     return [instruction for name, block in blocks.items() if name in needed for instruction in block]
 

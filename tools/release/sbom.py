@@ -13,18 +13,18 @@ from pins import Pin
 SPEC = "1.6"
 
 
-def bill(name: str, version: str, pins: Sequence[Pin], found: Sequence[Part]) -> str:
+def bill(name: str, version: str, pins: Sequence[Pin], parts: Sequence[Part]) -> str:
     """The bill of materials; the same bytes for the same pins, licences and version.
 
     Args:
         name: Name of the product.
         version: Version of the product.
         pins: Packages of the product.
-        found: The same packages with their licences, and the libraries in them.
+        parts: The same packages with their licences, and the libraries in them.
     """
     root = f"pkg:pypi/{name}@{version}"
-    components = [_package(pin, licence=_licence(pin, found)) for pin in pins]
-    libraries = [_library(part) for part in found if part.carrier]
+    components = [_package(pin, licence=_licence(pin, parts)) for pin in pins]
+    libraries = [_library(part) for part in parts if part.carrier]
     described: dict[str, Any] = {
         "bomFormat": "CycloneDX",
         "specVersion": SPEC,
@@ -41,16 +41,16 @@ def bill(name: str, version: str, pins: Sequence[Pin], found: Sequence[Part]) ->
         },
         "components": components + libraries,
         "dependencies": [
-            {"ref": root, "dependsOn": sorted(one["bom-ref"] for one in components)},
-            *({"ref": one["bom-ref"]} for one in components),
+            {"ref": root, "dependsOn": sorted(component["bom-ref"] for component in components)},
+            *({"ref": component["bom-ref"]} for component in components),
         ],
     }
     serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(described, sort_keys=True))
     return json.dumps({"serialNumber": f"urn:uuid:{serial}", **described}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _licence(pin: Pin, found: Sequence[Part]) -> str:
-    return next(part.licence for part in found if (part.name, part.version) == (pin.name, pin.version))
+def _licence(pin: Pin, parts: Sequence[Part]) -> str:
+    return next(part.licence for part in parts if (part.name, part.version) == (pin.name, pin.version))
 
 
 def _package(pin: Pin, licence: str) -> dict[str, Any]:

@@ -68,8 +68,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Walk the README on a bare system.")
     parser.add_argument("--root", type=Path, required=True, help="the root that debootstrap made")
     parser.add_argument("--out", type=Path, help="the page to write; standard output without it")
-    given = parser.parse_args()
-    root: Path = given.root
+    namespace = parser.parse_args()
+    root: Path = namespace.root
     _lay_out(root)
     walked: list[Walked] = []
     for line in lines():
@@ -78,11 +78,11 @@ def main() -> int:
         if walked[-1].code:
             sys.stderr.write(f"{walked[-1].said}\n")
     page = "".join(_page(walked))
-    if given.out:
-        given.out.write_text(page, encoding="utf-8")
+    if namespace.out:
+        namespace.out.write_text(page, encoding="utf-8")
     else:
         sys.stdout.write(page)
-    return int(any(one.code for one in walked))
+    return int(any(other_walked.code for other_walked in walked))
 
 
 def lines() -> Iterator[str]:
@@ -136,16 +136,16 @@ def _run(root: Path, line: str) -> Walked:
 
 def _page(walked: list[Walked]) -> Iterator[str]:
     """The parts of the resulting page."""
-    failed = sum(1 for one in walked if one.code)
+    failed = sum(1 for other_walked in walked if other_walked.code)
     yield "# The README on a bare system\n\n"
     yield "Made by `tools/release/walk_bare_system.py` in a root of Debian with Python and Git; "
     yield f"before the README's lines come make, pipx and uv. The load was {os.getloadavg()[0]:.0f}. "
     yield f"{len(walked)} lines, {failed} failed.\n\n"
     yield "| line | exit | seconds |\n|---|---|---|\n"
-    for one in walked:
-        asks = one.line.endswith("ASK")
-        first = "an agent asks the server of the entry" if asks else one.line.replace("|", "\\|")
-        yield f"| `{first}` | {one.code} | {one.seconds:.1f} |\n"
+    for other_walked in walked:
+        asks = other_walked.line.endswith("ASK")
+        first = "an agent asks the server of the entry" if asks else other_walked.line.replace("|", "\\|")
+        yield f"| `{first}` | {other_walked.code} | {other_walked.seconds:.1f} |\n"
 
 
 if __name__ == "__main__":

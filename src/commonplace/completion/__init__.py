@@ -87,17 +87,19 @@ def _values(kind: str, current: str, folders: list[str]) -> list[Candidate]:
     find = finders.get(kind)
     if find is None:
         return []
-    return list(dict.fromkeys(found for database in catalogue_paths(folders) for found in find(database, current)))
+    return list(
+        dict.fromkeys(candidate for database in catalogue_paths(folders) for candidate in find(database, current))
+    )
 
 
 def _pages(database: str, begin: str) -> Iterator[Candidate]:
     from commonplace.index.catalogue.completion_queries import complete_paths
 
-    found = complete_paths(database, begin)
-    if len(found) <= MAX_CANDIDATES:
-        yield from found
+    paths = complete_paths(database, begin)
+    if len(paths) <= MAX_CANDIDATES:
+        yield from paths
         return
-    for path, title in found:
+    for path, title in paths:
         head, slash, _ = path[len(begin) :].partition("/")
         yield (f"{begin}{head}/", "") if slash else (path, title)
 
@@ -132,10 +134,12 @@ def catalogue_paths(folders: list[str]) -> Iterator[str]:
     Args:
         folders: Folders named on the command line; if none, those of the settings, else the current one.
     """
-    given = _configured()
+    given_values = _configured()
     environment = os.environ.get("COMMONPLACE_KB", "")
-    chosen = folders or [part for part in environment.split(os.pathsep) if part] or _paths(given.get("kb")) or ["."]
-    cache = os.environ.get("COMMONPLACE_CACHE_DIR") or _text(given.get("cache_dir")) or _default_cache()
+    chosen = (
+        folders or [part for part in environment.split(os.pathsep) if part] or _paths(given_values.get("kb")) or ["."]
+    )
+    cache = os.environ.get("COMMONPLACE_CACHE_DIR") or _text(given_values.get("cache_dir")) or _default_cache()
     for folder in chosen:
         real = os.path.realpath(os.path.expanduser(folder))
         database = os.path.join(os.path.expanduser(cache), folder_key(real), INDEX_FOLDER, CATALOGUE_FILE)
@@ -154,8 +158,8 @@ def _default_cache() -> str:
 
 def _base_folder(name: str, default: str) -> str:
     """A base directory; a relative one is ignored, as the settings do."""
-    given = os.environ.get(name, "")
-    return given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), default)
+    base_folder = os.environ.get(name, "")
+    return base_folder if os.path.isabs(base_folder) else os.path.join(os.path.expanduser("~"), default)
 
 
 def _configured() -> dict[str, object]:

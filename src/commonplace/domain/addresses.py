@@ -170,10 +170,10 @@ def require_new_name(address: Address) -> None:
     Raises:
         InvalidInputError: the path contains a bidirectional control character.
     """
-    if found := _BIDI_CONTROL.search(address.path):
+    if match := _BIDI_CONTROL.search(address.path):
         raise InvalidInputError(
             f"Invalid path {_shown(address.path)}: it contains the bidirectional control character "
-            f"U+{ord(found[0]):04X}, with which a name looks like another one.",
+            f"U+{ord(match[0]):04X}, with which a name looks like another one.",
             kind="path",
             hint="Leave the character out.",
         )
@@ -229,8 +229,8 @@ def portable_name(name: str) -> str:
 def unportable(path: str) -> str:
     """Why Windows cannot check out a file of this path; "" if it can."""
     for part in path.split("/"):
-        if found := _UNPORTABLE.search(part):
-            return f"The name {part[:MAX_SHOWN_ADDRESS]!r} contains {found.group()!r}, which Windows does not allow"
+        if match := _UNPORTABLE.search(part):
+            return f"The name {part[:MAX_SHOWN_ADDRESS]!r} contains {match.group()!r}, which Windows does not allow"
         if part.endswith((".", " ")):
             return f"The name {part[:MAX_SHOWN_ADDRESS]!r} ends with a dot or a blank, which Windows does not allow"
         if _DEVICE.match(part):

@@ -139,8 +139,8 @@ def _is_table(_: str, content: bytes) -> bool:
 def _is_svg(_: str, content: bytes) -> bool:
     """Whether a text has the root of an SVG, after a declaration, comments and a document type."""
     at = 3 if content.startswith(b"\xef\xbb\xbf") else 0
-    while found := _BEFORE_SVG.match(content, at):
-        end = content.find(_ENDS[found[1].lower()], found.end())
+    while match := _BEFORE_SVG.match(content, at):
+        end = content.find(_ENDS[match[1].lower()], match.end())
         if end < 0:
             return False
         at = end + 1

@@ -26,7 +26,7 @@ def section_span(document: Document, anchor: str) -> Span | None:
     Returns:
         None if no section has this anchor.
     """
-    section = next((one for one in document.sections if one.level and one.anchor == anchor), None)
+    section = next((element for element in document.sections if element.level and element.anchor == anchor), None)
     if section is None:
         return None
     text = document.raw[section.start : section.tree_end]
@@ -77,7 +77,7 @@ def _shown(raw: bytes) -> bytes:
 
 def _with_ends(lines: Sequence[bytes], replaced: Sequence[bytes], newline: bytes) -> list[bytes]:
     """Lines with the line ends of those that they replace, by position; further ones as the last of these, if any."""
-    ends = [found.group() for line in replaced if (found := _LINE_END.search(line))]
+    ends = [match.group() for line in replaced if (match := _LINE_END.search(line))]
     return [
         line if not line.endswith(b"\n") else line[:-1] + (ends[min(at, len(ends) - 1)] if ends else newline)
         for at, line in enumerate(lines)

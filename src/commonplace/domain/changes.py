@@ -138,8 +138,8 @@ MAX_CREDITED = 5
 def credited(message: str) -> tuple[str, ...]:
     """The agents and programs that a commit's message credits."""
     lines = (line.strip() for line in message.splitlines())
-    found = (line.partition(":")[2].partition("<")[0].strip() for line in lines if line.lower().startswith(CREDITS))
-    return tuple(dict.fromkeys(name for name in found if name))
+    parts = (line.partition(":")[2].partition("<")[0].strip() for line in lines if line.lower().startswith(CREDITS))
+    return tuple(dict.fromkeys(name for name in parts if name))
 
 
 def people_of(commit: Commit) -> str:
@@ -188,19 +188,19 @@ _KEPT: ContextVar[list[RetainedCopy] | None] = ContextVar("kept", default=None)
 @contextmanager
 def recording_retained() -> Generator[list[RetainedCopy]]:
     """Collect the copies that writes of the block retain. Only writes in the current context are collected."""
-    kept: list[RetainedCopy] = []
-    token = _KEPT.set(kept)
+    copies: list[RetainedCopy] = []
+    token = _KEPT.set(copies)
     try:
-        yield kept
+        yield copies
     finally:
         _KEPT.reset(token)
 
 
-def record_retained(kept: Iterable[RetainedCopy]) -> None:
+def record_retained(copies: Iterable[RetainedCopy]) -> None:
     """Add the copies that a completed write retained to the list of `recording_retained`, if one is active."""
     noted = _KEPT.get()
     if noted is not None:
-        noted.extend(kept)
+        noted.extend(copies)
 
 
 _WAITING: ContextVar[list[str] | None] = ContextVar("waiting", default=None)

@@ -90,10 +90,10 @@ class Citation(NamedTuple):
 
 def citations_of(document: Document) -> tuple[Citation, ...]:
     """The citations of a page: those of its `sources`, then its footnotes, at most `MAX_CITATIONS`."""
-    found = list(_listed(document.frontmatter.values))
+    citations = list(_listed(document.frontmatter.values))
     if b"[^" in document.source:
-        found += _footnotes(document)
-    return tuple(found[:MAX_CITATIONS])
+        citations += _footnotes(document)
+    return tuple(citations[:MAX_CITATIONS])
 
 
 def _listed(values: JsonObject) -> Iterator[Citation]:
@@ -130,12 +130,12 @@ def _plain(value: Json) -> str:
 def _footnotes(document: Document) -> Iterator[Citation]:
     source, start = document.source, document.body_start
     counted, line = 0, 1
-    for found in _FOOTNOTE.finditer(source, start):
-        citation = read_citation(found[2].decode("utf-8", "replace"))
+    for match in _FOOTNOTE.finditer(source, start):
+        citation = read_citation(match[2].decode("utf-8", "replace"))
         if citation is not None:
-            line += source.count(b"\n", counted, found.start())
-            counted = found.start()
-            yield citation._replace(label=found[1].decode("utf-8", "replace"), line=line)
+            line += source.count(b"\n", counted, match.start())
+            counted = match.start()
+            yield citation._replace(label=match[1].decode("utf-8", "replace"), line=line)
 
 
 def read_citation(text: str, *, whole: bool = False) -> Citation | None:
@@ -150,23 +150,23 @@ def read_citation(text: str, *, whole: bool = False) -> Citation | None:
     outside = text[: quoted.start()] + text[quoted.end() :] if quoted else text
     read = _READ.search(outside)
     day = normal_date(read[1])[:10] if read else ""
-    found, target = _reference(outside, whole=whole)
+    match, target = _reference(outside, whole=whole)
     if not target:
         return None
     citation = _split(target)._replace(read=day, quotation=" ".join(quotation.split()))
-    after = _AFTER_COMMIT.match(outside[found.end() :]) if found else None
+    after = _AFTER_COMMIT.match(outside[match.end() :]) if match else None
     return citation._replace(commit=after[1]) if after and not citation.commit else citation
 
 
 def _reference(text: str, *, whole: bool) -> tuple[re.Match[str] | None, str]:
     """The first reference in a text, and where it stands."""
-    candidates = [one for one in (pattern.search(text) for pattern in (_LINK, _URL, _FILE, _BARE_PAGE)) if one]
-    found = min(candidates, key=lambda one: (one.start(), -one.end())) if candidates else None
-    if found is None:
+    candidates = [match for match in (pattern.search(text) for pattern in (_LINK, _URL, _FILE, _BARE_PAGE)) if match]
+    match = min(candidates, key=lambda candidate: (candidate.start(), -candidate.end())) if candidates else None
+    if match is None:
         plain = text.strip().strip("`").split("\n")[0].strip()
         return None, plain if whole else ""
-    target = next(part for part in found.groups() if part)
-    return found, target.rstrip(".,;:") if found.re is _URL else target
+    target = next(part for part in match.groups() if part)
+    return match, target.rstrip(".,;:") if match.re is _URL else target
 
 
 def _split(reference: str) -> Citation:
@@ -207,7 +207,7 @@ def holds_quotation(quotation: str, source: str) -> bool:
     """
     parts = comparable(quotation[:MAX_QUOTATION_CHARS]).replace("[...]", "...").split("...")
     at = 0
-    for part in filter(None, (one.strip(" .") for one in parts)):
+    for part in filter(None, (other_part.strip(" .") for other_part in parts)):
         at = source.find(part, at)
         if at < 0:
             return False
@@ -239,8 +239,8 @@ def uses_list(document: Document) -> bool:
 
 def free_labels(document: Document, count: int) -> Sequence[str]:
     """Numbers that no footnote of a page has as its label, in order."""
-    taken = {found[1].decode("utf-8", "replace") for found in _FOOTNOTE.finditer(document.source)}
-    taken |= {found.decode("utf-8", "replace") for found in re.findall(rb"\[\^([^\]\s]{1,100})\]", document.source)}
+    taken = {match[1].decode("utf-8", "replace") for match in _FOOTNOTE.finditer(document.source)}
+    taken |= {match.decode("utf-8", "replace") for match in re.findall(rb"\[\^([^\]\s]{1,100})\]", document.source)}
     labels: list[str] = []
     number = 1
     while len(labels) < count:

@@ -78,12 +78,12 @@ _NO_TEXT = ("    ", "\t", ">", "<", ":")
 
 def claims_of(text: str) -> list[PageClaim]:
     """The claims of a body of Markdown, at most `MAX_CLAIMS`, by line."""
-    found: list[PageClaim] = []
+    claims: list[PageClaim] = []
     for claim in _claims(text.split("\n")):
-        found.append(claim)
-        if len(found) >= MAX_CLAIMS:
+        claims.append(claim)
+        if len(claims) >= MAX_CLAIMS:
             break
-    return found
+    return claims
 
 
 def _claims(lines: Sequence[str]) -> Iterator[PageClaim]:
@@ -133,7 +133,7 @@ def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[Page
     for sentence in _SENTENCE.split(whole) if _HINT.search(whole) else ():
         if not _HINT.search(sentence):
             continue
-        line = began + next((at for at, one in enumerate(lines) if sentence[:20] in one), 0)
+        line = began + next((at for at, other_line in enumerate(lines) if sentence[:20] in other_line), 0)
         yield from _sentence(_plain(sentence), line, heading)
 
 
@@ -143,9 +143,9 @@ def _sentence(sentence: str, line: int, heading: str) -> Iterator[PageClaim]:
         return
     words = _WORD.findall(_VALUE.sub(" ", sentence))
     if MIN_WORDS <= len(words) <= MAX_WORDS:
-        masked = _VALUE.sub(lambda one: f"<{one.lastgroup}>", sentence)
+        masked = _VALUE.sub(lambda match: f"<{match.lastgroup}>", sentence)
         yield PageClaim(
-            masked.rstrip(". ").casefold(), tuple(_normal(one[0]) for one in values), line, sentence, heading
+            masked.rstrip(". ").casefold(), tuple(_normal(match[0]) for match in values), line, sentence, heading
         )
 
 
@@ -187,6 +187,6 @@ def _plain(text: str) -> str:
     return _BLANKS.sub(" ", _MARKUP.sub("", text)).strip()
 
 
-def differs(one: PageClaim, other: PageClaim) -> bool:
+def differs(claim: PageClaim, other: PageClaim) -> bool:
     """Whether two claims of one key state another value: exactly one of their values differs."""
-    return sum(a != b for a, b in zip(one.values, other.values, strict=False)) == 1
+    return sum(a != b for a, b in zip(claim.values, other.values, strict=False)) == 1

@@ -108,7 +108,7 @@ def awesome_pages(read: ReadText, folder: str) -> FolderOrder | None:
     if not values:
         return None
     entries = nav_list(values.get("nav") or values.get("arrange"), folder)
-    if values.get("arrange") and not any(one.target == REST for one in entries):
+    if values.get("arrange") and not any(entry.target == REST for entry in entries):
         entries = (*entries, DeclaredEntry("", REST))
     return FolderOrder(
         title=text_of(values.get("title")),
@@ -155,7 +155,7 @@ def summary(text: str, folder: str) -> tuple[DeclaredEntry, ...]:
     """
     outline = _Outline()
     is_first = True
-    for line in (one for one in text.splitlines() if len(one) <= MAX_LINE):
+    for line in (other_line for other_line in text.splitlines() if len(other_line) <= MAX_LINE):
         heading = _HEADING.fullmatch(line.strip())
         item = _ITEM.fullmatch(line)
         link = _LINK.search(line)
@@ -181,7 +181,7 @@ def _linked(link: re.Match[str], folder: str) -> DeclaredEntry:
 
 def _plain(text: str) -> str:
     """A title without links, code marks and escapes."""
-    without_links = _LINK.sub(lambda found: found["title"], text)
+    without_links = _LINK.sub(lambda match: match["title"], text)
     return re.sub(r"\\(.)", r"\1", without_links.replace("`", "").replace("**", "")).strip()
 
 
@@ -289,7 +289,7 @@ def toctree(text: str, path: str, root: str, documents: Sequence[str]) -> tuple[
             target = titled["target"] if titled else line
             place = _place(root if target.startswith("/") else folder, target)
             if "glob" in options and any(mark in target for mark in "*?["):
-                rows += [DeclaredEntry("", one) for one in _globbed(place, documents, path)]
+                rows += [DeclaredEntry("", element) for element in _globbed(place, documents, path)]
             elif target != "self":
                 rows.append(DeclaredEntry(titled["title"] if titled else "", place))
         rows = rows[::-1] if "reversed" in options else rows

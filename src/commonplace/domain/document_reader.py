@@ -77,8 +77,8 @@ def read_document(address: Address, raw: bytes) -> Document:
     source = source[:base] + readable.text
     below = source[base:]
     body = text if base == bom and source == written else below.decode()
-    found = scan(body)
-    sections = read_sections(source, base, found.headings)
+    structure = scan(body)
+    sections = read_sections(source, base, structure.headings)
     return Document(
         address=address,
         raw=raw,
@@ -89,10 +89,10 @@ def read_document(address: Address, raw: bytes) -> Document:
         sections=sections,
         links=(
             *read_frontmatter_links(source, frontmatter),
-            *_links(source, base, body, found.links, _html_links(source, written, base, found, readable.tags)),
+            *_links(source, base, body, structure.links, _html_links(source, written, base, structure, readable.tags)),
         ),
-        tags=_tags(below, body, frontmatter, found),
-        findings=(*findings, *frontmatter.findings, *_of_text(raw, source, base, found)),
+        tags=_tags(below, body, frontmatter, structure),
+        findings=(*findings, *frontmatter.findings, *_of_text(raw, source, base, structure)),
         title=_title(address, frontmatter.values, sections),
         words=_words(below, body),
         readable=None if source == written else source,
@@ -107,16 +107,16 @@ def _pointer(raw: bytes) -> Sequence[Finding]:
     return (finding_of("lfs_pointer", message, line=1),)
 
 
-def _of_text(raw: bytes, source: bytes, base: int, found: Structure) -> Iterator[Finding]:
+def _of_text(raw: bytes, source: bytes, base: int, structure: Structure) -> Iterator[Finding]:
     yield from _pointer(raw)
-    yield from _unclosed(source, base, found)
+    yield from _unclosed(source, base, structure)
     if b"<<<<<<<" in source:
         yield from merge_conflicts(source.decode("utf-8", "replace"))
 
 
-def _unclosed(source: bytes, base: int, found: Structure) -> Sequence[Finding]:
+def _unclosed(source: bytes, base: int, structure: Structure) -> Sequence[Finding]:
     """A finding for a code fence or a comment that only the end of the text closes."""
-    block = unclosed_block(source[base:], found)
+    block = unclosed_block(source[base:], structure)
     if block is None:
         return ()
     line = source.count(b"\n", 0, base + block.start) + 1
@@ -139,10 +139,12 @@ def hidden_headings(document: Document) -> list[tuple[int, str]]:
     source, start, hidden = document.encoded, document.body_start, list[tuple[int, str]]()
     for number in range(MAX_OPEN_BLOCKS):
         text = source[start:]
-        found = scan(text.decode("utf-8", "replace"))
+        structure = scan(text.decode("utf-8", "replace"))
         if number:
-            hidden += ((start + one.start, "".join(piece for _, piece in one.pieces)) for one in found.headings)
-        block = unclosed_block(text, found)
+            hidden += (
+                (start + event.start, "".join(piece for _, piece in event.pieces)) for event in structure.headings
+            )
+        block = unclosed_block(text, structure)
         if block is None:
             break
         start += block.content
@@ -180,16 +182,16 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
         NotFoundError: kind "section"; context holds `nearest`.
         InvalidInputError: kind "section": several sections match; context holds their anchors as `nearest`.
     """
-    found = Fragments(document).sections(path)
-    if len(found) == 1:
-        return found[0]
+    sections = Fragments(document).sections(path)
+    if len(sections) == 1:
+        return sections[0]
     whole = " > ".join(_headings(path))
-    if found:
+    if sections:
         raise InvalidInputError(
-            f"The document has {len(found)} sections {whole[:80]!r}.",
+            f"The document has {len(sections)} sections {whole[:80]!r}.",
             kind="section",
             hint="Give the headings above it as well ('Outer > Inner'), or its anchor ('#usage-1').",
-            nearest=[f"#{section.anchor}" for section in found[:_MAX_NEAREST]],
+            nearest=[f"#{section.anchor}" for section in sections[:_MAX_NEAREST]],
         )
     raise NotFoundError(
         f"The document has no section {whole[:80]!r}.",
@@ -211,9 +213,9 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
         NotFoundError: kind "section" or "block"; context holds `nearest`.
     """
     fragments = Fragments(document)
-    found = fragments.find(fragment)
-    if found is not None:
-        return found
+    row = fragments.find(fragment)
+    if row is not None:
+        return row
     if not fragment.startswith("^"):
         section = find_section(document, fragment.split("#"))
         return section.start, section.tree_end, section
@@ -300,37 +302,37 @@ class FragmentNames(Generic[Part]):
 
     def _as_headings(self, path: Sequence[str]) -> Sequence[Part]:
         """The sections that match by rules 1 to 3."""
-        wanted = _headings(path)
-        if not wanted:
+        headings = _headings(path)
+        if not headings:
             return self._parts[:1]
-        whole = " > ".join(wanted)
+        whole = " > ".join(headings)
         if whole.startswith("#"):
             return self._by_anchor(whole)
-        folded = tuple(map(fold, wanted))
+        folded = tuple(map(fold, headings))
         return (
-            self._by_text(tuple(wanted), whole, _as_written)
+            self._by_text(tuple(headings), whole, _as_written)
             or self._by_text(folded, fold(whole), fold)
             or self._by_anchor(whole)
         )
 
     def _compared(self, path: Sequence[str]) -> Sequence[Part]:
         """The sections that match by rule 5."""
-        wanted = _headings(path)
-        whole = " > ".join(wanted)
-        forms = tuple(self._compared_form(part) for part in wanted)
+        headings = _headings(path)
+        whole = " > ".join(headings)
+        forms = tuple(self._compared_form(part) for part in headings)
         if whole.startswith("#") or not all(forms):
             return ()
         return self._by_text(forms, self._compared_form(whole), comparable_heading)
 
     def _by_text(self, parts: tuple[str, ...], whole: str, form: Callable[[str], str]) -> Sequence[Part]:
         """The sections whose heading path, or whose heading as a whole, is this in a form."""
-        found = self._with_path(form, len(parts)).get(parts, ())
-        return found or (self._with_path(form, 1).get((whole,), ()) if len(parts) > 1 else ())
+        sections = self._with_path(form, len(parts)).get(parts, ())
+        return sections or (self._with_path(form, 1).get((whole,), ()) if len(parts) > 1 else ())
 
     def _by_anchor(self, name: str) -> Sequence[Part]:
-        wanted = name.removeprefix("#")
-        exact = self._anchors.get(wanted)
-        return [exact] if exact else self._folded_anchors.get(fold(wanted), ())
+        wanted_name = name.removeprefix("#")
+        exact = self._anchors.get(wanted_name)
+        return [exact] if exact else self._folded_anchors.get(fold(wanted_name), ())
 
     def _with_path(self, form: Callable[[str], str], count: int) -> Mapping[tuple[str, ...], Sequence[Part]]:
         """The best sections for each path of `count` headings."""
@@ -414,7 +416,7 @@ class Fragments:
             above: Headings above, joined by `#`, that are written before the text if the result leads to the section.
         """
         text = self._link_text(section)
-        path = "#".join(self._link_text(one) for one in self._above(section))
+        path = "#".join(self._link_text(other_section) for other_section in self._above(section))
         texts = [f"{above}#{text}" if above else text, text, f"{path}#{text}"]
         names = [section.anchor, *texts] if by_anchor else [*texts, section.anchor]
         return next((name for name in names if self._leads(name, section)), section.anchor)
@@ -426,10 +428,10 @@ class Fragments:
         """The sections above a section, outermost first."""
         above: list[Section] = []
         level = section.level
-        for one in reversed(self._document.sections[1 : section.ordinal]):
-            if one.level < level:
-                above.append(one)
-                level = one.level
+        for other_section in reversed(self._document.sections[1 : section.ordinal]):
+            if other_section.level < level:
+                above.append(other_section)
+                level = other_section.level
         return above[::-1]
 
     def _link_text(self, section: Section) -> str:
@@ -482,8 +484,8 @@ def _heading_sources(document: Document) -> Mapping[str, str]:
     forms: dict[str, str] = {}
     for section in marked:
         written = heading_source(document, section)
-        for one in (written, _BLOCK_ID.sub("", written)):
-            form = comparable_heading(one)
+        for heading in (written, _BLOCK_ID.sub("", written)):
+            form = comparable_heading(heading)
             if form not in texts:
                 forms.setdefault(form, comparable_heading(section.heading))
     return forms
@@ -558,9 +560,9 @@ def _not_utf8(raw: bytes, at: int) -> Finding:
 
 
 def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Section]) -> str:
-    given = values.get("title")
-    if isinstance(given, (str, int, float)):
-        title = " ".join(str(given).split())
+    given_title = values.get("title")
+    if isinstance(given_title, (str, int, float)):
+        title = " ".join(str(given_title).split())
         if title:
             return title
     return next((section.heading for section in sections if section.level == 1 and section.heading), address.stem)
@@ -568,19 +570,19 @@ def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Sect
 
 def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent], html: Sequence[Link]) -> Sequence[Link]:
     definitions = cache(lambda: link_definitions(body))
-    found = [read_link(source, base, event, definitions) for event in events]
-    links = [link for link in found if link]
+    found_links = [read_link(source, base, event, definitions) for event in events]
+    links = [link for link in found_links if link]
     unused = list(read_unused_definitions(source, base, events, definitions())) if b"]:" in source[base:] else []
     return sorted([*links, *html, *unused], key=lambda link: link.span) if html or unused else links
 
 
 def _html_links(
-    source: bytes, written: bytes, base: int, found: Structure, tags: Sequence[tuple[int, int]]
+    source: bytes, written: bytes, base: int, structure: Structure, tags: Sequence[tuple[int, int]]
 ) -> list[Link]:
     """The links in HTML and docfx's directives, and in tags of `written` that `source` has blanks for."""
-    links = [link for start, end in found.html for link in read_html_links(source, base + start, base + end)]
+    links = [link for start, end in structure.html for link in read_html_links(source, base + start, base + end)]
     links += [link for start, end in tags for link in read_html_links(written, base + start, base + end)]
-    return [*links, *read_directive_links(source, base, found.opaque)] if b":::" in source else links
+    return [*links, *read_directive_links(source, base, structure.opaque)] if b":::" in source else links
 
 
 def _words(source: bytes, text: str) -> int:
@@ -588,11 +590,11 @@ def _words(source: bytes, text: str) -> int:
     return (b" " + source.translate(_BLANK_OR_X)).count(b" x") if source.isascii() else len(text.split())
 
 
-def _tags(body: bytes, text: str, frontmatter: Frontmatter, found: Structure) -> tuple[str, ...]:
+def _tags(body: bytes, text: str, frontmatter: Frontmatter, structure: Structure) -> tuple[str, ...]:
     tags: dict[str, str] = {}
     for tag in text_items(frontmatter.values.get("tags")):
         tags.setdefault(fold(tag.lstrip("#")), tag.lstrip("#"))
-    for tag in body_tags(body, found.opaque, lambda: [link[:2] for link in link_definitions(text).values()]):
+    for tag in body_tags(body, structure.opaque, lambda: [link[:2] for link in link_definitions(text).values()]):
         tags.setdefault(fold(tag), tag)
     tags.pop("", None)
     return tuple(tags.values())

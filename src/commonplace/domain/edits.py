@@ -119,12 +119,12 @@ def insert_text(document: Document, at: int, text: str) -> bytes:
     lines = raw[document.body_start : at].rstrip(_BLANK).splitlines()
     if lines and any(row.match(lines[-1]) and row.match(utf8(content)) for row in _ROWS):
         end = len(raw[:at].rstrip(_BLANK))
-        found = _LINE_END.match(raw, end)
+        match = _LINE_END.match(raw, end)
         behind = raw[end:]
-        if found is None:  # the last line of the document has no line end
+        if match is None:  # the last line of the document has no line end
             return raw + document.newline.encode() + _adapted(document, content)
-        at = found.end()
-        changed = raw[:at] + _adapted(document, content) + found.group() + behind[len(found.group()) :]
+        at = match.end()
+        changed = raw[:at] + _adapted(document, content) + match.group() + behind[len(match.group()) :]
     else:
         changed = _inserted(document, at, content)
     return _hide_none(document, at, at, changed)
@@ -181,9 +181,15 @@ def _hide_none(document: Document, start: int, end: int, changed: bytes) -> byte
     Raises:
         InvalidInputError: kind "content": a section would be hidden; the message names it.
     """
-    others = [one.heading for one in document.sections if one.level and not (one.start < end and start < one.content)]
+    others = [
+        section.heading
+        for section in document.sections
+        if section.level and not (section.start < end and start < section.content)
+    ]
     if others and changed != document.raw:
-        there = Counter(one.heading for one in read_document(document.address, changed).sections if one.level)
+        there = Counter(
+            section.heading for section in read_document(document.address, changed).sections if section.level
+        )
         hidden = list((Counter(others) - there).elements())
         if hidden:
             raise InvalidInputError(
@@ -222,12 +228,12 @@ def replace_once(
             would be hidden.
     """
     _require_text(document)
-    wanted, replacement = with_unix_line_ends(old), with_unix_line_ends(new)
-    if not wanted:
+    unix_line_ends, replacement = with_unix_line_ends(old), with_unix_line_ends(new)
+    if not unix_line_ends:
         raise InvalidInputError("The text to replace is empty.", kind="text", hint="Give the words to replace.")
-    if wanted == replacement:
+    if unix_line_ends == replacement:
         raise InvalidInputError("The text and its replacement are the same.", kind="text")
-    needle = utf8(wanted)
+    needle = utf8(unix_line_ends)
     first, last = within or (_text_start(document), len(document.raw))
     part = document.raw[first:last]
     places = list(islice(_places(part.replace(b"\r\n", b"\n"), needle), max(MAX_COUNTED, occurrence)))
@@ -235,7 +241,7 @@ def replace_once(
         raise InvalidInputError(
             "The text does not occur in the document.",
             kind="text",
-            hint=_hint(with_unix_line_ends(part.decode("utf-8", "replace")), wanted),
+            hint=_hint(with_unix_line_ends(part.decode("utf-8", "replace")), unix_line_ends),
         )
     if occurrence > len(places) or (len(places) > 1 and not occurrence):
         raise _ambiguous(len(places), occurrence)
@@ -428,17 +434,17 @@ def _adapted(document: Document, text: str, replaced: bytes = b"") -> bytes:
 
 def _offset_with_returns(raw: bytes, offset: int) -> int:
     """Convert an offset in text with Unix line ends to an offset in `raw`."""
-    for found in re.finditer(rb"\r\n", raw):
-        if found.start() >= offset:
+    for match in re.finditer(rb"\r\n", raw):
+        if match.start() >= offset:
             break
         offset += 1
     return offset
 
 
-def _hint(text: str, wanted: str) -> str:
-    if " ".join(wanted.split()) in " ".join(text.split()):
+def _hint(text: str, unix_line_ends: str) -> str:
+    if " ".join(unix_line_ends.split()) in " ".join(text.split()):
         return "It occurs with other blanks or line breaks; read the document again and copy the text exactly."
-    if wanted.casefold() in text.casefold():
+    if unix_line_ends.casefold() in text.casefold():
         return "It occurs in another case; copy the text exactly."
     return "Read the document again and copy the text exactly."
 
@@ -514,8 +520,8 @@ def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
 
 def _kept_ends(old: list[tuple[str, str]], new: list[str], newline: str) -> list[str]:
     """The line end of each new line: that of the same old line, matched by position from either side, or by text."""
-    known = dict(old)
-    ends = [known.get(line) or newline for line in new]
+    known_values = dict(old)
+    ends = [known_values.get(line) or newline for line in new]
     same = _in_common([line for line, _ in old], new)
     ends[:same] = [end or newline for _, end in old[:same]]
     rest = min(_in_common([line for line, _ in reversed(old)], list(reversed(new))), len(new) - same)
@@ -528,5 +534,5 @@ def _kept_ends(old: list[tuple[str, str]], new: list[str], newline: str) -> list
     return ends
 
 
-def _in_common(one: list[str], other: list[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _in_common(lines: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(lines, other, strict=False)))

@@ -61,12 +61,12 @@ def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
 
 def read_any_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
     """Locate and parse a block of YAML as `read_frontmatter` does, or a block of TOML between two lines `+++`."""
-    found = _TOML.match(raw, start)
-    if not found:
+    match = _TOML.match(raw, start)
+    if not match:
         return read_frontmatter(raw, start)
-    span = Span(start, found.end())
+    span = Span(start, match.end())
     try:
-        values = tomllib.loads(found[1].decode("utf-8", "replace").replace("\r\n", "\n"))
+        values = tomllib.loads(match[1].decode("utf-8", "replace").replace("\r\n", "\n"))
         return Frontmatter({key: _toml_value(value) for key, value in values.items()}, span, present=True, is_toml=True)
     except (ValueError, RecursionError, InvalidInputError) as error:
         message = f"The front matter is not valid TOML: {str(error)[:200].rstrip('.')}."
@@ -108,12 +108,12 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
     start = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     block = read_any_frontmatter(raw, start)
     _require_readable(block)
-    wanted = {key: as_json_types(value) for key, value in changes.items()}
-    wanted = {key: value for key, value in wanted.items() if not _holds(block.values, key, value)}
-    if not wanted:
+    types = {key: as_json_types(value) for key, value in changes.items()}
+    target = {key: value for key, value in types.items() if not _holds(block.values, key, value)}
+    if not target:
         return raw
-    changed = _with_block(raw, block, wanted)
-    values = {key: value for key, value in {**block.values, **wanted}.items() if value is not None or key not in wanted}
+    changed = _with_block(raw, block, target)
+    values = {key: value for key, value in {**block.values, **target}.items() if value is not None or key not in target}
     again = read_frontmatter(changed, start)
     if not equal_json(again.values, values) or len(again.findings) > len(block.findings):
         raise InvalidInputError(
@@ -127,12 +127,12 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
 def text_items(value: Json) -> tuple[str, ...]:
     """The items of a YAML list, or of a string split at commas (without commas, at blanks). "" and null are omitted."""
     if isinstance(value, str):
-        found = value.split(",") if "," in value else value.split()
+        parts = value.split(",") if "," in value else value.split()
     elif isinstance(value, (list, tuple)):
-        found = [str(item) for item in value if isinstance(item, (str, int, float)) and not isinstance(item, bool)]
+        parts = [str(item) for item in value if isinstance(item, (str, int, float)) and not isinstance(item, bool)]
     else:
-        found = [str(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
-    return tuple(stripped for stripped in (item.strip() for item in found) if stripped)
+        parts = [str(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+    return tuple(stripped for stripped in (item.strip() for item in parts) if stripped)
 
 
 def _with_block(raw: bytes, block: Frontmatter, changes: Mapping[str, Json]) -> bytes:
@@ -191,7 +191,7 @@ def _toml_value(value: object) -> Json:
 def _salvaged(text: str) -> dict[str, Json]:
     """The top-level keys of a broken block whose own lines can be parsed, as YAML or as plain text."""
     whole = text if len(text) <= MAX_YAML_CHARS else text[: text.rfind("\n", 0, MAX_YAML_CHARS) + 1]
-    edges = [*(found.start() for found in _KEY_LINE.finditer(whole)), len(whole)]
+    edges = [*(match.start() for match in _KEY_LINE.finditer(whole)), len(whole)]
     values: dict[str, Json] = {}
     for start, end in pairwise(edges[: MAX_SALVAGED_KEYS + 1]):
         lines = whole[start:end]

@@ -53,9 +53,9 @@ def finite_json(raw: bytes | str) -> object:
         raise ValueError("it is nested too deep") from error
 
 
-def equal_json(one: Json, other: Json) -> bool:
+def equal_json(element: Json, other: Json) -> bool:
     """Whether two values and their types are equal: 1, 1.0 and true differ. The order of keys does not count."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(element, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _refused(name: str) -> float:

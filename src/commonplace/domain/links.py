@@ -201,9 +201,9 @@ def resolution(link: Link, source: Address, lookup: LinkLookup) -> Resolution:
     ways = list(readings(link))
     for reading in ways:
         target = reading.target if is_own else f"{link.collection}:{reading.target}"
-        found = _resolution(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
-        if found != _NOWHERE:
-            return Resolution(*found, reading)
+        found_resolution = _resolution(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
+        if found_resolution != _NOWHERE:
+            return Resolution(*found_resolution, reading)
     return Resolution(*_NOWHERE, ways[0] if link.raw.endswith("#") else ways[-1])
 
 
@@ -236,7 +236,9 @@ def cut_text(link: Link) -> str:
 
 def read_as(link: Link, path: str) -> Link:
     """The reading of a link that has this path; the link itself if none has it."""
-    return link if path == link.target else next((one for one in readings(link) if one.target == path), link)
+    return (
+        link if path == link.target else next((reading for reading in readings(link) if reading.target == path), link)
+    )
 
 
 def _cut_at(link: Link, text: str, cut: int) -> Link:
@@ -265,7 +267,7 @@ def _fitting(link: Link, source: Address, lookup: LinkLookup) -> list[Address]:
     places = list(_places(path, source, site, markdown=markdown))
     named = lookup.named(link_key(path)) if places else ()
     fitting = next((some for _, some in _named(path, places, named, site) if some), None) if named else None
-    return sorted((one.address for one in fitting), key=str) if fitting and len(fitting) > 1 else []
+    return sorted((document.address for document in fitting), key=str) if fitting and len(fitting) > 1 else []
 
 
 def resolve_target(
@@ -293,9 +295,9 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
         for number, form in enumerate(place_files(place)):
             if number == USUAL_FORMS and site is None and _is_unnamed(path, lookup):
                 break
-            found = lookup.at(form)
-            if found:
-                return found, Way.PATH
+            address = lookup.at(form)
+            if address:
+                return address, Way.PATH
     named = lookup.named(link_key(path)) if places else ()
     for way, fitting in _named(path, places, named, site) if named else ():
         if fitting:
@@ -319,8 +321,15 @@ def _named(
     if is_fixed(path):
         yield Way.PATH, _by_path(places, named)
         if path.startswith("/"):
-            wanted = fold(path.rstrip("/"))
-            yield Way.URL, [one for one in named if wanted in {fold(name.rstrip("/")) for name in one.aliases}]
+            wanted_path = fold(path.rstrip("/"))
+            yield (
+                Way.URL,
+                [
+                    document
+                    for document in named
+                    if wanted_path in {fold(name.rstrip("/")) for name in document.aliases}
+                ],
+            )
         return
     yield Way.ID, _by_id(path, named, _as_written)
     yield Way.PATH, _by_path(places, named)
@@ -386,7 +395,7 @@ def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[Name
     """The documents that match by rule 2 regardless of case."""
     for place in places:
         forms = {fold(form) for form in place_files(place)}
-        fitting = [one for one in named if fold(one.address.path) in forms]
+        fitting = [document for document in named if fold(document.address.path) in forms]
         if fitting:
             return fitting
     return []
@@ -395,7 +404,7 @@ def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[Name
 def _by_url(site: SiteTree, path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
     """The documents that a site publishes under an absolute path."""
     for mount, rest in mounted(site, path):
-        fitting = [one for one in named if published_form(mount, rest, one.address, own_names(one))]
+        fitting = [document for document in named if published_form(mount, rest, document.address, own_names(document))]
         if fitting:
             return fitting
     return []
@@ -408,24 +417,26 @@ def own_names(named: NamedDocument) -> list[str]:
 
 def _by_id(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
     """The documents that match by rule 3."""
-    wanted = {form(path), form(without_suffix(path.rstrip("/")))}
-    return [one for one in named if form(one.id) in wanted]
+    forms = {form(path), form(without_suffix(path.rstrip("/")))}
+    return [document for document in named if form(document.id) in forms]
 
 
 def _by_end(path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
     """The documents that match by rule 5."""
     bare = without_suffix(path.rstrip("/"))
     folded = fold(bare)
-    shortest = _shortest([one for one in named if ends_path(folded, one.address, fold)], lambda one: one.address)
+    shortest = _shortest(
+        [document for document in named if ends_path(folded, document.address, fold)], lambda document: document.address
+    )
     if len(shortest) > 1:
-        return [one for one in shortest if ends_path(bare, one.address, _as_written)] or shortest
+        return [document for document in shortest if ends_path(bare, document.address, _as_written)] or shortest
     return shortest
 
 
 def _by_title(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
     """The documents that match by rule 6."""
     whole = form(path)
-    return [one for one in named if whole in {form(one.title), *map(form, one.aliases)}]
+    return [document for document in named if whole in {form(document.title), *map(form, document.aliases)}]
 
 
 def _other_file(path: str, lookup: LinkLookup) -> Address | None:
@@ -438,10 +449,10 @@ def _other_file(path: str, lookup: LinkLookup) -> Address | None:
     return shortest[0] if len(shortest) == 1 else None
 
 
-def _shortest(found: Sequence[Target], address: Callable[[Target], Address]) -> list[Target]:
+def _shortest(targets: Sequence[Target], address: Callable[[Target], Address]) -> list[Target]:
     """The items with the shortest path."""
-    length = min((len(address(one).path) for one in found), default=0)
-    return [one for one in found if len(address(one).path) == length]
+    length = min((len(address(target).path) for target in targets), default=0)
+    return [target for target in targets if len(address(target).path) == length]
 
 
 RELATIONS: tuple[tuple[str, str], ...] = (

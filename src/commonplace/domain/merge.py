@@ -102,7 +102,7 @@ def with_shared(base: bytes, proposed: bytes, current: bytes) -> bytes:
     """The base with the hunks of the proposed text that the current one has, too."""
     lines = split_lines(base)
     there = set(hunks(lines, split_lines(current)))
-    return applied(lines, [one for one in hunks(lines, split_lines(proposed)) if one in there])
+    return applied(lines, [hunk for hunk in hunks(lines, split_lines(proposed)) if hunk in there])
 
 
 def merge_texts(
@@ -174,10 +174,14 @@ def with_regions(base: bytes, regions: Sequence[MergeRegion], contents: Sequence
 
 def _merge_texts(base: bytes, proposed: bytes, current: bytes, *, adjacent: bool) -> MergedText:
     regions = merge_regions(base, proposed, current, adjacent=adjacent)
-    conflicts = [TextConflict(one.line, one.base, one.proposed, one.current) for one in regions if one.merged is None]
+    conflicts = [
+        TextConflict(region.line, region.base, region.proposed, region.current)
+        for region in regions
+        if region.merged is None
+    ]
     if conflicts:
         return MergedText(None, tuple(conflicts))
-    return MergedText(with_regions(base, regions, [one.merged or b"" for one in regions]))
+    return MergedText(with_regions(base, regions, [region.merged or b"" for region in regions]))
 
 
 def _regions(
@@ -187,7 +191,9 @@ def _regions(
 
     With `adjacent`, hunks that touch are apart, unless both insert at one place.
     """
-    pending = sorted([(one.start, one.end, 0, one) for one in ours] + [(one.start, one.end, 1, one) for one in theirs])
+    pending = sorted(
+        [(hunk.start, hunk.end, 0, hunk) for hunk in ours] + [(hunk.start, hunk.end, 1, hunk) for hunk in theirs]
+    )
     while pending:
         start, end, side, hunk = pending.pop(0)
         sides: tuple[list[Hunk], list[Hunk]] = ([], [])
@@ -241,10 +247,10 @@ def with_section(address: Address, base: bytes | None, proposed: bytes | None, s
 def _lines_of_section(address: Address, raw: bytes, section: str) -> tuple[int, int] | None:
     """First line of a section from 0, and the line after its last one; None without such a section."""
     try:
-        found = find_section(read_document(address, raw), [part.strip() for part in section.split(" > ")])
+        found_section = find_section(read_document(address, raw), [part.strip() for part in section.split(" > ")])
     except KnowledgeError:
         return None
-    return raw.count(b"\n", 0, found.start), len(split_lines(raw[: found.tree_end]))
+    return raw.count(b"\n", 0, found_section.start), len(split_lines(raw[: found_section.tree_end]))
 
 
 def _touches(span: tuple[int, int] | None, start: int, end: int) -> bool:

@@ -126,7 +126,7 @@ class Navigation:
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key by which `Chapter 2` is before `Chapter 10`."""
-    letters = "".join(one for one in normalize("NFKD", text.casefold()) if not combining(one))
+    letters = "".join(element for element in normalize("NFKD", text.casefold()) if not combining(element))
     parts = _DIGITS.split(letters)
     return tuple((0, int(part), "") if at % 2 else (1, 0, part) for at, part in enumerate(parts) if part)
 
@@ -207,7 +207,7 @@ class _Arranger:
         for place in place_files(target):
             if place in self.pages:
                 return place
-        return next((self._folded[one] for place in place_files(target) if (one := fold(place)) in self._folded), "")
+        return next((self._folded[text] for place in place_files(target) if (text := fold(place)) in self._folded), "")
 
     def label(self, path: str, style: _Style = _STYLES[""]) -> str:
         """The title of a page in the navigation."""
@@ -241,13 +241,13 @@ class _Arranger:
         here = folders[folder]
         rows = [(self._page_key(path, style), NavigationNode(self.label(path, style), path))
                 for path in here.pages if path != without]  # fmt: skip
-        for one in here.folders:
+        for other_folder in here.folders:
             if depth >= MAX_DEPTH:
-                flat = [path for name, below in folders.items() if under(name, one) for path in below.pages]
+                flat = [path for name, below in folders.items() if under(name, other_folder) for path in below.pages]
                 rows += [(self._page_key(path, style), NavigationNode(self.label(path), path)) for path in flat]
                 continue
-            order = style.folder(self.read, one) if style.folder else None
-            node, key = self._section(folders, one, style, order, depth)
+            order = style.folder(self.read, other_folder) if style.folder else None
+            node, key = self._section(folders, other_folder, style, order, depth)
             if not (order and order.hidden):
                 rows.append((key, node))
         return tuple(node for _, node in sorted(rows, key=lambda row: row[0]))
@@ -310,13 +310,20 @@ class _Arranger:
             if entry.target == REST:
                 placed.append(None)
                 continue
-            node = next((one for one in rest if entry.target and entry.target in {one.path, one.folder}), None)
+            node = next(
+                (
+                    navigation_node
+                    for navigation_node in rest
+                    if entry.target and entry.target in {navigation_node.path, navigation_node.folder}
+                ),
+                None,
+            )
             if node is not None:
                 rest.remove(node)
                 placed.append(replace(node, title=entry.title or node.title))
             elif entry.children or entry.is_external:
                 placed += self.nodes((entry,))
-        return tuple(one for node in placed for one in ([node] if node is not None else rest))
+        return tuple(navigation_node for node in placed for navigation_node in ([node] if node is not None else rest))
 
     def nodes(
         self, entries: Sequence[DeclaredEntry], paths: Sequence[str] = (), style: _Style = _STYLES[""], depth: int = 0
@@ -382,16 +389,16 @@ def _folder_title(name: str, style: _Style) -> str:
 def _folders(paths: Iterable[str], root: str) -> dict[str, _Folder]:
     """The folders of pages, each with its subfolders."""
     folders = {root: _Folder()}
-    for path in (one for one in paths if under(one, root)):
+    for path in (other_path for other_path in paths if under(other_path, root)):
         folder = path.rpartition("/")[0]
         missing: list[str] = []
         while folder not in folders:
             missing.append(folder)
             folder = folder.rpartition("/")[0]
-        for one in reversed(missing):
-            folders[one] = _Folder()
-            folders[folder].folders.append(one)
-            folder = one
+        for element in reversed(missing):
+            folders[element] = _Folder()
+            folders[folder].folders.append(element)
+            folder = element
         folders[path.rpartition("/")[0]].pages.append(path)
     return folders
 
@@ -453,7 +460,7 @@ class _Builder:
         for site in self._sites:
             rule = rules.get(site.generator)
             for folder, nodes in rule(site) if rule else ():
-                if nodes and not any(under(folder, one) for one in taken):
+                if nodes and not any(under(folder, other_folder) for other_folder in taken):
                     taken.append(folder)
                     yield _Tree(_tree_title(folder), tuple(nodes))
         for folder, nodes in (*self._summaries(taken), *self._docfx(taken)):
@@ -506,7 +513,7 @@ class _Builder:
         """The pages by `parent` and `nav_order`, as just-the-docs arranges them; none if no page has such a key."""
         pages = [path for path in self._below(site.folder) if self.arranger.pages[path].frontmatter.get("title")]
         values = {path: self.arranger.pages[path].frontmatter for path in pages}
-        if not any("nav_order" in one or "parent" in one for one in values.values()):
+        if not any("nav_order" in element or "parent" in element for element in values.values()):
             return
         below: dict[tuple[str, str], list[str]] = {}
         for path in sorted(pages, key=lambda path: _nav_key(values[path], self.arranger.label(path))):
@@ -529,7 +536,7 @@ class _Builder:
         """The trees of mdBook and GitBook: those with a `SUMMARY.md` that lists pages."""
         for path in self._paths:
             folder, _, name = path.rpartition("/")
-            if name == SUMMARY_FILE and not any(under(folder, one) for one in taken):
+            if name == SUMMARY_FILE and not any(under(folder, other_folder) for other_folder in taken):
                 nodes = self.arranger.nodes(summary(self._read(path), folder))
                 if len(Navigation(tuple(nodes)).places) > 1:
                     taken.append(folder)
@@ -547,7 +554,7 @@ class _Builder:
         visited: set[str] = set()
         ordered = sorted(folders, key=lambda folder: (folder.count("/") + bool(folder), natural_key(folder)))
         for folder in ordered[:MAX_TOC_FOLDERS]:
-            if any(under(folder, one) for one in taken):
+            if any(under(folder, other_folder) for other_folder in taken):
                 continue
             for name in TOC_FILES:
                 entries = docfx(self._read, f"{folder}/{name}" if folder else name, visited)

@@ -20,7 +20,7 @@ def declared_owners(values: JsonObject) -> tuple[str, ...]:
 
 def _names(value: Json) -> tuple[str, ...]:
     listed = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(one.strip() for one in listed if isinstance(one, str) and one.strip())
+    return tuple(element.strip() for element in listed if isinstance(element, str) and element.strip())
 
 
 class CodeOwners:
@@ -47,7 +47,7 @@ def _pattern(written: str) -> re.Pattern[str]:
     anchored = "/" in written.rstrip("/")
     bare = written.strip("/")
     parts = [
-        {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(one, re.escape(one)) for one in re.split(r"(\*\*|\*|\?)", bare)
+        {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*|\?)", bare)
     ]
     below = "/.*" if written.endswith("/") else "(?:/.*)?"
     if bare.endswith("/*"):

@@ -164,12 +164,12 @@ class History(Protocol):
         """
         ...
 
-    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+    def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """Documents that differ from HEAD apart from line ends, without those of repositories inside this one."""
         ...
 
-    def deleted(self, known: Collection[Address]) -> set[Address]:
-        """Documents of HEAD whose files are gone; `known` has those that are there.
+    def deleted(self, addresses: Collection[Address]) -> set[Address]:
+        """Documents of HEAD whose files are gone; `addresses` has those that are there.
 
         Raises:
             GitError: HEAD has too many files to be listed.

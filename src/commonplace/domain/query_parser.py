@@ -168,8 +168,8 @@ def asked_title(text: str) -> str:
 
 def is_title(title: str, names: Iterable[str]) -> bool:
     """Whether one of a document's names equals the title, regardless of case, width and Unicode normalization."""
-    wanted = fold(title)
-    return any(fold(" ".join(name.split())) == wanted for name in names)
+    wanted_title = fold(title)
+    return any(fold(" ".join(name.split())) == wanted_title for name in names)
 
 
 class _Reading:
@@ -204,13 +204,13 @@ class _Reading:
 
     def query(self, *, exact: bool, demand: bool) -> ParsedQuery:
         """The parsed query."""
-        size = sum(len(one.words) + len(one.grams) // CHARS_PER_WORD for one in self._words)
+        size = sum(len(terms.words) + len(terms.grams) // CHARS_PER_WORD for terms in self._words)
         demanded = demand and size <= MAX_SHORT_QUERY
         said = self._words if demanded else [*self._words, *self._phrases]
         return ParsedQuery(
-            words=tuple(word for one in said for word in one.words),
-            grams=tuple(gram for one in said for gram in one.grams),
-            accented=tuple(word for one in said for word in one.accented),
+            words=tuple(word for terms in said for word in terms.words),
+            grams=tuple(gram for terms in said for gram in terms.grams),
+            accented=tuple(word for terms in said for word in terms.accented),
             compounds=_compounds(self._words),
             parted=tuple(self._parted),
             phrases=tuple(self._phrases) if demanded else (),
@@ -241,13 +241,13 @@ def _expression(text: str, analyze: Analyze) -> Expression[PhraseTerms] | None:
 
 def _with_operators(expression: Expression[PhraseTerms], analyze: Analyze, text: str) -> ParsedQuery:
     """The parsed query of a search with operators. Its positive terms rank the matching documents."""
-    wanted = list(leaves(expression))
+    terms = list(leaves(expression))
     return ParsedQuery(
-        words=tuple(word for term in wanted for word in term.words),
-        grams=tuple(gram for term in wanted for gram in term.grams),
-        accented=tuple(word for term in wanted for word in term.accented),
-        compounds=_compounds(wanted),
-        optional_phrases=_mixed(wanted),
+        words=tuple(word for term in terms for word in term.words),
+        grams=tuple(gram for term in terms for gram in term.grams),
+        accented=tuple(word for term in terms for word in term.accented),
+        compounds=_compounds(terms),
+        optional_phrases=_mixed(terms),
         parted=tuple(_taken_apart(text, analyze)),
         exact=True,
         expression=expression,
@@ -277,13 +277,13 @@ def count_each(items: tuple[str, ...]) -> dict[str, int]:
 
 def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
     """The parts of each word that has boundaries without a separator."""
-    found: list[tuple[str, ...]] = []
+    parts: list[tuple[str, ...]] = []
     for run in WORD.findall(text):
         inner = _INNER_EDGES.sub(" ", run)
         words = analyze(without_grams(fold_text(inner))) if inner != run else ()
         if 1 < len(words) <= MAX_INNER_PARTS:
-            found.append(tuple(words))
-    return found
+            parts.append(tuple(words))
+    return parts
 
 
 def _phrase(text: str, analyze: Analyze, *, quoted: bool = False) -> PhraseTerms:
@@ -300,11 +300,11 @@ def _parts(text: str, *, joined: bool) -> Iterator[tuple[str, bool, bool]]:
 
     If the text may be `joined` by operators, `AND` and `OR` after other words are omitted: words are combined by OR.
     """
-    for found in _PART.finditer(text):
-        phrase, word = found["phrase"], found["word"]
+    for match in _PART.finditer(text):
+        phrase, word = match["phrase"], match["word"]
         body = word if phrase is None else phrase
-        if any(c.isalnum() for c in body) and not (joined and word in _OPERATORS and found.start()):
-            yield body, phrase is not None, bool(found["sign"])
+        if any(c.isalnum() for c in body) and not (joined and word in _OPERATORS and match.start()):
+            yield body, phrase is not None, bool(match["sign"])
 
 
 # Searches with operators: `AND`, `OR` and `NOT` in capitals between words.
@@ -399,9 +399,9 @@ def holds(expression: Expression[T], contains: Callable[[T], bool]) -> bool:
         return contains(expression.term)
     first, *others = expression.parts
     if expression.kind == "but":
-        return holds(first, contains) and not any(holds(one, contains) for one in others)
-    found = (holds(one, contains) for one in expression.parts)
-    return all(found) if expression.kind == "all" else any(found)
+        return holds(first, contains) and not any(holds(other_expression, contains) for other_expression in others)
+    found_flags = (holds(part, contains) for part in expression.parts)
+    return all(found_flags) if expression.kind == "all" else any(found_flags)
 
 
 def _grouped(tokens: list[str]) -> list[str]:
@@ -479,17 +479,17 @@ class _Reader:
 
     def _group(self) -> Expression[str]:
         """Read operands without an operator between them."""
-        wanted: list[Expression[str]] = []
+        expressions: list[Expression[str]] = []
         unwanted: list[Expression[str]] = []
         while self.at < len(self.tokens) and self.at not in self.operators and self.tokens[self.at] != ")":
             part = self.tokens[self.at]
             self.at += 1
             if part == "(":
-                wanted.append(self.expression())
+                expressions.append(self.expression())
                 self.at += 1
-            elif part.startswith("-") and (wanted or unwanted):
+            elif part.startswith("-") and (expressions or unwanted):
                 unwanted.append(Leaf(part.removeprefix("-")))
             else:
-                wanted.append(Leaf(part.removeprefix("-") if not wanted and len(part) > 1 else part))
-        whole = wanted[0] if len(wanted) == 1 else Junction("all", tuple(wanted))
+                expressions.append(Leaf(part.removeprefix("-") if not expressions and len(part) > 1 else part))
+        whole = expressions[0] if len(expressions) == 1 else Junction("all", tuple(expressions))
         return Junction("but", (whole, *unwanted)) if unwanted else whole

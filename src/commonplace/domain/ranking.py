@@ -92,17 +92,17 @@ def rarity(holders: int, documents: int) -> float:
 
 def best_of(scores: Iterable[float], tie: float = TIE) -> float:
     """The best score plus `tie` times each other one; 0 for none."""
-    found = list(scores)
-    best = max(found, default=0.0)
-    return best + tie * (sum(found) - best)
+    found_scores = list(scores)
+    best = max(found_scores, default=0.0)
+    return best + tie * (sum(found_scores) - best)
 
 
-def phrase_count(words: Sequence[str], wanted: Sequence[str]) -> int:
-    """Number of occurrences of the sequence `wanted` in `words`."""
-    if not wanted:
+def phrase_count(words: Sequence[str], wanted_texts: Sequence[str]) -> int:
+    """Number of occurrences of the sequence `wanted_texts` in `words`."""
+    if not wanted_texts:
         return 0
-    first, size = wanted[0], len(wanted)
-    target = list(wanted)
+    first, size = wanted_texts[0], len(wanted_texts)
+    target = list(wanted_texts)
     return sum(word == first and list(words[at : at + size]) == target for at, word in enumerate(words))
 
 
@@ -118,36 +118,36 @@ def near_words(word: str, others: Iterable[str], most: int) -> dict[str, int]:
     }
 
 
-def typos_between(one: str, other: str, most: int) -> int:
+def typos_between(word: str, other: str, most: int) -> int:
     """Edit distance (insertions, deletions, substitutions, transpositions of neighbours); `most + 1` if greater."""
-    if abs(len(one) - len(other)) > most or len(set(one) - set(other)) > most:
+    if abs(len(word) - len(other)) > most or len(set(word) - set(other)) > most:
         return most + 1
-    start = shared_beginning(one, other)
-    one, other = one[start:], other[start:]
-    end = shared_beginning(one[::-1], other[::-1])
+    start = shared_beginning(word, other)
+    text, other = word[start:], other[start:]
+    end = shared_beginning(text[::-1], other[::-1])
     if end:
-        one, other = one[:-end], other[:-end]
-    return min(_distance(one, other), most + 1) if min(len(one), len(other)) else len(one) + len(other)
+        text, other = text[:-end], other[:-end]
+    return min(_distance(text, other), most + 1) if min(len(text), len(other)) else len(text) + len(other)
 
 
-def shared_beginning(one: str, other: str) -> int:
+def shared_beginning(word: str, other: str) -> int:
     """Length of the common prefix of two words."""
     at = 0
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(word, other, strict=False):
         if a != b:
             break
         at += 1
     return at
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(element: str, other: str) -> int:
     before: list[int] = []
     last = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
+    for row, letter in enumerate(element, 1):
         line = [row]
         for column, other_letter in enumerate(other, 1):
             cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != other_letter))
-            swapped = row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == other_letter
+            swapped = row > 1 and column > 1 and letter == other[column - 2] and element[row - 2] == other_letter
             line.append(min(cost, before[column - 2] + 1) if swapped else cost)
         before, last = last, line
     return last[-1]
@@ -192,7 +192,7 @@ def query_words(question: str) -> frozenset[str]:
 
 def paragraphs(text: str) -> list[Span]:
     """The paragraphs of a text, and the lines of long ones."""
-    ends = [(found.start(), found.end()) for found in _PARAGRAPHS.finditer(text)]
+    ends = [(match.start(), match.end()) for match in _PARAGRAPHS.finditer(text)]
     bounds = zip([0, *(end for _, end in ends)], [*(start for start, _ in ends), len(text)], strict=True)
     spans: list[Span] = []
     for start, end in bounds:
@@ -220,7 +220,7 @@ def paragraph_worths(texts: Sequence[Sequence[str]], question: str) -> list[list
     count = sum(map(len, folded))
     own = [[0.0] * len(text) for text in folded]
     for word in words:
-        holders = [(at, place) for at, text in enumerate(folded) for place, one in enumerate(text) if word in one]
+        holders = [(at, place) for at, text in enumerate(folded) for place, item in enumerate(text) if word in item]
         weight = rarity(len(holders), count)
         for at, place in holders:
             own[at][place] += weight

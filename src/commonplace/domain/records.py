@@ -168,21 +168,21 @@ def wanted_terms(filter_: Filter) -> tuple[frozenset[str], ...]:
 
 def aliases_of(values: Mapping[str, Json]) -> tuple[str, ...]:
     """Other names in a frontmatter: aliases, names in menus, and published paths."""
-    found: dict[str, None] = {}
+    aliases: dict[str, None] = {}
     for key in ALIAS_KEYS:
         value = values.get(key)
         if value is None:
             continue
         items = value.split(",") if isinstance(value, str) else value
         if isinstance(items, (list, tuple)):
-            found.update((text, None) for text in map(_scalar, items) if text)
+            aliases.update((text, None) for text in map(_scalar, items) if text)
         else:
-            found.update((text, None) for text in (_scalar(items),) if text)
+            aliases.update((text, None) for text in (_scalar(items),) if text)
     labels = [_scalar(values[key]) for key in LABEL_KEYS if key in values]
     places = [_scalar(values[key]).rstrip("/") for key in PLACE_KEYS if key in values]
-    found.update((text, None) for text in labels if text)
-    found.update((text, None) for text in places if text and "://" not in text)
-    return tuple(found)
+    aliases.update((text, None) for text in labels if text)
+    aliases.update((text, None) for text in places if text and "://" not in text)
+    return tuple(aliases)
 
 
 def _first_moment(values: Mapping[str, Json], keys: Iterable[str]) -> str:
@@ -282,7 +282,10 @@ def fields_from_json(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finding_rows(record: Record) -> list[_FindingRow]:
-    return [(one.rule, one.severity.value, one.message, one.field, one.line) for one in record.findings]
+    return [
+        (finding.rule, finding.severity.value, finding.message, finding.field, finding.line)
+        for finding in record.findings
+    ]
 
 
 def _findings(rows: Sequence[_FindingRow]) -> tuple[Finding, ...]:

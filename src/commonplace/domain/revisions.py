@@ -99,8 +99,8 @@ class Conditions:
 
     def is_known(self, current: Collection[str]) -> bool:
         """Whether `If-None-Match` names the current revision. Then a write is rejected, and a read answered by 304."""
-        given = self.none_match or ()
-        return bool(current) and ("*" in given or any(name in given for name in current))
+        row = self.none_match or ()
+        return bool(current) and ("*" in row or any(name in row for name in current))
 
     def require(self, current: Collection[str]) -> None:
         """Check both conditions. Raises the same errors as `require_match`."""
@@ -112,12 +112,12 @@ class Conditions:
 UNCONDITIONAL = Conditions()
 
 
-def _names_one(given: Sequence[str], current: Collection[str]) -> bool:
+def _names_one(matches: Sequence[str], current: Collection[str]) -> bool:
     """Whether one of the given revisions, full or abbreviated to 7 or more digits, is a name of the current one."""
     if not current:
         return False
-    return "*" in given or any(
-        is_revision(tag) and any(known.startswith(tag.lower()) for known in current) for tag in given
+    return "*" in matches or any(
+        is_revision(tag) and any(known_text.startswith(tag.lower()) for known_text in current) for tag in matches
     )
 
 
@@ -150,14 +150,14 @@ def changed_lines(before: Sequence[int], raw: bytes) -> tuple[str, ...]:
     tail = 0
     while tail < min(len(before), len(after)) - start and before[-1 - tail] == after[-1 - tail]:
         tail += 1
-    told: list[str] = []
+    descriptions: list[str] = []
     for old_start, old_end, new_start, new_end in _blocks(before, after, start, tail):
         if old_end > old_start:
-            told.append(f"{_lines(old_start, old_end)} removed")
-        told += [f"line {at + 1} added: {_shown(lines[at])}" for at in range(new_start, new_end)]
-    if len(told) > MAX_CHANGES:
-        told[MAX_CHANGES - 1 :] = [f"and {len(told) - MAX_CHANGES + 1} more changes"]
-    return tuple(told)
+            descriptions.append(f"{_lines(old_start, old_end)} removed")
+        descriptions += [f"line {at + 1} added: {_shown(lines[at])}" for at in range(new_start, new_end)]
+    if len(descriptions) > MAX_CHANGES:
+        descriptions[MAX_CHANGES - 1 :] = [f"and {len(descriptions) - MAX_CHANGES + 1} more changes"]
+    return tuple(descriptions)
 
 
 def _blocks(before: Sequence[int], after: Sequence[int], start: int, tail: int) -> list[tuple[int, int, int, int]]:

@@ -339,7 +339,7 @@ def _fields(body: JsonObject) -> dict[str, FieldRule]:
 def _endpoints(body: JsonObject) -> list[str]:
     """The fields with the two ends of an entry that is an edge."""
     ends = mapping_of(body.get("endpoints") if body.get("edge_type") is True else None)
-    return [name for one in ends.values() if (name := text_of(mapping_of(one).get("field")))]
+    return [name for end in ends.values() if (name := text_of(mapping_of(end).get("field")))]
 
 
 # The path of a new entry: the folder and the file pattern of its type, filled with the entry's values.

@@ -156,7 +156,7 @@ def _limit_problems(where: str, body: JsonObject) -> Iterator[str]:
     for name in _NUMBERS:
         if name in body and number_of(body[name]) is None:
             yield f"{where}.{name} is {_brief(body[name])}; expected a number."
-    if "range" in body and [number_of(one) is None for one in list_of(body["range"])] != [False, False]:
+    if "range" in body and [number_of(element) is None for element in list_of(body["range"])] != [False, False]:
         yield f"{where}.range is {_brief(body['range'])}; expected two numbers, as in [1, 5]."
 
 
@@ -170,8 +170,8 @@ def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
             near = _nearest(pattern.lower(), FORMATS)
             yield f"{where}.format is {pattern[:60]!r}; expected one of {FORMAT_NAMES}.{near}"
         elif wrong:
-            known = f"one of {FORMAT_NAMES}, or " if is_format else ""
-            yield f"{where}.{name} is {pattern[:60]!r}; expected {known}{wrong}."
+            known_text = f"one of {FORMAT_NAMES}, or " if is_format else ""
+            yield f"{where}.{name} is {pattern[:60]!r}; expected {known_text}{wrong}."
 
 
 def _wrong_form(pattern: str, *, by_line: bool = False) -> str:
@@ -197,10 +197,10 @@ def _pattern_problems(where: str, entry_type: EntryType) -> Iterator[str]:
 
 def _rubric_problems(where: str, value: Json) -> Iterator[str]:
     yield from _kind(where, value, (list, tuple, str), "a list")
-    for number, one in enumerate(list_of(value), 1):
-        item = rubric_of([one])
+    for number, element in enumerate(list_of(value), 1):
+        item = rubric_of([element])
         if not item:
-            yield f"{where}, item {number}: expected a text, or {{text, checker, params}}; got {_brief(one)}."
+            yield f"{where}, item {number}: expected a text, or {{text, checker, params}}; got {_brief(element)}."
         elif item[0].checker:
             yield from _checker_problems(f"{where}, item {number}", item[0])
 
@@ -256,15 +256,15 @@ def _without_effect(where: str, body: JsonObject, rule: FieldRule) -> Iterator[s
 
 
 def _unknown_in_rubric(where: str, value: Json) -> Iterator[str]:
-    for number, one in enumerate(map(mapping_of, list_of(value)), 1):
-        yield from _unknown(f"{where}, item {number}", one, RUBRIC_KEYS)
+    for number, mapping in enumerate(map(mapping_of, list_of(value)), 1):
+        yield from _unknown(f"{where}, item {number}", mapping, RUBRIC_KEYS)
 
 
-def _unknown(where: str, body: JsonObject, known: Collection[str]) -> Iterator[str]:
+def _unknown(where: str, body: JsonObject, keys: Collection[str]) -> Iterator[str]:
     for key in body:
-        if key not in known:
+        if key not in keys:
             place = f"{where}.{key}" if where and " " not in where else f"{where}: {key}" if where else key
-            yield f"{place} is not understood, and nothing enforces it.{_nearest(key, known)}"
+            yield f"{place} is not understood, and nothing enforces it.{_nearest(key, keys)}"
 
 
 def _kind(where: str, value: Json, kinds: type | tuple[type, ...], expected: str) -> Iterator[str]:
@@ -272,8 +272,8 @@ def _kind(where: str, value: Json, kinds: type | tuple[type, ...], expected: str
         yield f"{where} is {_brief(value)}; expected {expected}."
 
 
-def _nearest(name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, sorted(known), 1)
+def _nearest(name: str, formats: Collection[str]) -> str:
+    near = get_close_matches(name, sorted(formats), 1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
@@ -325,10 +325,10 @@ class Subject:
     def value(self, name: str) -> Json:
         """The value of a field at the top level of the frontmatter, otherwise under `metadata`; None if it is empty."""
         values = self.record.frontmatter
-        found = values.get(name)
-        if found in (None, "", []):
-            found = mapping_of(values.get("metadata")).get(name)
-        return None if found in ("", []) else found
+        found_value = values.get(name)
+        if found_value in (None, "", []):
+            found_value = mapping_of(values.get("metadata")).get(name)
+        return None if found_value in ("", []) else found_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,5 +417,5 @@ def _count(noun: str, subject: Subject) -> int:
 
 def _has(subject: Subject, name: str) -> bool:
     record = subject.record
-    known = {"summary": record.description, "description": record.description, "title": record.title}
-    return bool(known.get(name) or subject.value(name) is not None)
+    known_values = {"summary": record.description, "description": record.description, "title": record.title}
+    return bool(known_values.get(name) or subject.value(name) is not None)

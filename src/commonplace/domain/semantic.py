@@ -114,7 +114,7 @@ def _one_line(text: str) -> str:
 def _first_written(document: Document) -> int:
     """Ordinal of the first section with text; that of the first section if none has text."""
     source = document.source
-    written = (one.ordinal for one in document.sections if source[one.content : one.end].strip())
+    written = (section.ordinal for section in document.sections if source[section.content : section.end].strip())
     return next(written, 0)
 
 
@@ -261,7 +261,7 @@ def background(similarities: Sequence[float]) -> Background:
     if len(similarities) < MIN_SAMPLE:
         return Background()
     middle = statistics.median(similarities)
-    spread = statistics.median(abs(one - middle) for one in similarities)
+    spread = statistics.median(abs(similarity - middle) for similarity in similarities)
     return Background(middle, DEVIATIONS_OF_MAD * spread)
 
 
@@ -284,10 +284,12 @@ def agreement(by_words: Mapping[Key, float], near: Mapping[Key, float], ordinary
         return 0.0
     if len(witnesses) < MIN_WITNESSES or not ordinary.deviation or best <= 0:
         return 1.0
-    weighted = [((score / best) ** 2, (one - ordinary.median) / ordinary.deviation) for score, one in witnesses]
-    found = sum(weight * one for weight, one in weighted) / math.sqrt(sum(weight**2 for weight, _ in weighted))
+    weighted = [((score / best) ** 2, (element - ordinary.median) / ordinary.deviation) for score, element in witnesses]
+    found_value = sum(weight * value for weight, value in weighted) / math.sqrt(
+        sum(weight**2 for weight, _ in weighted)
+    )
     nothing, full = AGREEMENT
-    return min(max((found - nothing) / (full - nothing), 0.0), 1.0)
+    return min(max((found_value - nothing) / (full - nothing), 0.0), 1.0)
 
 
 def fused(

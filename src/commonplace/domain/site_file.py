@@ -115,8 +115,10 @@ def read_site(raw: bytes) -> SiteSettings:
     except UnicodeDecodeError:
         return _unread(finding_of("not_utf8", f"{SITE_FILE} is not in UTF-8, so it is not read. Save it in UTF-8."))
     findings = [
-        finding_of(one.rule, f"{SITE_FILE}, line {one.line + 1}: {one.message}", one.key, one.line + 1)
-        for one in loaded.problems
+        finding_of(
+            problem.rule, f"{SITE_FILE}, line {problem.line + 1}: {problem.message}", problem.key, problem.line + 1
+        )
+        for problem in loaded.problems
     ]
     if loaded.failed:
         return _unread(*findings)
@@ -133,7 +135,9 @@ def read_site(raw: bytes) -> SiteSettings:
             findings.append(finding_of(rule, f"{SITE_FILE}: {problem}", key))
         else:
             checked[key] = value
-    return _settings(checked, tuple(findings), tuple(one for one in findings if _is_of_publish(one, values)))
+    return _settings(
+        checked, tuple(findings), tuple(finding for finding in findings if _is_of_publish(finding, values))
+    )
 
 
 def is_meant_as_site_file(name: str) -> bool:
@@ -170,7 +174,7 @@ def _settings(values: JsonObject, findings: tuple[Finding, ...], publish_finding
         navigation=values.get("navigation"),
         hidden_keys=HIDDEN_KEYS if hidden is None else frozenset(map(text_of, list_of(hidden))),
         publish=PublishRules(
-            exclude=tuple(text_of(one).strip("/") for one in list_of(publish.get("exclude"))),
+            exclude=tuple(text_of(element).strip("/") for element in list_of(publish.get("exclude"))),
             only_marked=bool_of(publish.get("only_marked")) is True,
         ),
         findings=findings,
@@ -238,7 +242,7 @@ def _edit_url(value: Json) -> str:
 def _texts(value: Json) -> str:
     return (
         ""
-        if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+        if isinstance(value, (list, tuple)) and all(isinstance(element, str) for element in value)
         else "must be a list of texts."
     )
 
@@ -282,7 +286,7 @@ def _publish(value: Json) -> str:
         return "has an `only_marked` that is neither true nor false."
     if "exclude" in pairs and _texts(pairs["exclude"]):
         return f"has an `exclude` that {_texts(pairs['exclude'])}"
-    wrong = next((text for one in list_of(pairs.get("exclude")) if not _is_path(text := text_of(one))), None)
+    wrong = next((text for element in list_of(pairs.get("exclude")) if not _is_path(text := text_of(element))), None)
     return "" if wrong is None else f"excludes {shortened(wrong)!r}: name a folder or a page by its path, without `*`."
 
 

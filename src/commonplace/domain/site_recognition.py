@@ -117,7 +117,7 @@ def _docusaurus(config: ConfigFile) -> SiteTree:
             base = f"i18n/{language}/{plugin_folder}"
             translated.append((config.below(f"{base}/current" if kind else base), folder))
             translated += [
-                (config.below(f"{base}/version-{one}"), config.below(f"{where}/version-{one}")) for one in versions
+                (config.below(f"{base}/version-{item}"), config.below(f"{where}/version-{item}")) for item in versions
             ]
     mounts += [Mount("", config.below("src/pages")), Mount("", config.below("static"))]
     base = _url(_js_value(text, "baseUrl"))
@@ -128,15 +128,15 @@ def _docusaurus(config: ConfigFile) -> SiteTree:
 
 def _content_plugins(text: str) -> list[tuple[str, str, str]]:
     """The content plugins of a site, except that for single pages: plugin, instance name and options."""
-    found: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, str, str]] = []
     for name, plugin in (("docs", _DOCS), ("blog", "docusaurus-plugin-content-blog")):
         blocks = _blocks(text, re.compile(rf"\b{name}\s*:\s*\{{"))
-        options = next((one for one in blocks if re.search(r"\b(?:path|routeBasePath|sidebarPath)\s*:", one)), "")
+        options = next((block for block in blocks if re.search(r"\b(?:path|routeBasePath|sidebarPath)\s*:", block)), "")
         if not re.search(rf"\b{name}\s*:\s*false\b", text):
-            found.append((plugin, name, options))
+            rows.append((plugin, name, options))
         plugins = _blocks(text, re.compile(rf"plugin-content-{name}['\"`]\s*,\s*\{{"))
-        found += [(plugin, _js_value(block, "id") or name, block) for block in plugins]
-    return found
+        rows += [(plugin, _js_value(block, "id") or name, block) for block in plugins]
+    return rows
 
 
 def _versions(config: ConfigFile, plugin: str, name: str) -> list[str]:
@@ -144,10 +144,10 @@ def _versions(config: ConfigFile, plugin: str, name: str) -> list[str]:
         return []
     text = config.read(config.below("versions.json" if name == "docs" else f"{name}_versions.json"))
     try:
-        found: object = json.loads(text or "[]")
+        found_value: object = json.loads(text or "[]")
     except (ValueError, RecursionError):
         return []
-    return [str(one) for one in cast("list[object]", found)] if isinstance(found, list) else []
+    return [str(element) for element in cast("list[object]", found_value)] if isinstance(found_value, list) else []
 
 
 def _vitepress(config: ConfigFile) -> SiteTree:
@@ -343,44 +343,44 @@ def _url(path: str) -> str:
 
 def _js_value(text: str, key: str) -> str:
     """The text of the first property of this name whose value is a literal; "" if there is none."""
-    found = re.search(rf"(?<![\w.])['\"]?{key}['\"]?\s*:\s*(['\"`])([^'\"`\n$]*)\1", text)
-    return found[2] if found else ""
+    match = re.search(rf"(?<![\w.])['\"]?{key}['\"]?\s*:\s*(['\"`])([^'\"`\n$]*)\1", text)
+    return match[2] if match else ""
 
 
 def _yaml_value(text: str, key: str) -> str:
     for line in re.finditer(rf"(?m)^{key}[ \t]*:(.*)$", text):
         value = line[1].strip()
         quote = value[:1] if value[:1] in {"'", '"'} else ""
-        found = value[1:].partition(quote)[0] if quote else re.split(r"(?:^|\s)#", value, maxsplit=1)[0]
-        if found.strip():
-            return found.strip()
+        part = value[1:].partition(quote)[0] if quote else re.split(r"(?:^|\s)#", value, maxsplit=1)[0]
+        if part.strip():
+            return part.strip()
     return ""
 
 
 def _without_comments(text: str) -> str:
     """A script without its comments. String literals are unchanged, even if they contain `/*` or `//`."""
-    kept: list[str] = []
+    kept_texts: list[str] = []
     start = place = 0
-    while found := _TOKEN.search(text, place):
-        place = found.end()
-        if found[0] == "/*":
+    while match := _TOKEN.search(text, place):
+        place = match.end()
+        if match[0] == "/*":
             end = text.find("*/", place)
             if end < 0:
                 break
             place = end + 2
-        if found[0].startswith(("/*", "//")):
-            kept.append(text[start : found.start()])
+        if match[0].startswith(("/*", "//")):
+            kept_texts.append(text[start : match.start()])
             start = place
-    return "".join([*kept, text[start:]])
+    return "".join([*kept_texts, text[start:]])
 
 
 def _blocks(text: str, opening: re.Pattern[str]) -> Iterator[str]:
     """The blocks whose opening brace ends a match, in order, without nested blocks."""
     place = 0
-    while found := opening.search(text, place):
-        block = _braced(text, found.end() - 1)
+    while match := opening.search(text, place):
+        block = _braced(text, match.end() - 1)
         yield block
-        place = found.end() - 1 + len(block)
+        place = match.end() - 1 + len(block)
 
 
 def _braced(text: str, start: int) -> str:

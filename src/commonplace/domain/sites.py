@@ -78,7 +78,7 @@ def site_of(sites: Sequence[SiteTree], address: Address) -> SiteTree | None:
     """The innermost site of a document; None if it is not in a site."""
     best, length = None, -1
     for site in sites:
-        for folder in (site.folder, *(mount.folder for mount in site.mounts), *(one for one, _ in site.translated)):
+        for folder in (site.folder, *(mount.folder for mount in site.mounts), *(text for text, _ in site.translated)):
             if len(folder) > length and under(address.path, folder):
                 best, length = site, len(folder)
     return best
@@ -110,7 +110,7 @@ def mounted(site: SiteTree, path: str) -> Iterator[tuple[Mount, str]]:
     if site.base and urls[0].startswith(site.base):
         urls.append(urls[0].removeprefix(site.base))
     for url in urls:
-        for mount in sorted(site.mounts, key=lambda one: -len(one.url)):
+        for mount in sorted(site.mounts, key=lambda other_mount: -len(other_mount.url)):
             if url.startswith(mount.url) or url == mount.url.rstrip("/"):
                 yield mount, url.removeprefix(mount.url) if url != mount.url.rstrip("/") else ""
 
@@ -135,12 +135,12 @@ def published_form(mount: Mount, path: str, address: Address, names: Sequence[st
     """
     if not under(address.path, mount.folder):
         return None
-    wanted = without_suffix(path.strip("/"))
-    folded = fold(wanted)
+    suffix = without_suffix(path.strip("/"))
+    folded = fold(suffix)
     for number, form in enumerate(_forms(mount, address, names)):
         if form is not None and _OPEN not in form and fold(without_suffix(form)) == folded:
             return PublishedForm(number, ())
-        if form is not None and _OPEN in form and (parts := _open_parts(form, wanted)) is not None:
+        if form is not None and _OPEN in form and (parts := _open_parts(form, suffix)) is not None:
             return PublishedForm(number, parts)
     return None
 
@@ -241,19 +241,19 @@ def _by_pattern(pattern: str, inside: str, stem: str) -> str:
 
 def _open_parts(form: str, path: str) -> tuple[str, ...] | None:
     """The parts of a path that stand at the open places of a form; None if the path does not have the form."""
-    wanted, parts = form.split("/"), path.split("/")
-    if f"{_OPEN}*" in wanted:
-        many = wanted.index(f"{_OPEN}*")
-        end = len(parts) - (len(wanted) - many - 1)
+    wanted_parts, parts = form.split("/"), path.split("/")
+    if f"{_OPEN}*" in wanted_parts:
+        many = wanted_parts.index(f"{_OPEN}*")
+        end = len(parts) - (len(wanted_parts) - many - 1)
         if end < many:
             return None
         parts[many:end] = ["/".join(parts[many:end])]
-    if len(wanted) != len(parts):
+    if len(wanted_parts) != len(parts):
         return None
-    pairs = list(zip(wanted, parts, strict=True))
-    if any(_OPEN not in part and fold(part) != fold(given) for part, given in pairs):
+    pairs = list(zip(wanted_parts, parts, strict=True))
+    if any(_OPEN not in part and fold(part) != fold(given_text) for part, given_text in pairs):
         return None
-    return tuple(given for part, given in pairs if _OPEN in part)
+    return tuple(given_text for part, given_text in pairs if _OPEN in part)
 
 
 def without_numbers(path: str) -> str:
@@ -274,7 +274,7 @@ def as_json(site: SiteTree) -> Json:
 def from_json(stored: dict[str, object]) -> SiteTree:
     """Parse the result of `as_json`, after a round trip through JSON."""
     mounts = tuple(Mount(**mount) for mount in stored.pop("mounts"))  # type: ignore[arg-type]
-    translated = tuple((one, other) for one, other in stored.pop("translated"))  # type: ignore[misc]
+    translated = tuple((element, other) for element, other in stored.pop("translated"))  # type: ignore[misc]
     elsewhere = tuple((path, url) for path, url in stored.pop("elsewhere"))  # type: ignore[misc]
     special = tuple(cast("list[str]", stored.pop("special")))
     return SiteTree(mounts=mounts, translated=translated, special=special, elsewhere=elsewhere, **stored)  # type: ignore[arg-type]
@@ -351,8 +351,8 @@ class Translation(NamedTuple):
 
 def is_language_code(name: str) -> bool:
     """Whether a name is a two-letter language code, optionally with a script and a region: `fr`, `zh-Hant-TW`."""
-    found = _CODE.fullmatch(name)
-    return found is not None and found[1].lower() in _CODES
+    match = _CODE.fullmatch(name)
+    return match is not None and match[1].lower() in _CODES
 
 
 def language_folders(folders: Iterable[str]) -> list[str]:
@@ -363,14 +363,14 @@ def language_folders(folders: Iterable[str]) -> list[str]:
     Args:
         folders: Every folder of a collection that contains documents.
     """
-    found: set[str] = set()
+    found_texts: set[str] = set()
     for folder in folders:
         parts = folder.split("/")
-        found.update("/".join(parts[: at + 1]) for at, part in enumerate(parts) if is_language_code(_code(part)))
-    beside = Counter(folder.rpartition("/")[0] for folder in found)
+        found_texts.update("/".join(parts[: at + 1]) for at, part in enumerate(parts) if is_language_code(_code(part)))
+    beside = Counter(folder.rpartition("/")[0] for folder in found_texts)
     return sorted(
         folder
-        for folder in found
+        for folder in found_texts
         if beside[folder.rpartition("/")[0]] > 1 or _plain(_code(folder.rpartition("/")[2]))[:2] in _CLEAR
     )
 
@@ -383,26 +383,28 @@ def readings(path: str, folders: Collection[str]) -> list[Translation]:
         folders: The `language_folders` of the collection.
     """
     parts = path.split("/")
-    found = [Translation(path, ORIGINAL)]
+    translations = [Translation(path, ORIGINAL)]
     for at, part in enumerate(parts[:-1]):
         if "/".join(parts[: at + 1]) in folders:
-            kept = [part.rpartition(".")[0]] if "." in part else []
-            found.append(Translation("/".join([*parts[:at], *kept, *parts[at + 1 :]]), _plain(_code(part))))
+            kept_parts = [part.rpartition(".")[0]] if "." in part else []
+            translations.append(
+                Translation("/".join([*parts[:at], *kept_parts, *parts[at + 1 :]]), _plain(_code(part)))
+            )
     stem, _, suffix = parts[-1].rpartition(".")
     name, _, code = stem.rpartition(".")
     if name and is_language_code(code):
-        found.append(Translation("/".join([*parts[:-1], f"{name}.{suffix}"]), _plain(code)))
-    return [Translation(_docusaurus_original(one.text), one.language) for one in found]
+        translations.append(Translation("/".join([*parts[:-1], f"{name}.{suffix}"]), _plain(code)))
+    return [Translation(_docusaurus_original(translation.text), translation.language) for translation in translations]
 
 
-def translations_behind(scores: Mapping[str, float], wanted: str, folders: Collection[str]) -> set[str]:
+def translations_behind(scores: Mapping[str, float], wanted_text: str, folders: Collection[str]) -> set[str]:
     """The paths for which another copy of the text stands: that in the reader's language, if it matches about as well.
 
     A copy that matches much better is in the language of the query, and stands for the others.
 
     Args:
         scores: Scores by path.
-        wanted: The reader's language, such as `de` or `pt-br`.
+        wanted_text: The reader's language, such as `de` or `pt-br`.
         folders: The `language_folders` of the collection.
     """
     texts: dict[str, list[tuple[str, str]]] = {}
@@ -416,7 +418,7 @@ def translations_behind(scores: Mapping[str, float], wanted: str, folders: Colle
         if len({language for language, _ in copies}) > 1:
             least = MIN_COPY_SHARE * max(scores[path] for _, path in copies)
             near = [copy for copy in copies if scores[copy[1]] >= least]
-            best = min(near, key=lambda copy: _rank(copy[0], wanted))[1]
+            best = min(near, key=lambda copy: _rank(copy[0], wanted_text))[1]
             shown.add(best)
             behind |= {path for _, path in copies} - {best}
     return behind
@@ -424,15 +426,15 @@ def translations_behind(scores: Mapping[str, float], wanted: str, folders: Colle
 
 def language_of(environment: Mapping[str, str]) -> str:
     """The language of a user's environment by POSIX (`LC_ALL`, `LC_MESSAGES`, `LANG`); `en` if none is set."""
-    given = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
-    code = given.partition(".")[0].partition("@")[0]
+    given_text = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
+    code = given_text.partition(".")[0].partition("@")[0]
     return _plain(code) if is_language_code(code) else "en"
 
 
-def _rank(language: str, wanted: str) -> tuple[int, str]:
+def _rank(language: str, wanted_text: str) -> tuple[int, str]:
     """Sort key by preference: the language itself, the same with another region, the original, English, others."""
-    same = language.partition("-")[0] == wanted.partition("-")[0]
-    order = (language == wanted, same, language == ORIGINAL, language.partition("-")[0] == "en", True)
+    same = language.partition("-")[0] == wanted_text.partition("-")[0]
+    order = (language == wanted_text, same, language == ORIGINAL, language.partition("-")[0] == "en", True)
     return order.index(True), language
 
 

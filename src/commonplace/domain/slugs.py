@@ -82,8 +82,8 @@ def _in_anchor(character: str) -> bool:
 def _letters(text: str) -> str:
     """The text with blanks in place of everything but letters, marks and digits; "" if only marks remain."""
     plain = _SELECTORS.sub("", text)
-    kept = [c if unicodedata.category(c)[0] in "LMN" else " " for c in plain]
-    return "".join(kept) if any(c.isalnum() for c in kept) else ""
+    kept_texts = [c if unicodedata.category(c)[0] in "LMN" else " " for c in plain]
+    return "".join(kept_texts) if any(c.isalnum() for c in kept_texts) else ""
 
 
 def _trimmed(text: str) -> str:

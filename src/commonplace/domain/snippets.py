@@ -146,45 +146,45 @@ def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, s
     """
     if not PIPED_LINK.search(markdown):
         return markdown
-    known = label_first()
-    codes = code_pieces(markdown) if known else ()
+    known_pairs = label_first()
+    codes = code_pieces(markdown) if known_pairs else ()
 
-    def shown(found: re.Match[str]) -> str:
-        label = found[1].removesuffix("\\").strip()  # in a table, the | is escaped
-        is_code = any(code.start <= found.start() < code.end for code in codes)
-        return label if (label, found[2].strip()) in known and not is_code else found[0]
+    def shown(match: re.Match[str]) -> str:
+        label = match[1].removesuffix("\\").strip()  # in a table, the | is escaped
+        is_code = any(code.start <= match.start() < code.end for code in codes)
+        return label if (label, match[2].strip()) in known_pairs and not is_code else match[0]
 
     return PIPED_LINK.sub(shown, markdown)
 
 
-def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:
+def snippet(markdown: str, terms: HighlightTerms, limit: int) -> str:
     """A part of a text with at most `limit` characters, around the place with most of the wanted words.
 
     Args:
         markdown: The section's text.
-        wanted: The words to show; if none occurs, the beginning of the text is returned.
+        terms: The words to show; if none occurs, the beginning of the text is returned.
         limit: Maximum number of characters, including the `…` at cut ends; 0 gives "".
     """
     if limit <= 0:
         return ""
-    found = matching_snippet(markdown, wanted, limit)
-    if found:
-        return found
+    part = matching_snippet(markdown, terms, limit)
+    if part:
+        return part
     source = markdown[:MAX_SOURCE_CHARS]
     end = _outside(source, min(4 * limit + 200, len(source)), forward=True)
     text = strip_markdown(source[:end])
     return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > end)
 
 
-def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str | None:
+def matching_snippet(markdown: str, terms: HighlightTerms, limit: int) -> str | None:
     """The result of `snippet`; None if none of the wanted words occurs in the text. `limit` is at least 1."""
     source = markdown[:MAX_SOURCE_CHARS]
     codes: list[CodePiece] | None = None
-    for place in _by_worth(_places(source, wanted), limit):
+    for place in _by_worth(_places(source, terms), limit):
         start, end = _neighbourhood(source, place, limit)
         codes = code_pieces(source) if codes is None else codes
         text = _plain(source, codes, start, end)
-        shown = _places(text, wanted, most=1)
+        shown = _places(text, terms, most=1)
         if shown:
             return _cut(text, shown[0], limit, cut_before=start > 0, cut_behind=end < len(source))
     return None
@@ -197,8 +197,8 @@ def marked_spans(query: str) -> Callable[[str], Iterator[tuple[int, int]]]:
     """
     parsed = parse_query(query, lambda text: [fold_accents(word) for word in WORD.findall(text)], prefix=False)
     quoted = [word for phrase in (*parsed.phrases, *parsed.optional_phrases) for word in phrase.words]
-    asked = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
-    words = {*content_words(asked, language_of(asked, lambda _: 0.0)), *quoted}
+    requested_words = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
+    words = {*content_words(requested_words, language_of(requested_words, lambda _: 0.0)), *quoted}
     grams = {*parsed.grams, *(gram for phrase in parsed.phrases for gram in phrase.grams)}
     longest_first = "|".join(map(re.escape, sorted(grams, key=len, reverse=True))) or "(?!)"
     parts = re.compile(f"(?P<grams>(?:{longest_first})+)|(?:{WORD_CHAR}[\u0300-\u036f]*)+")
@@ -207,7 +207,7 @@ def marked_spans(query: str) -> Callable[[str], Iterator[tuple[int, int]]]:
     def is_asked(word: str) -> bool:
         forms = {fold_accents(word)} if word.isascii() else {fold_accents(word), fold_accents(fold_text(word))}
         return not words.isdisjoint(forms) or any(
-            form.startswith(one) for form in forms for one in words if len(one) >= MIN_MARKED_PREFIX
+            form.startswith(word) for form in forms for word in words if len(word) >= MIN_MARKED_PREFIX
         )
 
     return lambda text: (part.span() for part in parts.finditer(text) if part["grams"] or is_asked(part[0]))
@@ -247,14 +247,14 @@ Occurrence = tuple[int, int, str]
 """Start, end, and the wanted word that matched."""
 
 
-def _shown(found: re.Match[str]) -> str:
-    kind = found.lastgroup
+def _shown(match: re.Match[str]) -> str:
+    kind = match.lastgroup
     if kind in _BETWEEN_WORDS:
         return " "
     if kind in {"star", "line"}:
-        return _MARKUP.sub(_shown, found[kind])
+        return _MARKUP.sub(_shown, match[kind])
     if kind in {"target", "shown"}:
-        return _link_text(found["target"], found["shown"] or "", embedded=found["embed"] is not None)
+        return _link_text(match["target"], match["shown"] or "", embedded=match["embed"] is not None)
     return ""
 
 
@@ -277,28 +277,28 @@ def _signified(sign: re.Match[str]) -> str:
     return sign["high"] or sign["struck"] or sign["url"] or ""
 
 
-def _places(text: str, wanted: HighlightTerms, most: int | None = None) -> list[Occurrence]:
+def _places(text: str, terms: HighlightTerms, most: int | None = None) -> list[Occurrence]:
     """Occurrences of the wanted words, word by word. The folded text is searched only if the text itself has none.
 
     Args:
         text: The text to search.
-        wanted: The words.
+        terms: The words.
         most: Maximum number of occurrences; None for all.
     """
     lower = text.lower()
-    found = _places_in(lower if len(lower) == len(text) else text, text, wanted, most)
-    return found if found or text.isascii() else _places_in(flat_text(text), text, wanted, most)
+    occurrences = _places_in(lower if len(lower) == len(text) else text, text, terms, most)
+    return occurrences if occurrences or text.isascii() else _places_in(flat_text(text), text, terms, most)
 
 
-def _places_in(folded: str, text: str, wanted: HighlightTerms, most: int | None) -> list[Occurrence]:
+def _places_in(folded: str, text: str, terms: HighlightTerms, most: int | None) -> list[Occurrence]:
     places: list[Occurrence] = []
-    for beginning, forms in wanted.words.items():
+    for beginning, forms in terms.words.items():
         at = folded.find(beginning)
         if at >= 0:
-            places += _places_of(folded, text, at, beginning, forms, wanted.fold)
+            places += _places_of(folded, text, at, beginning, forms, terms.fold)
             if most is not None and len(places) >= most:
                 return places
-    for gram in wanted.grams:
+    for gram in terms.grams:
         at, count = folded.find(gram), 0
         while at >= 0 and count < MAX_OCCURRENCES:
             places.append((at, at + len(gram), gram))
@@ -316,8 +316,8 @@ def _places_of(
     while at >= 0 and len(places) < MAX_OCCURRENCES:
         start = at if plain else _start_of_word(folded, at)
         if start < at or begins_word(folded, at):
-            found = _WORD_END.match(folded, at + length)
-            end = found.end() if found else at + length
+            match = _WORD_END.match(folded, at + length)
+            end = match.end() if match else at + length
             word = folded[start:end]
             if (
                 word in forms

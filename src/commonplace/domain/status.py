@@ -123,9 +123,11 @@ class DeclaredStatus(NamedTuple):
 
 def declared_statuses(document: Document) -> tuple[DeclaredStatus, ...]:
     """The statuses that a page and its sections declare, by ordinal. Most pages declare none."""
-    found = [_page_status(document)]
-    found += [_section_status(one, document.sections) for one in document.sections if "=" in one.attributes]
-    return tuple([one for one in found if not one.is_blank])
+    statuses = [_page_status(document)]
+    statuses += [
+        _section_status(section, document.sections) for section in document.sections if "=" in section.attributes
+    ]
+    return tuple([status for status in statuses if not status.is_blank])
 
 
 def status_on(declared: DeclaredStatus, day: str, names: Mapping[str, Status] = BUILT_IN_NAMES) -> Status:
@@ -238,8 +240,8 @@ def _word_in_text(document: Document) -> tuple[str, str]:
             break
     if not line:
         start = document.body_start
-        found = _STATUS_LINE.search(source, start, start + _HEAD_BYTES)
-        line = found[1] if found else b""
+        match = _STATUS_LINE.search(source, start, start + _HEAD_BYTES)
+        line = match[1] if match else b""
     word, by = _word_and_replacement(line.decode("utf-8", "replace"))
     return (word, by) if word in _DECISION_WORDS else ("", "")
 
@@ -249,16 +251,16 @@ def _word_and_replacement(text: str) -> tuple[str, str]:
     text = text.strip().strip("*_`").strip()
     if len(text) > MAX_REFERENCE:
         return "", ""
-    if found := _REPLACED.match(text):
-        return "superseded", reference_in(found[2])
+    if match := _REPLACED.match(text):
+        return "superseded", reference_in(match[2])
     return text.rstrip(".").casefold(), ""
 
 
 def reference_in(text: str) -> str:
     """The target of the first link in a text, else the text; "" if it is longer than `MAX_REFERENCE` characters."""
     text = text.strip()
-    found = _LINK.search(text)
-    reference = next((part for part in found.groups() if part), "") if found else text.strip("*_`\"' ").rstrip(".")
+    match = _LINK.search(text)
+    reference = next((part for part in match.groups() if part), "") if match else text.strip("*_`\"' ").rstrip(".")
     return reference.strip() if len(reference) <= MAX_REFERENCE else ""
 
 
@@ -277,7 +279,7 @@ def _section_status(section: Section, sections: Sequence[Section]) -> DeclaredSt
     if replaced:
         word, by = word or "superseded", reference_in(replaced)
     plain: dict[str, Json] = dict(values)
-    below = takewhile(lambda one: one.level > section.level, sections[section.ordinal + 1 :])
+    below = takewhile(lambda other_section: other_section.level > section.level, sections[section.ordinal + 1 :])
     last = section.ordinal + sum(1 for _ in below)
     return DeclaredStatus(section.ordinal, last, word, by, expiry_day(plain)[0], due_review(plain)[0])
 
@@ -296,10 +298,10 @@ def _is_set(value: Json) -> bool:
 
 def _later(day: str, period: Json) -> str:
     """The day after a period such as `6 months`; "" if it is none, or leads beyond the calendar."""
-    found = _PERIOD.match(period) if isinstance(period, str) else None
-    if found is None:
+    match = _PERIOD.match(period) if isinstance(period, str) else None
+    if match is None:
         return ""
-    count, unit = int(found[1]), found[2].lower()
+    count, unit = int(match[1]), match[2].lower()
     start = date.fromisoformat(day)
     try:
         if unit in {"day", "week"}:

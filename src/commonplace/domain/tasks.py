@@ -35,9 +35,9 @@ def tasks_of(document: Document) -> list[TaskItem]:
     # The parser reports the mark of each task, and code as a whole.
     marks = set(scan(document.raw[base:].decode()).opaque)
     return [
-        TaskItem(one.start(1), " ".join(one[2].decode().split()), one[1] != b" ")
-        for one in _TASK.finditer(document.raw, base)
-        if (one.start(1) - 1 - base, one.end(1) + 1 - base) in marks
+        TaskItem(match.start(1), " ".join(match[2].decode().split()), match[1] != b" ")
+        for match in _TASK.finditer(document.raw, base)
+        if (match.start(1) - 1 - base, match.end(1) + 1 - base) in marks
     ]
 
 

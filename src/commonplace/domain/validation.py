@@ -61,7 +61,7 @@ def violations(
     for name, rule in rules:
         if rule.required:
             demanded[name] = rule.enforce if name not in demanded else demanded[name] or rule.enforce
-    found = [
+    found_violations = [
         Violation(name, "required", "a value", "nothing", enforced, messages.get(name, ""))
         for name, enforced in demanded.items()
         if values.get(name) in (None, "", [])
@@ -69,19 +69,21 @@ def violations(
     for name, rule in rules:
         value = values.get(name)
         if value is not None:
-            found += _broken(name, rule, value)
+            found_violations += _broken(name, rule, value)
             if type_of_reference:
-                found += _misdirected(name, rule, value, type_of_reference)
-    return _distinct([*found, *_sources(schema, values)])
+                found_violations += _misdirected(name, rule, value, type_of_reference)
+    return _distinct([*found_violations, *_sources(schema, values)])
 
 
-def _distinct(found: Iterable[Violation]) -> list[Violation]:
+def _distinct(found_violations: Iterable[Violation]) -> list[Violation]:
     """Each violation once; among equal ones, one that rejects a write is preferred."""
     said: dict[str, Violation] = {}
-    for one in found:
-        known = said.get(str(one))
-        if known is None or (one.enforced or (one.enforced is None and known.enforced is False)):
-            said[str(one)] = one
+    for found_violation in found_violations:
+        violation = said.get(str(found_violation))
+        if violation is None or (
+            found_violation.enforced or (found_violation.enforced is None and violation.enforced is False)
+        ):
+            said[str(found_violation)] = found_violation
     return list(said.values())
 
 
@@ -134,9 +136,9 @@ def _sources(schema: Schema, values: JsonObject) -> Iterator[Violation]:
 
 def _form_expectation(rule: FieldRule, value: Json) -> str:
     texts = [value] if not isinstance(value, list) else value
-    known = FORMATS.get(rule.format.lower())
-    if known and not all(isinstance(text, str) and known[1](text) for text in texts):
-        return known[0]
+    known_format = FORMATS.get(rule.format.lower())
+    if known_format and not all(isinstance(text, str) and known_format[1](text) for text in texts):
+        return known_format[0]
     for pattern in _expressions(rule):
         if not all(_matches(pattern, scalar_text(text)) for text in texts):
             return f"text of the form {pattern}"
@@ -213,7 +215,7 @@ def _option_expectation(rule: FieldRule, value: Json) -> str:
     if not rule.options:
         return ""
     if isinstance(value, list):
-        fits = all(scalar_text(one) in rule.options for one in value)
+        fits = all(scalar_text(element) in rule.options for element in value)
         return "" if fits else f"a list of {', '.join(rule.options)}"
     return "" if scalar_text(value) in rule.options else f"one of {', '.join(rule.options)}"
 

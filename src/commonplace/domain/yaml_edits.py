@@ -76,8 +76,8 @@ def change_keys(text: str, old: Mapping[str, Json], changes: Mapping[str, Json],
     indent = root.start - _line_start(text, root.start) if root else 0
     block = _Block(text, newline, has_aliases=has_aliases)
     removed = {key for key, value in changes.items() if value is None}
-    given = {key: value for key, value in changes.items() if value is not None}
-    pieces = block.edits(_Keys(entries, indent, len(text)), old, given, removed)
+    given_values = {key: value for key, value in changes.items() if value is not None}
+    pieces = block.edits(_Keys(entries, indent, len(text)), old, given_values, removed)
     return _assembled(text, pieces)
 
 
@@ -160,7 +160,7 @@ class _Block:
     def _changed(self, entry: _Entry, old: Json, value: Json) -> list[_Piece]:
         place = entry.value
         if isinstance(old, Mapping) and isinstance(value, Mapping) and value and _is_block_mapping(place):
-            changes = {key: one for key, one in value.items() if key not in old or not equal_json(old[key], one)}
+            changes = {key: item for key, item in value.items() if key not in old or not equal_json(old[key], item)}
             entries = _entries(self.text, place, entry.end)
             within = _Keys(entries, entries[0].key.start - entries[0].start, entries[-1].end)
             return self.edits(within, old, changes, old.keys() - value.keys())
@@ -216,8 +216,8 @@ def _items(text: str, entry: _Entry, old: Sequence[Json], value: Sequence[Json])
             written.setdefault(_canonical(item), []).append(text[start:end])
     lines: list[str] = []
     for item in value:
-        kept = written.get(_canonical(item))
-        lines += [kept.pop(0)] if kept else item_lines(item, indent if indent >= 0 else INDENT)
+        kept_texts = written.get(_canonical(item))
+        lines += [kept_texts.pop(0)] if kept_texts else item_lines(item, indent if indent >= 0 else INDENT)
     return lines
 
 

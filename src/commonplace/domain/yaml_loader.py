@@ -218,10 +218,10 @@ def read_plain(text: str) -> dict[str, Json] | None:
         stripped = line.rstrip(" \r")
         if not stripped:
             continue
-        found = understood(stripped)
-        if not found:
+        match = understood(stripped)
+        if not match:
             return None
-        key, plain, quoted, listed = found.groups()
+        key, plain, quoted, listed = match.groups()
         if key in values:
             return None
         if plain is not None:
@@ -325,4 +325,4 @@ def _float_text(value: float) -> str:
 
 def _double_quoted(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
-    return _NOT_PRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _NOT_PRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)

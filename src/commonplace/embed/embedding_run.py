@@ -61,10 +61,10 @@ class EmbeddingRun:
         stop: Stops the pass after the running call of the model.
     """
 
-    def __init__(self, model: Model, index: Index, kept: VectorStore, stop: threading.Event) -> None:
+    def __init__(self, model: Model, index: Index, store: VectorStore, stop: threading.Event) -> None:
         self._model = model
         self._index = index
-        self._store = kept
+        self._store = store
         self._stop = stop
         self.pending = 0
         """Number of remaining documents."""
@@ -96,23 +96,23 @@ class EmbeddingRun:
         The compared rows of all documents are released before embedding; otherwise other allocations between them would
         fragment the memory.
         """
-        known, _ = self._store.with_file(lambda file: file.statistics())
+        known_values, _ = self._store.with_file(lambda file: file.statistics())
         changed: list[str] = []
         for address, revision in self._index.revisions().items():
-            if known.pop(address.path, None) != revision:
+            if known_values.pop(address.path, None) != revision:
                 changed.append(address.path)
-        return changed, list(known)
+        return changed, list(known_values)
 
     def _differing_of(self, addresses: Collection[Address]) -> tuple[list[str], list[str]]:
         """Paths of the documents to embed, and of the deleted ones, among some documents."""
-        known, _ = self._store.with_file(lambda file: file.statistics([address.path for address in addresses]))
+        known_values, _ = self._store.with_file(lambda file: file.statistics([address.path for address in addresses]))
         changed: list[str] = []
         gone: list[str] = []
         for address in addresses:
             record = self._index.record(address)
             if record is None:
-                gone += [address.path] if address.path in known else []
-            elif known.get(address.path) != record.revision:
+                gone += [address.path] if address.path in known_values else []
+            elif known_values.get(address.path) != record.revision:
                 changed.append(address.path)
         return changed, gone
 
@@ -141,8 +141,8 @@ class EmbeddingRun:
         except (NotFoundError, StorageError):
             return  # deleted or unreadable meanwhile; the index will report the change
         chunks = {chunk.key: chunk for chunk in chunks_of(document)}
-        known = self._store.with_file(lambda file: file.known(chunks))
-        texts = {key: chunk.text for key, chunk in chunks.items() if key not in known and key not in batch.texts}
+        file = self._store.with_file(lambda file: file.known(chunks))
+        texts = {key: chunk.text for key, chunk in chunks.items() if key not in file and key not in batch.texts}
         while len(texts) > BATCH and not self._stop.is_set():
             self._write(_Batch({key: texts.pop(key) for key in list(texts)[:BATCH]}))
         batch.texts |= texts
@@ -159,16 +159,16 @@ class EmbeddingRun:
 
     def _put(self, file: VectorFile, batch: _Batch, vectors: Vectors) -> None:
         form = file.format()
-        kept: dict[bytes, bytes] = {}
+        kept_values: dict[bytes, bytes] = {}
         if vectors.size:
             form = form or VectorFormat(
                 vectors.shape[1], min(1.0, float(np.abs(vectors).max()) * SCALE_HEADROOM) or 1.0
             )
             self._store.check_dimension(vectors.shape[1], form.dimension)
-            kept = dict(zip(batch.texts, quantized(vectors, form.scale), strict=True))
+            kept_values = dict(zip(batch.texts, quantized(vectors, form.scale), strict=True))
         # After damage the file is empty, so that known texts are missing. Their documents are left to the next pass.
-        usable = file.known(key for _, _, chunks in batch.pages for _, key in chunks).keys() | kept.keys()
-        file.put(form, kept, [page for page in batch.pages if all(key in usable for _, key in page[2])])
+        usable = file.known(key for _, _, chunks in batch.pages for _, key in chunks).keys() | kept_values.keys()
+        file.put(form, kept_values, [page for page in batch.pages if all(key in usable for _, key in page[2])])
 
     def _vectors(self, texts: Sequence[str]) -> Vectors | None:
         """The texts' vectors, computed by two threads; None if stopped."""

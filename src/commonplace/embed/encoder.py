@@ -69,7 +69,7 @@ class OnnxEncoder:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(folder.tokens)  # pyright: ignore[reportUnknownMemberType]
         self._unknown = {self._tokenizer.token_to_id(token) for token in UNKNOWN_TOKENS} - {None}
-        self._inputs = [one.name for one in self._session.get_inputs()]
+        self._inputs = [other_input.name for other_input in self._session.get_inputs()]
         if unknown := sorted(set(self._inputs) - set(INPUTS)):
             raise StorageError(
                 f"The model {folder.name!r} requires the input {unknown[0]!r}; it is not a sentence model.",
@@ -88,8 +88,8 @@ class OnnxEncoder:
             lengths.setdefault(word, []).append(end - start)
         spelled = {word for word, sizes in lengths.items() if len(sizes) >= MIN_SPELLED and max(sizes) == 1}
         pairs = zip(encoded.ids, encoded.word_ids, strict=True)
-        known = sum(token not in self._unknown and word not in spelled for token, word in pairs)
-        return known / len(encoded.ids) if encoded.ids else 1.0
+        known_number = sum(token not in self._unknown and word not in spelled for token, word in pairs)
+        return known_number / len(encoded.ids) if encoded.ids else 1.0
 
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1."""
@@ -97,18 +97,18 @@ class OnnxEncoder:
         encoded = self._tokenizer.encode_batch([prompt + text[:MAX_ENCODED_CHARS] for text in texts])
         # Texts are run one by one. This is as fast as a batch, needs no padding, and a text's vector does not depend on
         # the other texts through a common quantization scale.
-        return normalized(np.stack([self._run(one.ids) for one in encoded]))
+        return normalized(np.stack([self._run(encoding.ids) for encoding in encoded]))
 
     def _run(self, tokens: Sequence[int]) -> Vectors:
         """The vector of one text."""
         ids = np.array([tokens], np.int64)
         values = (ids, np.ones_like(ids), np.zeros_like(ids))
-        given: dict[str, npt.NDArray[np.int64]] = dict(zip(INPUTS, values, strict=True))
-        wanted = {name: given[name] for name in self._inputs}
+        arrays: dict[str, npt.NDArray[np.int64]] = dict(zip(INPUTS, values, strict=True))
+        wanted_arrays = {name: arrays[name] for name in self._inputs}
         with _library(f"The model {self.name!r} fails on its input.", "Use another model."):
-            output = self._session.run(None, wanted)
-        found = min(output, key=lambda one: one.ndim)
-        return found.mean(axis=1)[0] if found.ndim == RANK_OF_TOKENS else found[0]
+            output = self._session.run(None, wanted_arrays)
+        vectors = min(output, key=lambda other_vectors: other_vectors.ndim)
+        return vectors.mean(axis=1)[0] if vectors.ndim == RANK_OF_TOKENS else vectors[0]
 
 
 @contextmanager

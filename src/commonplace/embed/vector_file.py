@@ -122,12 +122,12 @@ class VectorFile:
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the texts that have a vector."""
         with self._using() as connection:
-            found: dict[bytes, int] = {}
+            ids: dict[bytes, int] = {}
             for key in keys:
                 row = connection.execute("SELECT id FROM chunks WHERE key = ?", (key,)).fetchone()
                 if row:
-                    found[key] = row[0]
-            return found
+                    ids[key] = row[0]
+            return ids
 
     def put(self, form: VectorFormat | None, vectors: Mapping[bytes, bytes], pages: Iterable[DocumentVectors]) -> None:
         """Write one batch.
@@ -137,14 +137,14 @@ class VectorFile:
             vectors: Vectors by text key.
             pages: Documents whose vectors are all in this or an earlier batch; deleted documents have no vectors.
         """
-        given = list(pages)
+        document_vectors = list(pages)
         with self._writing() as connection:
             about = [("dimension", form.dimension), ("scale", form.scale)] if form else []
             connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", about)
             connection.executemany("INSERT OR IGNORE INTO chunks (key, vector) VALUES (?, ?)", vectors.items())
             seq = int(connection.execute("SELECT ifnull(max(seq), 0) + 1 FROM pages").fetchone()[0])
             loose = 0
-            for path, revision, chunks in given:
+            for path, revision, chunks in document_vectors:
                 packed = b"".join(_pair(ordinal, _id_of(connection, key)) for ordinal, key in chunks)
                 before = connection.execute("SELECT chunks FROM pages WHERE path = ?", (path,)).fetchone()
                 loose += len({*_ids(before[0])}.difference(_ids(packed))) if before else 0
@@ -252,7 +252,7 @@ def _tidy(connection: sqlite3.Connection, loose: int) -> None:
     if loose > MIN_UNUSED and loose > _few(connection.execute("SELECT count(*) FROM chunks").fetchone()[0]):
         used = {chunk for (packed,) in connection.execute("SELECT chunks FROM pages") for chunk in _ids(packed)}
         every = [cast("int", row[0]) for row in connection.execute("SELECT id FROM chunks")]
-        unused = [(one,) for one in every if one not in used]
+        unused = [(element,) for element in every if element not in used]
         loose = len(unused)
         if loose > _few(len(every)):
             connection.executemany("DELETE FROM chunks WHERE id = ?", unused)

@@ -45,7 +45,7 @@ Numbers = npt.NDArray[np.int64]
 def quantized(vectors: Vectors, scale: float) -> list[bytes]:
     """The vectors as 8-bit integers, where 127 represents `scale`."""
     integers = np.clip(np.rint(vectors * (MAX_CODE / scale)), -MAX_CODE, MAX_CODE).astype(np.int8)
-    return [one.tobytes() for one in integers]
+    return [integer.tobytes() for integer in integers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,16 +220,16 @@ class VectorQuery:
             count: Maximum number of chunks.
             each: Maximum number of chunks per document.
         """
-        found: list[ChunkHit] = []
+        hits: list[ChunkHit] = []
         seen: dict[int, int] = {}
         for entry, similarity in self._entries(count * CHUNKS_EACH * each):
             owner = int(self._layout.owners[entry])
             seen[owner] = seen.get(owner, 0) + 1
             if seen[owner] <= each:
-                found.append(self._passage(entry, owner, similarity))
-            if len(found) == count:
+                hits.append(self._passage(entry, owner, similarity))
+            if len(hits) == count:
                 break
-        return found
+        return hits
 
     def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:
         """The similarities of these documents; documents without vectors are omitted."""
@@ -274,7 +274,7 @@ class VectorQuery:
             for entry in layout.order[begin:end]
         )
         within = self._within
-        return [one for one in entries if within is None or layout.paths[int(layout.owners[one[0]])] in within]
+        return [entry for entry in entries if within is None or layout.paths[int(layout.owners[entry[0]])] in within]
 
     def _near(self, entry: int, similarity: float) -> NearDocument:
         layout = self._layout
@@ -381,8 +381,8 @@ class VectorScan:
         parameters = None if bits is None else _only(bits)
         # faiss rounds the query, too, if codes are integers. Therefore the products of the results are computed again.
         whole = np.rint(question * (127 / (np.abs(question).max() or 1))).astype(np.float32)
-        _, found = self._index.search(whole[None], count, params=parameters)
-        rows = found[0][found[0] >= 0]
+        _, found_rows = self._index.search(whole[None], count, params=parameters)
+        rows = found_rows[0][found_rows[0] >= 0]
         products = self.of(question, rows)
         order = np.argsort(-products, kind="stable")
         return rows[order], products[order]

@@ -74,16 +74,16 @@ class VectorStore:
         """Read the changes in the file, see `VectorSpace.refresh`. Raises the same errors as `with_file`."""
         self.with_file(lambda _: self.space.refresh(at_once=at_once))
 
-    def check_dimension(self, found: int, expected: int) -> None:
+    def check_dimension(self, found_number: int, expected: int) -> None:
         """Check that new vectors have the dimension of the stored ones.
 
         Raises:
             StorageError: kind "model": the dimensions differ, because the model has changed and its name has not.
         """
         self.failure = ""
-        if found != expected:
+        if found_number != expected:
             error = StorageError(
-                f"The model returns vectors of {found} dimensions, but the stored ones have {expected}.",
+                f"The model returns vectors of {found_number} dimensions, but the stored ones have {expected}.",
                 kind="model",
                 hint="Restore the former model, or give the new one another name in embedding_model.",
             )

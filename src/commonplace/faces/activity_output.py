@@ -62,8 +62,8 @@ def undo_json(results: Mapping[str, UndoReceipt]) -> dict[str, Json]:
                 "collection": name,
                 "commit": receipt.commit,
                 "commits": list(receipt.undone),
-                "written": [one.path for one in receipt.written],
-                "removed": [one.path for one in receipt.removed],
+                "written": [address.path for address in receipt.written],
+                "removed": [address.path for address in receipt.removed],
                 "uncommitted": receipt.uncommitted,
             }
             for name, receipt in results.items()
@@ -95,7 +95,7 @@ def undo_lines(results: Mapping[str, UndoReceipt]) -> list[str]:
     """The result of an undo."""
     lines: list[str] = []
     for receipt in results.values():
-        paths = _paths([one.path for one in (*receipt.written, *receipt.removed)])
+        paths = _paths([address.path for address in (*receipt.written, *receipt.removed)])
         commit = f"  commit {receipt.commit[:12]}" if receipt.commit else ""
         count = len(receipt.undone) + receipt.uncommitted
         what = receipt.undone[0][:12] if count == len(receipt.undone) == 1 else amount(count, "write")

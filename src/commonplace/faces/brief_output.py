@@ -41,8 +41,8 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         path_of: Names a page.
     """
     lines = _Lines(room)
-    for one in brief.unknown:
-        lines.add(one)
+    for element in brief.unknown:
+        lines.add(element)
     part = lines.part(RULES_SHARE)
     for number, page in enumerate(brief.rules):
         own = part.part(1 if number + 1 == len(brief.rules) else FIRST_SHARE)
@@ -56,10 +56,12 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         part.add(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
     lines.take(part)
 
-    def shown(one: EvidenceSection, text: str) -> tuple[str, int]:
-        path = path_of(one.collection, one.record.address.path) + (f"#{one.anchor}" if one.anchor else "")
-        is_new = (one.collection.name, one.record.address.path, one.anchor) in brief.news
-        row = f"[{path}]{' changed since' if is_new else ''} {' > '.join(one.path)}\n{text}"
+    def shown(section: EvidenceSection, text: str) -> tuple[str, int]:
+        path = path_of(section.collection, section.record.address.path) + (
+            f"#{section.anchor}" if section.anchor else ""
+        )
+        is_new = (section.collection.name, section.record.address.path, section.anchor) in brief.news
+        row = f"[{path}]{' changed since' if is_new else ''} {' > '.join(section.path)}\n{text}"
         return row, size_of(row) + 1
 
     lines.kept += fit(brief.sections, lines.room, shown)
@@ -80,12 +82,12 @@ def _change_lines(brief: Brief, path_of: PathOf) -> list[str]:
     when = f"{datetime.fromtimestamp(brief.since, UTC):%Y-%m-%d %H:%M}"
     if not brief.changed:
         return [f"Since {when}: no page changed."]
-    pages = ", ".join(_changed(one, path_of) for one in brief.changed)
+    pages = ", ".join(_changed(page, path_of) for page in brief.changed)
     return [f"Since {when}: {amount(len(brief.changed), 'page')} changed: {pages}"]
 
 
-def _changed(one: ChangedPage, path_of: PathOf) -> str:
-    return f"{path_of(one.collection, one.address.path)} ({people_of(one.last)})"
+def _changed(page: ChangedPage, path_of: PathOf) -> str:
+    return f"{path_of(page.collection, page.address.path)} ({people_of(page.last)})"
 
 
 class _Lines:

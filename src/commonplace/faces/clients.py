@@ -66,17 +66,17 @@ def with_entry(text: str, kind: FileFormat, table: str, name: str, entry: Mappin
         ValueError: the text cannot be edited without changing something else.
     """
     before = parsed(text, kind)
-    known = before.get(table, {})
-    if not isinstance(known, dict):
+    known_value = before.get(table, {})
+    if not isinstance(known_value, dict):
         raise ValueError(f"{table!r} is no object")  # noqa: TRY004
-    if known.get(name) == entry:
+    if known_value.get(name) == entry:
         return text
     if kind == "toml":
-        edited = _toml_without(text, table, name) if name in known else text
+        edited = _toml_without(text, table, name) if name in known_value else text
         edited = edited.rstrip("\n") + ("\n\n" if edited.strip() else "") + _toml_table(table, name, entry)
     else:
         edited = _json_with(text, table, name, entry)
-    return _checked(edited, kind, {**before, table: {**known, name: dict(entry)}})
+    return _checked(edited, kind, {**before, table: {**known_value, name: dict(entry)}})
 
 
 def without_entry(text: str, kind: FileFormat, table: str, name: str) -> str:
@@ -86,10 +86,10 @@ def without_entry(text: str, kind: FileFormat, table: str, name: str) -> str:
         ValueError: the text cannot be edited without changing something else.
     """
     before = parsed(text, kind)
-    known = before.get(table)
-    if not isinstance(known, dict) or name not in known:
+    known_value = before.get(table)
+    if not isinstance(known_value, dict) or name not in known_value:
         return text
-    rest = {key: value for key, value in known.items() if key != name}
+    rest = {key: value for key, value in known_value.items() if key != name}
     if kind == "toml":
         edited = _toml_without(text, table, name)
         if not rest and table not in parsed(edited, kind):
@@ -99,8 +99,8 @@ def without_entry(text: str, kind: FileFormat, table: str, name: str) -> str:
     return _checked(edited, kind, {**before, table: rest})
 
 
-def _checked(text: str, kind: FileFormat, wanted: Mapping[str, Json]) -> str:
-    if parsed(text, kind) != wanted:
+def _checked(text: str, kind: FileFormat, wanted_values: Mapping[str, Json]) -> str:
+    if parsed(text, kind) != wanted_values:
         raise ValueError("it is laid out in a way that is not edited")
     return text
 
@@ -108,8 +108,8 @@ def _checked(text: str, kind: FileFormat, wanted: Mapping[str, Json]) -> str:
 def _plain(text: str) -> str:
     """The JSON text with comments and trailing commas replaced by blanks, so that all offsets stay the same."""
 
-    def blank(found: re.Match[str]) -> str:
-        return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])
 
     return _STRING_OR_COMMA.sub(blank, _STRING_OR_COMMENT.sub(blank, text))
 
@@ -140,10 +140,10 @@ def _json_with(text: str, table: str, name: str, entry: Mapping[str, Json]) -> s
         return comments + json.dumps({table: {name: entry}}, ensure_ascii=False, indent=2) + "\n"
     indent = match[1] if (match := re.search(r"(?m)^([ \t]+)\S", plain)) else "  "
     top = _skip(plain, 0)
-    container = next((one for one in _members(plain, top) if one.name == table), None)
+    container = next((member for member in _members(plain, top) if member.name == table), None)
     if container is None:
         return _inserted(text, plain, top, indent, f"{json.dumps(table)}: {_block({name: entry}, indent, 1)}")
-    member = next((one for one in _members(plain, container.value) if one.name == name), None)
+    member = next((element for element in _members(plain, container.value) if element.name == name), None)
     if member is None:
         made = f"{json.dumps(name, ensure_ascii=False)}: {_block(entry, indent, 2)}"
         return _inserted(text, plain, container.value, indent * 2, made, closing=indent)
@@ -167,9 +167,9 @@ def _inserted(text: str, plain: str, brace: int, indent: str, member: str, closi
 
 def _json_without(text: str, table: str, name: str) -> str:
     plain = _plain(text)
-    container = next(one for one in _members(plain, _skip(plain, 0)) if one.name == table)
+    container = next(member for member in _members(plain, _skip(plain, 0)) if member.name == table)
     members = list(_members(plain, container.value))
-    place = next(number for number, one in enumerate(members) if one.name == name)
+    place = next(number for number, member in enumerate(members) if member.name == name)
     own = members[place]
     if place + 1 < len(members):
         behind = members[place + 1].start
@@ -195,14 +195,14 @@ def _toml_without(text: str, table: str, name: str) -> str:
     """The text without the tables `[table.name]` and `[table.name.…]`, up to the header of the next table."""
     quoted = "|".join(re.escape(form) for form in (name, json.dumps(name, ensure_ascii=False), f"'{name}'"))
     own = re.compile(rf"\s*\[\s*{re.escape(table)}\s*\.\s*(?:{quoted})\s*[.\]]")
-    kept: list[str] = []
+    lines: list[str] = []
     inside = False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
             inside = own.match(line) is not None
         if not inside:
-            kept.append(line)
-    return "".join(kept)
+            lines.append(line)
+    return "".join(lines)
 
 
 # Registration of servers with MCP clients: each client's configuration file, and the entry for a server.
@@ -328,7 +328,7 @@ def config_change(client: ClientName, servers: Mapping[str, LaunchCommand], file
     return _changed(
         file,
         lambda text: reduce(
-            lambda made, one: with_entry(made, file_format(client), _table(client), one[0], _about(client, one[1])),
+            lambda made, pair: with_entry(made, file_format(client), _table(client), pair[0], _about(client, pair[1])),
             servers.items(),
             text,
         ),

@@ -44,5 +44,5 @@ ERROR_MAPPINGS: dict[Code, ErrorMapping] = {
 def error_mapping(error: KnowledgeError) -> ErrorMapping:
     """The row of an error's code. `retryable` in the error's context overrides the row's value."""
     form = ERROR_MAPPINGS[error.code]
-    known = error.context.get("retryable")
-    return form if known is None else ErrorMapping(form.http, form.exit, form.jsonrpc, retryable=bool(known))
+    retryable = error.context.get("retryable")
+    return form if retryable is None else ErrorMapping(form.http, form.exit, form.jsonrpc, retryable=bool(retryable))

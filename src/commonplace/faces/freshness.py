@@ -110,7 +110,9 @@ class FreshnessGate:
 
     def _visible(self, names: frozenset[str] | None) -> list[Collection]:
         """The open collections that a caller may see."""
-        return [one for one in self._services.collections.opened if names is None or one.name in names]
+        return [
+            collection for collection in self._services.collections.opened if names is None or collection.name in names
+        ]
 
 
 def _needed(scope: Scope) -> tuple[str, Scope]:
@@ -127,5 +129,5 @@ def _needed(scope: Scope) -> tuple[str, Scope]:
 
 def _patience(scope: Scope) -> float:
     """Timeout of a request in seconds: the value of `Prefer: wait`, at most `WAIT_SECONDS`."""
-    told = _PREFERENCE.search(Headers(scope=scope).get("prefer", ""))
-    return min(float(told[1]), WAIT_SECONDS) if told else WAIT_SECONDS
+    match = _PREFERENCE.search(Headers(scope=scope).get("prefer", ""))
+    return min(float(match[1]), WAIT_SECONDS) if match else WAIT_SECONDS

@@ -11,9 +11,9 @@ UNCHECKED = "The write is done. What it newly causes was not found in time; see 
 def new_finding_lines(new: NewFindings) -> list[str]:
     """One line for each new finding, and one for the number of the others; [] if all is well."""
     lines: list[str] = []
-    for one in new.shown:
-        place = f"{one.path}:{one.line}" if one.line else one.path
-        lines.append(f"{one.severity.value.capitalize()} in {place}: {one.message} [{one.rule}]")
+    for finding in new.shown:
+        place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+        lines.append(f"{finding.severity.value.capitalize()} in {place}: {finding.message} [{finding.rule}]")
     if new.more:
         lines.append(f"{new.more:,} more findings are new; see check.")
     return lines if new.complete else [*lines, UNCHECKED]
@@ -28,13 +28,13 @@ def new_finding_json(new: NewFindings) -> dict[str, Json]:
         return {} if new.complete else {"findings_note": UNCHECKED}
     rows: list[Json] = [
         {
-            "path": one.path,
-            "line": one.line,
-            "severity": one.severity.value,
-            "rule": one.rule,
-            "message": one.message,
+            "path": finding.path,
+            "line": finding.line,
+            "severity": finding.severity.value,
+            "rule": finding.rule,
+            "message": finding.message,
         }
-        for one in new.shown
+        for finding in new.shown
     ]
     shown: dict[str, Json] = {"findings": rows, **({"more_findings": new.more} if new.more else {})}
     return shown if new.complete else {**shown, "findings_note": UNCHECKED}

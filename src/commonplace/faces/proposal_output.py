@@ -19,59 +19,59 @@ MAX_SUBJECTS = 20
 """Maximum number of messages of single changes that are shown."""
 
 
-def proposal_json(found: FoundProposal) -> dict[str, Json]:
+def proposal_json(proposal: FoundProposal) -> dict[str, Json]:
     """A proposal in a list."""
-    return {"collection": found.collection.name, **_facts(found.proposal)}
+    return {"collection": proposal.collection.name, **_facts(proposal.proposal)}
 
 
-def report_json(found: FoundProposal, report: ProposalReport) -> dict[str, Json]:
+def report_json(proposal: FoundProposal, report: ProposalReport) -> dict[str, Json]:
     """A proposal in full."""
     return {
-        **proposal_json(found),
+        **proposal_json(proposal),
         "messages": list(report.messages),
         "total": report.total,
         "offset": report.offset,
         "left_out": list(report.left_out),
-        "files": [_file_json(one) for one in report.files],
+        "files": [_file_json(file_report) for file_report in report.files],
     }
 
 
-def accept_json(found: FoundProposal, receipt: AcceptReceipt) -> dict[str, Json]:
+def accept_json(proposal: FoundProposal, receipt: AcceptReceipt) -> dict[str, Json]:
     """The result of an acceptance."""
     return {
-        "collection": found.collection.name,
+        "collection": proposal.collection.name,
         **_facts(receipt.proposal),
         "commit": receipt.commit,
         "branch": receipt.branch,
-        "written": [one.path for one in receipt.written],
-        "removed": [one.path for one in receipt.removed],
+        "written": [address.path for address in receipt.written],
+        "removed": [address.path for address in receipt.removed],
         "left_out": list(receipt.left_out),
-        "new_findings": [_finding_json(one) for one in receipt.new_findings],
+        "new_findings": [_finding_json(finding) for finding in receipt.new_findings],
     }
 
 
-def proposal_line(found: FoundProposal) -> str:
+def proposal_line(found_proposal: FoundProposal) -> str:
     """A proposal in a list."""
-    proposal = found.proposal
+    proposal = found_proposal.proposal
     day = iso_timestamp(proposal.when)[:16].replace("T", " ")
     who = proposal.proposer.client or proposal.author.name
     word = f" ({proposal.state})" if proposal.state != "open" else ""
     return one_line(f"{proposal.id}  {day}  {who}  {proposal.title}{word}")
 
 
-def report_lines(found: FoundProposal, report: ProposalReport, budget: int | None = None) -> list[str]:
+def report_lines(proposal: FoundProposal, report: ProposalReport, budget: int | None = None) -> list[str]:
     """A proposal in full, or as much of it as fits. What is left out is said.
 
     Args:
-        found: The proposal.
+        proposal: The proposal.
         report: What is shown of it.
         budget: Maximum number of characters of files, of which the first is shown in any case; None for no maximum.
     """
-    lines = [*_head_lines(found, report)]
+    lines = [*_head_lines(proposal, report)]
     left = MAX_CHARS if budget is None else budget
     for number, file in enumerate(report.files):
         block = _file_lines(file)
-        size = sum(len(one) + 1 for one in block)
+        size = sum(len(element) + 1 for element in block)
         if size > left and number:
             return [*lines, "", _rest_line(report, number)]
         lines += ["", *(block if size <= left else _cut(block, left))]
@@ -105,14 +105,14 @@ def _cut(lines: list[str], budget: int) -> list[str]:
     return [*shown, f"{len(lines) - len(shown):,} more lines of this diff are left out."]
 
 
-def _head_lines(found: FoundProposal, report: ProposalReport) -> list[str]:
-    proposal = found.proposal
-    lines = [f"{proposal_line(found)}  tip {proposal.tip[:12]}"]
+def _head_lines(found_proposal: FoundProposal, report: ProposalReport) -> list[str]:
+    proposal = found_proposal.proposal
+    lines = [f"{proposal_line(found_proposal)}  tip {proposal.tip[:12]}"]
     if proposal.word:
         lines.append(one_line(f"{proposal.state.capitalize()}: {proposal.word}"))
-    subjects = list(dict.fromkeys(one.partition("\n")[0] for one in report.messages))
+    subjects = list(dict.fromkeys(message.partition("\n")[0] for message in report.messages))
     if len(subjects) > 1:
-        lines += [one_line(f"- {one}") for one in subjects[:MAX_SUBJECTS]]
+        lines += [one_line(f"- {subject}") for subject in subjects[:MAX_SUBJECTS]]
         lines += [f"and {len(subjects) - MAX_SUBJECTS:,} more"] if len(subjects) > MAX_SUBJECTS else []
     if report.left_out:
         lines.append(one_line(f"! cannot be accepted here: {shown_paths(report.left_out)}"))
@@ -124,23 +124,26 @@ def _file_lines(file: FileReport) -> list[str]:
     return [
         _action_line(file.file),
         *diff,
-        *(f"! changed since, at line {one.line}: accept it with its final text" for one in file.conflicts),
-        *(one_line(f"! {one.path}: {one.message}") for one in file.new_findings),
-        *(one_line(f"mends {one.path}: {one.message}") for one in file.mended),
+        *(f"! changed since, at line {conflict.line}: accept it with its final text" for conflict in file.conflicts),
+        *(one_line(f"! {finding.path}: {finding.message}") for finding in file.new_findings),
+        *(one_line(f"mends {finding.path}: {finding.message}") for finding in file.mended),
     ]
 
 
 def accept_lines(receipt: AcceptReceipt) -> list[str]:
     """The result of an acceptance."""
     proposal = receipt.proposal
-    paths = ", ".join(one.path for one in (*receipt.written, *receipt.removed)) or "nothing that was not there already"
+    paths = (
+        ", ".join(address.path for address in (*receipt.written, *receipt.removed))
+        or "nothing that was not there already"
+    )
     commit = f"  commit {receipt.commit[:12]}" if receipt.commit else ""
     branch = f" on {receipt.branch}; it began on {proposal.branch}" if receipt.branch else ""
     left = "; the rest stays proposed" if proposal.state == "open" else ""
     if receipt.left_out:
         left += f", and these paths cannot be accepted here: {shown_paths(receipt.left_out)}"
     lines = [one_line(f"Accepted {proposal.id}: {paths}{commit}{branch}{left}")]
-    return [*lines, *(one_line(f"! {one.path}: {one.message}") for one in receipt.new_findings)]
+    return [*lines, *(one_line(f"! {finding.path}: {finding.message}") for finding in receipt.new_findings)]
 
 
 def closed_line(proposal: Proposal) -> str:
@@ -180,15 +183,15 @@ def _file_json(report: FileReport) -> dict[str, Json]:
         "diff": report.diff,
         "conflicts": [
             {
-                "line": one.line,
-                "base": _text(one.base),
-                "proposed": _text(one.proposed),
-                "current": _text(one.current),
+                "line": conflict.line,
+                "base": _text(conflict.base),
+                "proposed": _text(conflict.proposed),
+                "current": _text(conflict.current),
             }
-            for one in report.conflicts
+            for conflict in report.conflicts
         ],
-        "new_findings": [_finding_json(one) for one in report.new_findings],
-        "mended": [_finding_json(one) for one in report.mended],
+        "new_findings": [_finding_json(finding) for finding in report.new_findings],
+        "mended": [_finding_json(finding) for finding in report.mended],
     }
 
 

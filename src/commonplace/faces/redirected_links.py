@@ -12,18 +12,18 @@ MAX_NAMED_PAGES = 5
 
 
 def redirect_lines(
-    found: Iterable[RedirectedLink], here: Address | None = None, name: Callable[[Address], str] = str
+    links: Iterable[RedirectedLink], here: Address | None = None, name: Callable[[Address], str] = str
 ) -> list[str]:
     """One line for each pair of old and new target, with the pages that contain the links.
 
     Args:
-        found: The links.
+        links: The links.
         here: The page that is written; lines call it "here".
         name: Returns the name of any other page.
     """
     sources: dict[tuple[Address | None, Address | None], dict[str, None]] = {}
-    for one in found:
-        sources.setdefault((one.found.target, one.now), {})[name(one.found.source)] = None
+    for link in links:
+        sources.setdefault((link.found.target, link.now), {})[name(link.found.source)] = None
     lines: list[str] = []
     for (before, now), pages in sources.items():
         which = f"Links to {name(before)}" if before else "Links that led nowhere"

@@ -14,48 +14,48 @@ MAX_NAMED = 20
 """Maximum number of files that one answer names; `commonplace restore` lists all."""
 
 
-def in_no_commit(kept: Sequence[RetainedCopy]) -> list[RetainedCopy]:
+def in_no_commit(copies: Sequence[RetainedCopy]) -> list[RetainedCopy]:
     """Files whose bytes are only in the trash or in a Git object outside any commit."""
-    return [one for one in kept if one.place != "commit"]
+    return [copy for copy in copies if copy.place != "commit"]
 
 
-def retained_json(one: RetainedCopy) -> dict[str, Json]:
+def retained_json(copy: RetainedCopy) -> dict[str, Json]:
     """The members `path`, `revision`, `place` and `restore`, and `commit` or `until`, depending on the place.
 
     `staged` is true for text that was only in Git's index; otherwise it is absent.
     """
-    shown: dict[str, Json] = {"path": one.address.path, "revision": one.revision, "place": one.place}
-    if one.commit:
-        shown["commit"] = one.commit
-    if one.until:
-        shown["until"] = day(one.until)
-    if one.staged:
+    shown: dict[str, Json] = {"path": copy.address.path, "revision": copy.revision, "place": copy.place}
+    if copy.commit:
+        shown["commit"] = copy.commit
+    if copy.until:
+        shown["until"] = day(copy.until)
+    if copy.staged:
         shown["staged"] = True
-    return shown | {"restore": _command(one)}
+    return shown | {"restore": _command(copy)}
 
 
-def retained_list(kept: Sequence[RetainedCopy]) -> list[Json]:
+def retained_list(copies: Sequence[RetainedCopy]) -> list[Json]:
     """The JSON of the first `MAX_NAMED` copies."""
-    return [retained_json(one) for one in kept[:MAX_NAMED]]
+    return [retained_json(copy) for copy in copies[:MAX_NAMED]]
 
 
-def retained_lines(kept: Sequence[RetainedCopy]) -> list[str]:
+def retained_lines(copies: Sequence[RetainedCopy]) -> list[str]:
     """One sentence for each of the first `MAX_NAMED` copies, and one for the number of the others."""
-    lines = [retained_line(one) for one in kept[:MAX_NAMED]]
-    more = len(kept) - len(lines)
+    lines = [retained_line(copy) for copy in copies[:MAX_NAMED]]
+    more = len(copies) - len(lines)
     if more > 0:
         kept_too = f"{amount(more, 'more file')} {'was' if more == 1 else 'were'} kept"
         lines.append(f"{kept_too}: commonplace restore lists them.")
     return lines
 
 
-def retained_line(one: RetainedCopy) -> str:
+def retained_line(copy: RetainedCopy) -> str:
     """One sentence about a copy, with the command that restores it."""
-    if one.place == "commit":
-        return f"Commit {one.commit[:10]} has the last text of {one.address}: {_command(one)}"
-    where = f"kept until {day(one.until)}" if one.place == "trash" else "a Git object until Git prunes it"
-    what = "staged text" if one.staged else "old text"
-    return f"No commit had the {what} of {one.address}: it is {where}, revision {one.revision}: {_command(one)}"
+    if copy.place == "commit":
+        return f"Commit {copy.commit[:10]} has the last text of {copy.address}: {_command(copy)}"
+    where = f"kept until {day(copy.until)}" if copy.place == "trash" else "a Git object until Git prunes it"
+    what = "staged text" if copy.staged else "old text"
+    return f"No commit had the {what} of {copy.address}: it is {where}, revision {copy.revision}: {_command(copy)}"
 
 
 def day(seconds: float) -> str:
@@ -74,5 +74,5 @@ def shell_word(path: str) -> str:
     return path if plain.isalnum() and not path.startswith("-") else "'" + path.replace("'", "'\\''") + "'"
 
 
-def _command(one: RetainedCopy) -> str:
-    return restore_command(one.address, one.commit or one.revision)
+def _command(copy: RetainedCopy) -> str:
+    return restore_command(copy.address, copy.commit or copy.revision)

@@ -220,7 +220,7 @@ class IndexLocation:
             return IndexFiles(self._store, self._folder)
         except DAMAGE_ERRORS as error:
             raise_if_file_limit(error)
-            found = os.path.exists(self._folder / CATALOGUE_FILE)
+            found_flag = os.path.exists(self._folder / CATALOGUE_FILE)
             reason = _reason(error)
         self._folder.mkdir(parents=True, exist_ok=True)
         with BatchLock(self._folder / LOCK_FILE).held():
@@ -228,7 +228,7 @@ class IndexLocation:
                 return IndexFiles(self._store, self._folder)
             except DAMAGE_ERRORS as again:
                 raise_if_file_limit(again)
-                if found:
+                if found_flag:
                     # Another version is normal after an upgrade; damage is not.
                     level = logging.INFO if isinstance(again, OtherVersionError) else logging.WARNING
                     log.log(level, "%s: the index is unusable (%s) and is rebuilt", self._store.name, reason)

@@ -133,12 +133,12 @@ class Ingest:
             StorageError: listing the folder failed.
             UnavailableError: acquiring the lock timed out.
         """
-        found = pending_files.scanned(self._store)
+        found_pairs = pending_files.scanned(self._store)
         with self._catalogue.reading() as connection:
             complete = read_meta(connection, "complete") is not None
-        stats = {} if complete else dict(found)  # a first sync resolves links at once, and needs all paths for it
+        stats = {} if complete else dict(found_pairs)  # a first sync resolves links at once, and needs all paths for it
         refresh_sites(self._catalogue, self._store, self._other_files, finder, stats)
-        differing, missing = pending_files.compared(self._catalogue, found if complete else stats.items())
+        differing, missing = pending_files.compared(self._catalogue, found_pairs if complete else stats.items())
         self._other_files.forget()
         with self._catalogue.reading() as connection:
             left = [row[0] for row in connection.execute("SELECT path FROM pending")]
@@ -271,10 +271,10 @@ class _BatchFiles:
     def load(self, transaction: IngestTransaction, tell: Callable[[int], None]) -> Iterator[LoadedFile]:
         """Read the files until the batch is full."""
         for path, unknown in self.paths:
-            found = transaction.load(Address(path), self.stats.get(path), new=unknown and path not in self.left)
+            file = transaction.load(Address(path), self.stats.get(path), new=unknown and path not in self.left)
             self.loaded += 1
-            if found:
-                yield found
+            if file:
+                yield file
             tell(self.loaded)
             if transaction.size > BATCH_BYTES:
                 return

@@ -70,12 +70,12 @@ class LinkQueries:
 
         The index is not notified of other files, so links to one are resolved once more.
         """
-        keys = () if sources is None else (encode([document_key(one.path) for one in sources]),)
+        keys = () if sources is None else (encode([document_key(address.path) for address in sources]),)
         among = " AND l.source IN (SELECT value FROM json_each(?))" if keys else ""
         if not target.is_document:
             named = f"(l.attachment = ? OR (l.target IS NULL AND l.key = ?)){among}"
             links = self._resolved(named, (target.path, link_key(target.path), *keys))
-            return [link for one in links if (link := _current(one, lookup)).target == target]
+            return [link for resolved_link in links if (link := _current(resolved_link, lookup)).target == target]
         key = document_key(target.path)
         return self._resolved(f"l.target = ? AND l.source <> ?{among}", (key, key, *keys))
 
@@ -104,8 +104,8 @@ class LinkQueries:
 
         The index is not notified of other files, so links that lead to no document are resolved once more.
         """
-        unresolved = (one for one in self.unresolved(source) if not is_text(one.link, source, lookup.sites))
-        return [one for one in unresolved if resolve(one.link, source, lookup) is None]
+        unresolved = (link for link in self.unresolved(source) if not is_text(link.link, source, lookup.sites))
+        return [link for link in unresolved if resolve(link.link, source, lookup) is None]
 
     def dead(self) -> list[ResolvedLink]:
         """Links whose fragments name no part of their targets, by source, then order."""
@@ -158,12 +158,12 @@ class LinkQueries:
         return resolved
 
 
-def _current(one: ResolvedLink, lookup: CatalogueLookup) -> ResolvedLink:
+def _current(link: ResolvedLink, lookup: CatalogueLookup) -> ResolvedLink:
     """A link with its target as of now, if it is no document."""
-    if one.target is not None and one.target.is_document:
-        return one
-    now = resolution(one.link, one.source, lookup)
-    return replace(one, target=now.target, link=now.link)
+    if link.target is not None and link.target.is_document:
+        return link
+    now = resolution(link.link, link.source, lookup)
+    return replace(link, target=now.target, link=now.link)
 
 
 def labels_written_first(connection: sqlite3.Connection, side: PageSide, source: Address) -> set[tuple[str, str]]:
@@ -181,14 +181,14 @@ _Found = tuple[str, str, int, str | None, str | None]
 def resolve_all(lookup: LinkLookup, document: Document, side: PageSide) -> list[ResolvedLink]:
     """The links of a parsed document with their targets, in order, as interpreted by a reader."""
     source, sites = document.address, lookup.sites
-    known: dict[LinkMeaning, tuple[str, Address | None]] = {}
+    targets: dict[LinkMeaning, tuple[str, Address | None]] = {}
 
     def follow(link: Link) -> tuple[Link, Address | None]:
         means = meaning(link, source, sites)
-        if means not in known:
-            found = resolution(link, source, lookup)
-            known[means] = found.link.target, found.target
-        path, target = known[means]
+        if means not in targets:
+            found_resolution = resolution(link, source, lookup)
+            targets[means] = found_resolution.link.target, found_resolution.target
+        path, target = targets[means]
         return read_as(link, path), target
 
     taken = [chosen(link, side, follow, lookup.own_names) for link in document.links]
@@ -201,15 +201,15 @@ def resolve_all(lookup: LinkLookup, document: Document, side: PageSide) -> list[
 def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[ResolvedLink]:
     """The same links, each with its sentence; "" if the file has changed since it was indexed."""
     texts: dict[Address, bytes] = {}
-    told: list[ResolvedLink] = []
-    for one in links:
-        if one.source not in texts:
+    resolved_links: list[ResolvedLink] = []
+    for link in links:
+        if link.source not in texts:
             try:
-                texts[one.source] = readable_source(one.source, as_utf8(store.read(one.source))).text
+                texts[link.source] = readable_source(link.source, as_utf8(store.read(link.source))).text
             except (NotFoundError, StorageError):
-                texts[one.source] = b""
-        told.append(replace(one, sentence=_sentence(texts[one.source], one.link)))
-    return told
+                texts[link.source] = b""
+        resolved_links.append(replace(link, sentence=_sentence(texts[link.source], link.link)))
+    return resolved_links
 
 
 def _sentence(raw: bytes, link: Link) -> str:
@@ -274,11 +274,11 @@ class LinkDecisionCache:
         return self._decisions[stored]
 
     def _places_of(
-        self, one: ResolvedLink, sites: Sequence[SiteTree], decide: Callable[[ResolvedLink], frozenset[str] | None]
+        self, link: ResolvedLink, sites: Sequence[SiteTree], decide: Callable[[ResolvedLink], frozenset[str] | None]
     ) -> frozenset[str] | None:
-        means = meaning(one.link, one.source, sites)  # a link without a target is never broken
+        means = meaning(link.link, link.source, sites)  # a link without a target is never broken
         if means not in self._places:
-            self._places[means] = decide(one)
+            self._places[means] = decide(link)
         return self._places[means]
 
 
@@ -321,20 +321,24 @@ def find_broken_links(
     before = decided.last
     if before is None or before.state != state:
         before = _Broken(state, {}, BrokenLinks((), frozenset()))
-    changed = [one for one in records if (last := before.sources.get(one.address.path)) is None or last[0] is not one]
+    changed = [
+        record
+        for record in records
+        if (last := before.sources.get(record.address.path)) is None or last[0] is not record
+    ]
     if not changed and len(before.sources) == len(records):
         return before.links
     rows = _unresolved(connection, side, None if len(changed) > MAX_SINGLE_SOURCES else changed)
     lookups: list[_Documents] = []
 
-    def decide(one: ResolvedLink) -> frozenset[str] | None:
+    def decide(link: ResolvedLink) -> frozenset[str] | None:
         if not lookups:
             lookups.append(_Documents(connection, lookup, many=len(rows) > LINK_THRESHOLD))
         lookups[0].places.clear()
-        target = resolve(one.link, one.source, lookups[0])
+        target = resolve(link.link, link.source, lookups[0])
         return frozenset(lookups[0].places) if target is None else None
 
-    fresh: dict[str, list[_Decision]] = {one.address.path: [] for one in changed}
+    fresh: dict[str, list[_Decision]] = {record.address.path: [] for record in changed}
     for stored in rows:
         decision = decided.decision(stored, lookup.sites, decide) if stored[0] in fresh else None
         if decision is not None:
@@ -349,7 +353,7 @@ def find_broken_links(
 
 def _all_of(sources: Mapping[str, tuple[Record, Sequence[_Decision]]], before: _Broken) -> BrokenLinks:
     """The links of all sources; the last result if none of them differs."""
-    links = [one for _, every in sources.values() for one in every]
+    links = [decision for _, every in sources.values() for decision in every]
     if links == before.links.links:
         return before.links
     return BrokenLinks(links, frozenset[str]().union(*(places for _, places in links)))
@@ -360,7 +364,7 @@ def _unresolved(connection: sqlite3.Connection, side: PageSide, among: Sequence[
 
     Those that led to another file are among them: the index is not notified when it is deleted.
     """
-    keys = () if among is None else (encode([document_key(one.address.path) for one in among]),)
+    keys = () if among is None else (encode([document_key(record.address.path) for record in among]),)
     rows = connection.execute(
         sql(
             "SELECT s.path, l.link, l.side FROM links l JOIN files s ON s.id = l.source",

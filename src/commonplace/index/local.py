@@ -283,7 +283,7 @@ class LocalIndex:
 
         def records(view: IndexView) -> list[Record]:
             paths = self._links(view).orphans()
-            return [one for one in view.records() if one.address.path in paths]
+            return [record for record in view.records() if record.address.path in paths]
 
         return self._query(lambda view: list(view.cached(key, lambda _: records(view))))
 
@@ -427,8 +427,8 @@ class LocalIndex:
 
     def _with_fields(self, view: IndexView, filter_: Filter) -> list[int] | None:
         """Documents that match the parts of a filter that only the full text can evaluate; None without such parts."""
-        asked = Filter(fields=filter_.fields, dates=filter_.dates)
-        return None if asked == Filter() else view.search().keys(asked)
+        requested_filter = Filter(fields=filter_.fields, dates=filter_.dates)
+        return None if requested_filter == Filter() else view.search().keys(requested_filter)
 
     def _query(self, question: Callable[[IndexView], Result]) -> Result:
         """Run a query after every earlier write of this process is indexed.

@@ -30,7 +30,7 @@ def remove_unused_versions(folder: Path) -> None:
     """
     with suppress(OSError):
         os.utime(folder / USED_FILE)
-    others = [one for one in folder.parent.glob(f"{FOLDER_PREFIX}[0-9]*") if one != folder]
+    others = [path for path in folder.parent.glob(f"{FOLDER_PREFIX}[0-9]*") if path != folder]
     for other in others:
         if _is_unused(other / USED_FILE):
             log.info("removing the index of another version that is no longer used")

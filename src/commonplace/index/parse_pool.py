@@ -100,7 +100,7 @@ class ParsePool:
         """Parse files in their order."""
         waiting: deque[tuple[Sequence[LoadedFile], Future[Sequence[PlainDocument]]]] = deque()
         for chunk in _chunks(files):
-            waiting.append((chunk, self._executor.submit(self._parse, [one.file for one in chunk])))
+            waiting.append((chunk, self._executor.submit(self._parse, [file.file for file in chunk])))
             if len(waiting) > self._ahead:
                 yield from _parsed(*waiting.popleft())
         while waiting:

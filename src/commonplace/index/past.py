@@ -142,28 +142,28 @@ class IndexedStates:
         target = self._folder / key
         if target.exists():
             return
-        wanted = {address.path: stat for address, stat in store.scan()}
-        best = self._nearest(wanted)
+        stats = {address.path: stat for address, stat in store.scan()}
+        best = self._nearest(stats)
         if best is None:
             return
         copy = self._folder / f"{COPY_PREFIX}{os.getpid()}-{threading.get_ident()}"
         try:
-            copy_index(best, copy, store, wanted)
+            copy_index(best, copy, store, stats)
             copy.rename(target)
         except (OSError, sqlite3.Error, KnowledgeError) as error:
             log.info("%s: a state is indexed from nothing: %s", store.name, type(error).__name__)
         finally:
             shutil.rmtree(copy, ignore_errors=True)
 
-    def _nearest(self, wanted: Mapping[str, FileStat]) -> Path | None:
+    def _nearest(self, stats: Mapping[str, FileStat]) -> Path | None:
         """Folder of the index with the fewest documents that differ from these; None if none has any of them."""
-        best, least = None, len(wanted)
+        best, least = None, len(stats)
         for source in self._sources():
-            known = revisions_of(source)
-            if known is None:
+            revisions = revisions_of(source)
+            if revisions is None:
                 continue
-            same = sum(int(known[path][:15], 16) == stat.inode for path, stat in wanted.items() if path in known)
-            differing = len(wanted) + len(known) - 2 * same
+            same = sum(int(revisions[path][:15], 16) == stat.inode for path, stat in stats.items() if path in revisions)
+            differing = len(stats) + len(revisions) - 2 * same
             if differing < least:
                 best, least = source, differing
         return best
@@ -287,8 +287,8 @@ class IndexedProposals(IndexedStates):
             self._waiting[index] = set()
         return index
 
-    def _nearest(self, wanted: Mapping[str, FileStat]) -> Path | None:
-        del wanted
+    def _nearest(self, stats: Mapping[str, FileStat]) -> Path | None:
+        del stats
         return self._live if revisions_of(self._live) is not None else None
 
     def _follow(self, store: ProposalStore, index: LocalIndex) -> None:
@@ -298,7 +298,7 @@ class IndexedProposals(IndexedStates):
         with self._lock:
             before, self._indexed[index] = self._indexed.get(index, {}), now
             changed, self._waiting[index] = self._waiting.get(index, set()), set()
-        changed |= {one for one in {*before, *now} if before.get(one) != now.get(one)}
+        changed |= {address for address in {*before, *now} if before.get(address) != now.get(address)}
         if changed:
             index.update(sorted(changed), FOLLOW_SECONDS)
 

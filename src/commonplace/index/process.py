@@ -118,8 +118,8 @@ class UpdateQueue(Generic[Item]):
         with self._lock:
             updates, self._waiting = self._waiting, []
         if updates and not self._run_together(updates):
-            for one in updates:
-                self._run_together([one])
+            for waiting in updates:
+                self._run_together([waiting])
 
     def _run_together(self, updates: Sequence[_Waiting[Item]]) -> bool:
         """Run several updates as one. Returns false if this failed, so that each must be run separately."""
@@ -256,7 +256,7 @@ def file_limit_error() -> UnavailableError:
 
 def is_file_limit(error: BaseException) -> bool:
     """Whether an error, or one of its causes, is that of the limit."""
-    return any(_is_shortage(one) for one in _chain(error))
+    return any(_is_shortage(other_error) for other_error in _chain(error))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

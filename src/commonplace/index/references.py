@@ -38,8 +38,8 @@ def find(connection: sqlite3.Connection, store: Store, reference: str, source: A
     """The document that a path, id, title or alias names; None if there is none or several."""
     if not reference.strip():
         return None
-    found = resolve_target(reference.strip(), source, CatalogueLookup(connection, store, None))
-    return record_at(connection, found.path) if found and found.is_document else None
+    address = resolve_target(reference.strip(), source, CatalogueLookup(connection, store, None))
+    return record_at(connection, address.path) if address and address.is_document else None
 
 
 class NameIndex:
@@ -59,12 +59,12 @@ class NameIndex:
 
     def nearest(self, connection: sqlite3.Connection, reference: str, limit: int) -> list[str]:
         """Ids of the documents whose id, path or title is most similar to a reference, best first."""
-        wanted = fold(reference.strip())
+        wanted_reference = fold(reference.strip())
         likeness, now = self._at(connection)
-        rough = likeness.most_similar(wanted, MAX_COMPARED_NAMES, now.among)
-        rough += [(-_alike(wanted, name), ident, name) for ident, name in now.added]
+        rough = likeness.most_similar(wanted_reference, MAX_COMPARED_NAMES, now.among)
+        rough += [(-_alike(wanted_reference, name), ident, name) for ident, name in now.added]
         rough.sort()
-        return _best(wanted, [(ident, name) for _, ident, name in rough[:MAX_COMPARED_NAMES]], limit)
+        return _best(wanted_reference, [(ident, name) for _, ident, name in rough[:MAX_COMPARED_NAMES]], limit)
 
     def _at(self, connection: sqlite3.Connection) -> tuple[NameSimilarity, _ChangedNames]:
         """All names in this transaction of the catalogue."""
@@ -96,7 +96,7 @@ _Row = tuple[str, str, str]
 """A document's id, path and title."""
 
 
-def _differing(connection: sqlite3.Connection, known: Mapping[str, _Row]) -> tuple[list[_Row], list[_Row]]:
+def _differing(connection: sqlite3.Connection, rows: Mapping[str, _Row]) -> tuple[list[_Row], list[_Row]]:
     """Rows that are outdated, and their replacements and additions.
 
     The rows are compared one by one. Loading all rows after every change would fragment the memory for hours.
@@ -104,12 +104,12 @@ def _differing(connection: sqlite3.Connection, known: Mapping[str, _Row]) -> tup
     same: set[str] = set()
     come: list[_Row] = []
     for row in cast("Iterator[_Row]", connection.execute("SELECT ident, path, title FROM files")):
-        there = known.get(row[1])
+        there = rows.get(row[1])
         if there and there == row:
             same.add(there[1])
         else:
             come.append(row)
-    return [row for path, row in known.items() if path not in same], come
+    return [row for path, row in rows.items() if path not in same], come
 
 
 def _entries(rows: Iterable[_Row]) -> Iterator[NameEntry]:
@@ -129,24 +129,24 @@ def same_name(connection: sqlite3.Connection, address: Address) -> list[Address]
     return [Address(path) for (path,) in rows if fold(path) == folded]
 
 
-def _alike(wanted: str, name: str) -> float:
+def _alike(wanted_reference: str, name: str) -> float:
     """Similarity of two names by their bigrams, 0 to 1."""
-    if len(wanted) + len(name) <= 2:  # noqa: PLR2004 -- two names of one letter each, or less
-        return float(wanted == name)
+    if len(wanted_reference) + len(name) <= 2:  # noqa: PLR2004 -- two names of one letter each, or less
+        return float(wanted_reference == name)
     here = occurrences(name)
-    shared = sum(min(count, here.get(pair, 0)) for pair, count in Counter(pairs_of(wanted)).items())
-    return dice_similarity(shared, len(wanted), len(name))
+    shared = sum(min(count, here.get(pair, 0)) for pair, count in Counter(pairs_of(wanted_reference)).items())
+    return dice_similarity(shared, len(wanted_reference), len(name))
 
 
-def _is_of_another_day(wanted: str, ident: str) -> bool:
+def _is_of_another_day(wanted_text: str, ident: str) -> bool:
     """Whether both names contain dates, and these differ. The page of another day is not a useful suggestion."""
-    day, other = _DATE.search(wanted), _DATE.search(ident)
+    day, other = _DATE.search(wanted_text), _DATE.search(ident)
     return day is not None and other is not None and day.groups() != other.groups()
 
 
-def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
+def _best(wanted_reference: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
     """Ids of the names that are most similar to a text letter by letter, best first, then by id."""
-    bare = without_suffix(wanted)  # the letters of a suffix would be half of a short name
+    bare = without_suffix(wanted_reference)  # the letters of a suffix would be half of a short name
     matchers = [SequenceMatcher(None, form, autojunk=False) for form in {bare, link_key(bare)} if form]
     scores: dict[str, float] = {}
     least = MIN_SIMILARITY
@@ -160,7 +160,7 @@ def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
                     scores[ident] = max(scores.get(ident, 0.0), score)
         if len(scores) >= limit > 0:
             least = max(MIN_SIMILARITY, sorted(scores.values(), reverse=True)[limit - 1])
-    scores = {ident: score for ident, score in scores.items() if not _is_of_another_day(wanted, ident)}
+    scores = {ident: score for ident, score in scores.items() if not _is_of_another_day(wanted_reference, ident)}
     best = sorted(scores, key=lambda ident: (-scores[ident], ident))
     return [ident for ident in best if scores[ident] >= MIN_SIMILARITY][:limit]
 
@@ -211,28 +211,28 @@ class NameSimilarity:
                 numbers.append(number)
         return self._every ^ _set_of(numbers)
 
-    def most_similar(self, wanted: str, limit: int, among: int) -> list[tuple[float, str, str]]:
+    def most_similar(self, wanted_reference: str, limit: int, among: int) -> list[tuple[float, str, str]]:
         """The names that share most bigrams with a text, each with its negative similarity.
 
         Args:
-            wanted: The text, folded.
+            wanted_reference: The text, folded.
             limit: Maximum number of names; ties are in the order of ids, then names.
             among: The bit set of names to consider.
         """
         # A text too short for bigrams only matches an equal name.
-        same = [number for number, (_, name) in enumerate(self._entries if len(wanted) <= 1 else ())
-                if name == wanted and among >> number & 1]  # fmt: skip
-        found = [(-1.0, number) for number in same]
-        digits = self._shared(wanted)
+        same = [number for number, (_, name) in enumerate(self._entries if len(wanted_reference) <= 1 else ())
+                if name == wanted_reference and among >> number & 1]  # fmt: skip
+        found_numbers = [(-1.0, number) for number in same]
+        digits = self._shared(wanted_reference)
         for count, group in _by_count(digits, len(digits), among ^ _set_of(same)):
-            self._take(found, count, group, len(wanted), limit)
-        return [(likeness, *self._entries[number]) for likeness, number in found[:limit]]
+            self._take(found_numbers, count, group, len(wanted_reference), limit)
+        return [(likeness, *self._entries[number]) for likeness, number in found_numbers[:limit]]
 
-    def _take(self, found: list[tuple[float, int]], count: int, group: int, length: int, limit: int) -> None:
+    def _take(self, found_numbers: list[tuple[float, int]], count: int, group: int, length: int, limit: int) -> None:
         """Add the names of a group, which all share the same number of bigrams, that may be among the best.
 
         Args:
-            found: The best names so far, with their negative similarities; cut to the limit.
+            found_numbers: The best names so far, with their negative similarities; cut to the limit.
             count: Number of bigrams that each name of the group shares with the text.
             group: The bit set of names.
             length: Length of the text.
@@ -240,18 +240,18 @@ class NameSimilarity:
         """
         for own, names in self._lengths.items():
             likeness = -dice_similarity(count, length, own)
-            if len(found) >= limit and likeness > found[-1][0]:
+            if len(found_numbers) >= limit and likeness > found_numbers[-1][0]:
                 return  # all further names are longer
             some = names & group
             if some:
-                found += [(likeness, number) for number in _first(some, limit)]
-                found.sort()
-                del found[limit:]
+                found_numbers += [(likeness, number) for number in _first(some, limit)]
+                found_numbers.sort()
+                del found_numbers[limit:]
 
-    def _shared(self, wanted: str) -> list[int]:
+    def _shared(self, wanted_reference: str) -> list[int]:
         """Number of bigrams that each name shares with a text, as bit sets; the n-th set has the n-th binary digits."""
         digits: list[int] = []
-        for pair, count in Counter(pairs_of(wanted)).items():
+        for pair, count in Counter(pairs_of(wanted_reference)).items():
             for nth in range(1, count + 1):
                 carry = self._set(pair, nth)
                 if not carry:
@@ -266,15 +266,15 @@ class NameSimilarity:
 
     def _set(self, pair: str, nth: int) -> int:
         """The bit set of the names that contain a bigram at least `nth` times."""
-        known = self._sets.get((pair, nth))
-        if known is None:
+        known_number = self._sets.get((pair, nth))
+        if known_number is None:
             numbers: Sequence[int] = self._holders.get(pair, ())
             if nth > 1:
                 numbers = [number for number in numbers if self._entries[number][1].count(pair) >= nth]
-            known = _set_of(numbers)
+            known_number = _set_of(numbers)
             if len(self._sets) < MAX_SETS:
-                self._sets[pair, nth] = known
-        return known
+                self._sets[pair, nth] = known_number
+        return known_number
 
 
 def pairs_of(text: str) -> list[str]:

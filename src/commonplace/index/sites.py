@@ -103,11 +103,11 @@ class SiteFinder:
 
     def _folders(self, folder: str) -> list[str]:
         """Names of the folders in a folder, except links and hidden folders."""
-        found = (one.name for one in self._entries(folder) if one.is_dir(follow_symlinks=False))
-        return sorted(name for name in found if name[0] != "." and name not in SKIPPED_FOLDERS)
+        names = (entry.name for entry in self._entries(folder) if entry.is_dir(follow_symlinks=False))
+        return sorted(name for name in names if name[0] != "." and name not in SKIPPED_FOLDERS)
 
     def _names(self, folder: str) -> list[str]:
-        return [one.name for one in self._entries(folder)]
+        return [entry.name for entry in self._entries(folder)]
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         """The entries of a folder; none if it cannot be listed."""
@@ -156,9 +156,9 @@ def refresh_sites(
         folders = {path.rpartition("/")[0] for (path,) in connection.execute("SELECT path FROM files")}
         stored = tuple(read_meta(connection, key) for key in (SITES, LANGUAGE_FOLDERS, DECLARED_NAME))
     folders.update(path.rpartition("/")[0] for path in paths)
-    found = finder.find(folders)
+    trees = finder.find(folders)
     # The index of a past state is a copy, and retains the docs trees of the copied index.
-    sites = str(stored[0] or "[]") if found is None else json.dumps([as_json(site) for site in found])
+    sites = str(stored[0] or "[]") if trees is None else json.dumps([as_json(site) for site in trees])
     languages = json.dumps(language_folders(folders))
     name = declared_schema(store).name
     if (sites, languages, name) == stored:

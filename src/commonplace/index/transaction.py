@@ -115,34 +115,34 @@ class IngestTransaction:
             stat: Metadata of the file; None to read it.
             new: Whether the index cannot contain the file.
         """
-        known = None if new else record_at(self._connection, address.path)
+        record = None if new else record_at(self._connection, address.path)
         try:
             stat = stat or self._stat(address)
         except StorageError as error:
-            if known and address.path not in self._again:
+            if record and address.path not in self._again:
                 self._outcome.unreadable[address.path] = str(error)
                 return None  # the document remains in the index, because the file may still exist
-        found = self._read_file(address, stat)
-        if found is None:
-            self._remove(address, known, new=new)
+        file = self._read_file(address, stat)
+        if file is None:
+            self._remove(address, record, new=new)
             return None
-        stat, raw = found
+        stat, raw = file
         self.size += len(raw)
         revision = revision_of(raw)
-        if known and known.revision == revision and address.path not in self._again:
+        if record and record.revision == revision and address.path not in self._again:
             set_stat(self._connection, address, stat)
             return None
-        return LoadedFile(known, stat, new, FileToParse(address.path, revision, raw))
+        return LoadedFile(record, stat, new, FileToParse(address.path, revision, raw))
 
     def put(self, loaded: LoadedFile, document: PreparedDocument) -> None:
         """Write one document. Call it in the order in which the documents were loaded."""
-        known, address = loaded.known, Address(loaded.file.path)
-        self._linker.change(known, document.columns, document.links)
+        record, address = loaded.known, Address(loaded.file.path)
+        self._linker.change(record, document.columns, document.links)
         self._outcome.changed.append(address)
         self._texts.put(address, document.text, new=loaded.is_new)
-        self._outcome.added += known is None
-        self._outcome.updated += known is not None
-        self._entries.add(document.columns, loaded.stat, known)
+        self._outcome.added += record is None
+        self._outcome.updated += record is not None
+        self._entries.add(document.columns, loaded.stat, record)
 
     def finish(self) -> None:
         """Write the collected changes; called once, before links are resolved."""
@@ -151,11 +151,11 @@ class IngestTransaction:
         self._entries.finish()
         self._linker.finish()
 
-    def _remove(self, address: Address, known: Record | None, *, new: bool) -> None:
+    def _remove(self, address: Address, record: Record | None, *, new: bool) -> None:
         """Remove a document from catalogue and full text, if it exists there."""
-        if known:
+        if record:
             remove_rows(self._connection, [document_key(address.path)])
-            self._linker.change(known, None)
+            self._linker.change(record, None)
             self._outcome.changed.append(address)
             self._outcome.removed += 1
         elif address.path not in self._again:
@@ -268,15 +268,15 @@ def left_by_crash(connection: sqlite3.Connection, paths: Sequence[str]) -> froze
 
 def differing(connection: sqlite3.Connection, store: Store, paths: Sequence[str]) -> list[str]:
     """The files that differ from the catalogue, or that a sync has to read again."""
-    asked = (encode(list(paths)),)
+    row = (encode(list(paths)),)
     rows = connection.execute(
         "SELECT path, revision FROM files WHERE path IN (SELECT value FROM json_each(?1))"
         " UNION ALL SELECT path, NULL FROM unreadable WHERE path IN (SELECT value FROM json_each(?1))",
-        asked,
+        row,
     )
-    known = dict(cast("list[tuple[str, str | None]]", rows.fetchall()))
+    known_rows = dict(cast("list[tuple[str, str | None]]", rows.fetchall()))
     left = left_by_crash(connection, paths)
-    return [path for path in dict.fromkeys(paths) if path in left or known.get(path, "") != _revision(store, path)]
+    return [path for path in dict.fromkeys(paths) if path in left or known_rows.get(path, "") != _revision(store, path)]
 
 
 def _revision(store: Store, path: str) -> str:
@@ -298,7 +298,7 @@ def scanned(store: Store) -> Iterator[tuple[str, FileStat]]:
         raise StorageError("The folder cannot be looked through.", kind="folder", hint="Try again.") from error
 
 
-def compared(catalogue: Catalogue, found: Iterable[tuple[str, FileStat]]) -> tuple[dict[str, FileStat], list[str]]:
+def compared(catalogue: Catalogue, pairs: Iterable[tuple[str, FileStat]]) -> tuple[dict[str, FileStat], list[str]]:
     """Scanned files that differ from the catalogue, and documents of the catalogue that the scan did not find.
 
     Only a hash per document is in memory; the rows of all documents would take ten times the memory at every scan, and
@@ -306,18 +306,18 @@ def compared(catalogue: Catalogue, found: Iterable[tuple[str, FileStat]]) -> tup
     scan reaches it, the next scan finds it missing.
     """
     with catalogue.reading() as connection:
-        known = {hash(row) for row in _stats(connection)}
+        hashes = {hash(row) for row in _stats(connection)}
     changed: dict[str, FileStat] = {}
-    for path, stat in found:
+    for path, stat in pairs:
         number = hash((path, *stat))
-        if number in known:
-            known.discard(number)
+        if number in hashes:
+            hashes.discard(number)
         else:
             changed[path] = stat
-    if not known:
+    if not hashes:
         return changed, []
     with catalogue.reading() as connection:
-        return changed, [row[0] for row in _stats(connection) if hash(row) in known and row[0] not in changed]
+        return changed, [row[0] for row in _stats(connection) if hash(row) in hashes and row[0] not in changed]
 
 
 def _stats(connection: sqlite3.Connection) -> Iterator[_Stat]:

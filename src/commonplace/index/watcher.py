@@ -118,14 +118,14 @@ class Watcher:
         """Report events until stopped, or until the folder was replaced."""
         quiet = BUSY_POLLS
         while True:
-            found = notify.watch(DEBOUNCE_MS, STEP_MS if quiet < BUSY_POLLS else IDLE_STEP_MS, POLL_MS, self._stop)
-            if found == "stop":
+            watches = notify.watch(DEBOUNCE_MS, STEP_MS if quiet < BUSY_POLLS else IDLE_STEP_MS, POLL_MS, self._stop)
+            if watches == "stop":
                 return
-            if isinstance(found, str):
+            if isinstance(watches, str):
                 quiet += 1
             else:
                 quiet = 0
-                self._handle(_changes(self._root, found))
+                self._handle(_changes(self._root, watches))
             if _identity(self._root.stat()) != identity:
                 raise FileNotFoundError
 
@@ -255,9 +255,9 @@ class ChangeNotifier:
 
     def changed(self, addresses: Iterable[Address]) -> News:
         """The documents whose revision differs from the last report; records the new revisions."""
-        asked = list(dict.fromkeys(addresses))
+        requested_addresses = list(dict.fromkeys(addresses))
         with self._lock:
-            return self._news(asked) if asked else News((), None)
+            return self._news(requested_addresses) if requested_addresses else News((), None)
 
     def notify(self, news: News) -> None:
         """Notify the listeners of changed documents."""

@@ -95,7 +95,7 @@ class Faults:
         """
         fault = Fault(plugin, hook, message[:MAX_TEXT_CHARS])
         with self._lock:
-            if fault in self._known or sum(one.plugin == plugin for one in self._known) >= MAX_PER_PLUGIN:
+            if fault in self._known or sum(element.plugin == plugin for element in self._known) >= MAX_PER_PLUGIN:
                 return
             self._known[fault] = None
         log.warning("plugin %s: %s", plugin, fault)
@@ -125,8 +125,10 @@ def _keep(folder: Path, fault: Fault, stamp: str) -> None:
     """Add a fault to the file. If it cannot be written, the fault is still in the log."""
     file = folder / FAULTS_FILE
     with _KEEPING, suppress(OSError):
-        kept = _read(file) | {fault: (stamp, time.time())}
-        rows = [{**asdict(one), "stamp": of, "met": met} for one, (of, met) in list(kept.items())[-MAX_STORED_FAULTS:]]
+        rest = _read(file) | {fault: (stamp, time.time())}
+        rows = [
+            {**asdict(fault), "stamp": of, "met": met} for fault, (of, met) in list(rest.items())[-MAX_STORED_FAULTS:]
+        ]
         folder.mkdir(parents=True, exist_ok=True)
         beside = folder / f".{FAULTS_FILE}.{os.getpid()}"
         beside.write_text(json.dumps(rows), encoding="utf-8")
@@ -139,19 +141,19 @@ def _read(file: Path) -> dict[Fault, tuple[str, float]]:
         rows = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    found: dict[Fault, tuple[str, float]] = {}
+    stamps: dict[Fault, tuple[str, float]] = {}
     for row in cast("list[object]", rows) if isinstance(rows, list) else []:
         values = cast("dict[str, object]", row) if isinstance(row, dict) else {}
         texts = [values.get(name) for name in ("plugin", "hook", "message", "stamp")]
         met = values.get("met")
         if (
-            all(isinstance(one, str) for one in texts)
+            all(isinstance(text, str) for text in texts)
             and isinstance(met, float)
             and met > time.time() - RETENTION_SECONDS
         ):
             plugin, hook, message, stamp = cast("list[str]", texts)
-            found[Fault(plugin, hook, message)] = (stamp, met)
-    return found
+            stamps[Fault(plugin, hook, message)] = (stamp, met)
+    return stamps
 
 
 # Finds and loads plugins. A failing plugin is skipped, and the reason is recorded.
@@ -438,13 +440,13 @@ def _stamp(point: EntryPoint) -> str:
 
 
 def _commands(value: object, tell: FaultSink) -> list[tuple[str, Callable[..., object]]]:
-    found: list[tuple[str, Callable[..., object]]] = []
+    commands: list[tuple[str, Callable[..., object]]] = []
     for name, function in _named_or_paired(value, tell):
         if callable(function) and not isinstance(function, type):
-            found.append((name, function))
+            commands.append((name, function))
         else:
             tell(f"{name!r} is {kind_of(function)}; expected a function")
-    return found
+    return commands
 
 
 def _named_or_paired(value: object, tell: FaultSink) -> list[tuple[str, object]]:
@@ -455,10 +457,10 @@ def _named_or_paired(value: object, tell: FaultSink) -> list[tuple[str, object]]
 
 
 def _pair(row: object) -> tuple[object, object]:
-    found = items(row, CLI_EXPECTED)
-    if len(found) != len(("name", "function")):
-        raise WrongValueError(f"one item has {len(found)} parts; expected {CLI_EXPECTED}")
-    return found[0], found[1]
+    found_items = items(row, CLI_EXPECTED)
+    if len(found_items) != len(("name", "function")):
+        raise WrongValueError(f"one item has {len(found_items)} parts; expected {CLI_EXPECTED}")
+    return found_items[0], found_items[1]
 
 
 def _wrong_return(error: BaseException) -> str:

@@ -92,7 +92,7 @@ class OpenIndex:
         chosen = self.visible().select(kb_name)
         if query.strip() == "*":
             page = list_documents(chosen, ListQuery(filter=filter_, limit=limit, offset=offset))
-            return [_row(found) for found in page.found]
+            return [_row(document) for document in page.found]
         hits = search(chosen, SearchQuery(text=query, filter=filter_, limit=limit, offset=offset), mode).hits
         return [
             {
@@ -109,12 +109,15 @@ class OpenIndex:
         Raises:
             NotFoundError: there is no such entry.
         """
-        found = self.visible().locate(entry_id, kb_name or None)
-        document = found.collection.index.document(found.record.address)
+        found_document = self.visible().locate(entry_id, kb_name or None)
+        document = found_document.collection.index.document(found_document.record.address)
         sources = document.frontmatter.values.get("sources")
-        links = [_link(found, one) for one in outgoing(self.visible(), found.collection, found.record.address)]
+        links = [
+            _link(found_document, linked_document)
+            for linked_document in outgoing(self.visible(), found_document.collection, found_document.record.address)
+        ]
         listed = sources if isinstance(sources, list) else [] if sources is None else [sources]
-        return {**_row(found), "body": document.body, "sources": listed, "links": links}
+        return {**_row(found_document), "body": document.body, "sources": listed, "links": links}
 
     def get_entry(self, entry_id: str, kb_name: str | None = None) -> dict[str, Any] | None:
         """The row, text and links of an entry; None if there is none."""
@@ -158,7 +161,9 @@ class OpenIndex:
     def get_orphans(self, kb_name: str | None = None) -> list[dict[str, Any]]:
         """Rows of the entries that no other entry links to."""
         chosen = self.visible().select(kb_name or None)
-        return [_row(FoundDocument(one, record)) for one in chosen for record in one.index.orphans()]
+        return [
+            _row(FoundDocument(collection, record)) for collection in chosen for record in collection.index.orphans()
+        ]
 
     def get_reviews(self, entry_id: str, kb_name: str, limit: int = 50) -> list[dict[str, Any]]:
         """No reviews: bases keep none beside their entries."""
@@ -182,8 +187,8 @@ class OpenIndex:
         }
         fields |= {key: values[key] for key in ("tags", "summary", "links", "sources") if values.get(key)}
         further = {**(metadata if isinstance(metadata, dict) else {}), **fields}
-        found = self._entry(identifier, collection)
-        if found is None:
+        document = self._entry(identifier, collection)
+        if document is None:
             title, kind = str(values.get("title") or identifier), str(values.get("entry_type") or DEFAULT_TYPE)
             top = {
                 key: further.pop(key) for key in ("tags", "summary", "importance", "date", "status") if key in further
@@ -196,7 +201,7 @@ class OpenIndex:
             return
         named = {"title": values["title"]} if values.get("title") else {}
         text = body if isinstance(body, str) else None
-        typed_entries.update_entry(collection, found.record.address, {**named, "metadata": further}, text)
+        typed_entries.update_entry(collection, document.record.address, {**named, "metadata": further}, text)
 
     def create_entry(
         self, kb_name: str, entry_id: str, title: str, entry_type: str, body: str = "", **fields: object
@@ -218,40 +223,40 @@ class OpenIndex:
             KnowledgeError: the caller may not write, or the deletion is refused.
         """
         collection = self._writable(kb_name)
-        found = self._entry(entry_id, collection)
-        if found is not None:
-            typed_entries.delete_entry(collection, found.record.address)
-        return found is not None
+        document = self._entry(entry_id, collection)
+        if document is not None:
+            typed_entries.delete_entry(collection, document.record.address)
+        return document is not None
 
     @property
     def _raw_conn(self) -> SqlView:
         """The entries and links for SQL that reads, as plugins of the older server have it."""
         seen = self.visible()
-        key = tuple((one.name, one.index.generation) for one in seen)
+        key = tuple((collection.name, collection.index.generation) for collection in seen)
         with self.views.lock:
             if self.views.view is None or self.views.key != key:
-                rows = [as_entry(_row(found)) for found in _all(seen)]
+                rows = [as_entry(_row(document)) for document in _all(seen)]
                 self.views.view, self.views.key = SqlView(rows, partial(_links, seen), partial(_body, seen)), key
             return self.views.view
 
     def _rows(self, kb_name: str | None, query: ListQuery) -> list[dict[str, Any]]:
-        return [_row(found) for found in list_documents(self.visible().select(kb_name or None), query).found]
+        return [_row(document) for document in list_documents(self.visible().select(kb_name or None), query).found]
 
     def _neighbours(self, entry_id: str, kb_name: str | None, *, is_incoming: bool) -> list[dict[str, Any]]:
         seen = self.visible()
         try:
-            found = seen.locate(entry_id, kb_name or None)
+            document = seen.locate(entry_id, kb_name or None)
         except NotFoundError:
             return []
-        near = (incoming if is_incoming else outgoing)(seen, found.collection, found.record.address)
+        near = (incoming if is_incoming else outgoing)(seen, document.collection, document.record.address)
         return [
             {
-                **{key: _row(one.found).get(key) for key in ("id", "kb_name", "title", "entry_type", "status")},
-                "relation": shown_relation(one, is_incoming=is_incoming),
-                "note": one.resolved.link.note or None,
+                **{key: _row(document.found).get(key) for key in ("id", "kb_name", "title", "entry_type", "status")},
+                "relation": shown_relation(document, is_incoming=is_incoming),
+                "note": document.resolved.link.note or None,
             }
-            for one in distinct(near)
-            if one.found
+            for document in distinct(near)
+            if document.found
         ]
 
     def _entry(self, entry_id: str, collection: Collection) -> FoundDocument | None:
@@ -295,7 +300,7 @@ class Config(dict[str, Json]):
     @property
     def knowledge_bases(self) -> list[KnowledgeBase]:
         """The bases that the caller may read."""
-        return [_base(one) for one in self._database.visible()]
+        return [_base(collection) for collection in self._database.visible()]
 
     def get_kb(self, name: str) -> KnowledgeBase | None:
         """The base with this name; None if there is none."""
@@ -329,19 +334,19 @@ def _all(collections: Collections) -> list[FoundDocument]:
 
 def _links(collections: Collections) -> list[dict[str, Json]]:
     rows: list[dict[str, Json]] = []
-    for found in _all(collections):
-        for one in outgoing(collections, found.collection, found.record.address):
-            link = _link(found, one)
-            rows.append({**link, "source_id": found.record.reference, "source_kb": found.collection.name})
+    for document in _all(collections):
+        for linked_document in outgoing(collections, document.collection, document.record.address):
+            link = _link(document, linked_document)
+            rows.append({**link, "source_id": document.record.reference, "source_kb": document.collection.name})
     return rows
 
 
-def _link(source: FoundDocument, one: LinkedDocument) -> dict[str, Json]:
-    found, link = one.found, one.resolved.link
+def _link(source: FoundDocument, document: LinkedDocument) -> dict[str, Json]:
+    found_document, link = document.found, document.resolved.link
     return {
-        "target_id": found.record.reference if found else link.target,
-        "target_kb": found.collection.name if found else link.collection or source.collection.name,
-        "relation": shown_relation(one, is_incoming=False),
+        "target_id": found_document.record.reference if found_document else link.target,
+        "target_kb": found_document.collection.name if found_document else link.collection or source.collection.name,
+        "relation": shown_relation(document, is_incoming=False),
         "note": link.note or None,
     }
 
@@ -352,20 +357,20 @@ def _body(collections: Collections, kb_name: str, path: str) -> str:
     return ""
 
 
-def _row(found: FoundDocument) -> dict[str, Any]:
-    record = found.record
+def _row(document: FoundDocument) -> dict[str, Any]:
+    record = document.record
     values = record.frontmatter
     importance = values.get("importance")
     return {
         **values,
         "id": record.reference,
-        "kb_name": found.collection.name,
+        "kb_name": document.collection.name,
         "entry_type": record.type or DEFAULT_TYPE,
         "title": record.title,
         "summary": record.description or None,
         "date": record.date or None,
         "importance": importance if isinstance(importance, int) else DEFAULT_IMPORTANCE,
-        "tags": typed_entries.tags_of(found.collection, record),
+        "tags": typed_entries.tags_of(document.collection, record),
         "file_path": record.address.path,
         "created_at": record.created or None,
         "updated_at": record.updated or None,

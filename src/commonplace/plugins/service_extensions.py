@@ -71,9 +71,9 @@ def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[]
     return Extensions(
         types=types,
         relations=tuple(relations),
-        validators=tuple(one for plugin in plugins.loaded for one in _validators(plugin, context)),
+        validators=tuple(validator for plugin in plugins.loaded for validator in _validators(plugin, context)),
         hooks=_hooks(plugins.loaded, context),
-        supplements=tuple(_supplement(one) for one in plugins.loaded if one.has("get_orient_supplement")),
+        supplements=tuple(_supplement(plugin) for plugin in plugins.loaded if plugin.has("get_orient_supplement")),
         presets=presets,
     )
 
@@ -95,23 +95,23 @@ def _anything(value: object, tell: FaultSink) -> None:
 
 
 def _presets(value: object, tell: FaultSink) -> dict[str, JsonObject]:
-    found: dict[str, JsonObject] = {}
-    for name, one in named(value, "a dict of names and kb.yaml files as dicts", tell):
-        for preset in built(partial(plain_object, one, "a kb.yaml as a dict"), f"the preset {name!r}", tell):
-            found[name] = preset
-    return found
+    presets: dict[str, JsonObject] = {}
+    for name, element in named(value, "a dict of names and kb.yaml files as dicts", tell):
+        for preset in built(partial(plain_object, element, "a kb.yaml as a dict"), f"the preset {name!r}", tell):
+            presets[name] = preset
+    return presets
 
 
 def _relations(value: object, tell: FaultSink) -> list[tuple[str, str]]:
     expected = "a dict of relations and their inverses"
-    found: list[tuple[str, str]] = []
-    for name, one in named(value, expected, tell):
-        found += built(partial(_relation, name, one), f"the inverse of the relation {name!r}", tell)
-    return found
+    relations: list[tuple[str, str]] = []
+    for name, element in named(value, expected, tell):
+        relations += built(partial(_relation, name, element), f"the inverse of the relation {name!r}", tell)
+    return relations
 
 
-def _relation(name: str, one: object) -> tuple[str, str]:
-    inverse = cast("Mapping[str, object]", one).get("inverse", name) if isinstance(one, Mapping) else one
+def _relation(name: str, element: object) -> tuple[str, str]:
+    inverse = cast("Mapping[str, object]", element).get("inverse", name) if isinstance(element, Mapping) else element
     if not isinstance(inverse, str) or not inverse:
         raise WrongValueError(f"{kind_of(inverse)}; expected a text")
     return name, inverse
@@ -123,7 +123,7 @@ def _validators(plugin: Plugin, context: PluginContext) -> list[Validator]:
     def check(value: object, tell: FaultSink) -> list[Function]:
         return _functions(items(value, f"a list of {takes[2:]}"), 3, takes, tell, least=2)
 
-    return [partial(_violations, plugin, one, context) for one in plugin.hook_result("get_validators", check, [])]
+    return [partial(_violations, plugin, item, context) for item in plugin.hook_result("get_validators", check, [])]
 
 
 def _violations(
@@ -132,8 +132,8 @@ def _violations(
     hook = "get_validators"
 
     def judge() -> list[Violation]:
-        found = validator(*fitting(validator, (entry_type, dict(values), context.of(kb_name))))
-        rows = [] if found is None else items(found, "a list of dicts with field, rule, expected and got")
+        found_value = validator(*fitting(validator, (entry_type, dict(values), context.of(kb_name))))
+        rows = [] if found_value is None else items(found_value, "a list of dicts with field, rule, expected and got")
         return [violation for row in rows if (violation := _violation(plugin, row))]
 
     outcome = plugin.called(hook, judge)
@@ -147,52 +147,52 @@ def _violations(
 
 def _violation(plugin: Plugin, row: object) -> Violation | None:
     try:
-        one = plain_object(row, "a dict with field, rule, expected and got")
+        other_object = plain_object(row, "a dict with field, rule, expected and got")
     except WrongValueError as error:
         plugin.fault("get_validators", f"a validator found {error}")
         return None
     return Violation(
-        str(one.get("field", "")),
-        str(one.get("rule", plugin.name)),
-        str(one.get("expected", "another value")),
-        str(one.get("got", "")),
-        enforced=False if one.get("severity") in {"warning", "info"} else None,
+        str(other_object.get("field", "")),
+        str(other_object.get("rule", plugin.name)),
+        str(other_object.get("expected", "another value")),
+        str(other_object.get("got", "")),
+        enforced=False if other_object.get("severity") in {"warning", "info"} else None,
     )
 
 
 def _hooks(plugins: Sequence[Plugin], context: PluginContext) -> dict[HookPoint, tuple[Hook, ...]]:
-    found: dict[HookPoint, list[Hook]] = {moment: [] for moment in HOOK_POINTS}
+    hooks: dict[HookPoint, list[Hook]] = {moment: [] for moment in HOOK_POINTS}
     for plugin in plugins:
         for moment, functions in plugin.hook_result("get_hooks", _moments, {}).items():
-            found[moment] += [_hook(plugin, moment, one, context) for one in functions]
-    return {moment: tuple(hooks) for moment, hooks in found.items()}
+            hooks[moment] += [_hook(plugin, moment, element, context) for element in functions]
+    return {moment: tuple(hooks) for moment, hooks in hooks.items()}
 
 
 def _moments(value: object, tell: FaultSink) -> dict[HookPoint, list[Function]]:
-    found: dict[HookPoint, list[Function]] = {}
-    for name, given in named(value, "a dict of moments and lists of functions hook(entry, context)", tell):
-        moment: HookPoint | None = next((one for one in HOOK_POINTS if one == name), None)
+    moments: dict[HookPoint, list[Function]] = {}
+    for name, given_value in named(value, "a dict of moments and lists of functions hook(entry, context)", tell):
+        moment: HookPoint | None = next((point for point in HOOK_POINTS if point == name), None)
         if moment is None:
             tell(f"there is no moment {shown(name)}; expected one of {', '.join(HOOK_POINTS)}")
             continue
         takes = "a function hook(entry, context)"
-        rows = partial(_rows, given, f"a list of {takes[2:]}")
+        rows = partial(_rows, given_value, f"a list of {takes[2:]}")
         for functions in built(rows, moment, tell):
-            found[moment] = _functions(functions, 2, f"{takes} for {moment}", tell)
-    return found
+            moments[moment] = _functions(functions, 2, f"{takes} for {moment}", tell)
+    return moments
 
 
-def _rows(given: object, expected: str) -> list[object]:
-    return [given] if callable(given) else items(given, expected)
+def _rows(given_value: object, expected: str) -> list[object]:
+    return [given_value] if callable(given_value) else items(given_value, expected)
 
 
 def _functions(
     rows: Sequence[object], arguments: int, expected: str, tell: FaultSink, *, least: int | None = None
 ) -> list[Function]:
-    found: list[Function] = []
+    found_functions: list[Function] = []
     for row in rows:
-        found += built(partial(function, row, arguments, expected, least=least), "one item", tell)
-    return found
+        found_functions += built(partial(function, row, arguments, expected, least=least), "one item", tell)
+    return found_functions
 
 
 def _hook(plugin: Plugin, moment: HookPoint, hook: Function, context: PluginContext) -> Hook:
@@ -289,7 +289,7 @@ class Entry(dict[str, Json]):
     def of(cls, values: JsonObject) -> Entry:
         """An entry whose links have their fields as attributes, too."""
         stated = values.get("links")
-        links = [_link(one) for one in stated] if isinstance(stated, list) else []
+        links = [_link(element) for element in stated] if isinstance(stated, list) else []
         return cls({**values, "links": links})
 
     def add_link(self, target: str, relation: str = DEFAULT_RELATION, **more: Json) -> None:
@@ -342,42 +342,46 @@ def entry_types(value: object, tell: FaultSink) -> dict[str, EntryType]:
     Raises:
         WrongValueError: the value is neither a mapping nor a list of classes.
     """
-    found: dict[str, EntryType] = {}
-    for name, one in _named(value, tell):
+    types: dict[str, EntryType] = {}
+    for name, element in _named(value, tell):
         for made in built(
-            lambda name=name, one=one: entry_type_of(name, _declaration(one)), f"the type {name!r}", tell
+            lambda name=name, value=element: entry_type_of(name, _declaration(value)), f"the type {name!r}", tell
         ):
-            found[name] = made
-    return found
+            types[name] = made
+    return types
 
 
 def _named(value: object, tell: FaultSink) -> list[tuple[str, object]]:
     if isinstance(value, Mapping):
         return named(cast("object", value), EXPECTED, tell)
-    found: list[tuple[str, object]] = []
-    for number, one in enumerate(items(value, EXPECTED), 1):
-        found += built(lambda one=one: (_name(one), one), f"item {number}", tell)
-    return found
+    found_pairs: list[tuple[str, object]] = []
+    for number, element in enumerate(items(value, EXPECTED), 1):
+        found_pairs += built(lambda candidate=element: (_name(candidate), candidate), f"item {number}", tell)
+    return found_pairs
 
 
-def _name(one: object) -> str:
-    name = getattr(one, "name", None) or getattr(one, "entry_type", None)
+def _name(element: object) -> str:
+    name = getattr(element, "name", None) or getattr(element, "entry_type", None)
     if not is_name(name):
-        raise WrongValueError(f"{kind_of(one)} without a name; expected {EXPECTED}")
+        raise WrongValueError(f"{kind_of(element)} without a name; expected {EXPECTED}")
     return cast("str", name)
 
 
-def _declaration(one: object) -> JsonObject:
+def _declaration(element: object) -> JsonObject:
     """A type in the form of `kb.yaml`."""
-    if isinstance(one, Mapping):
-        return _checked(plain_object(cast("object", one), EXPECTED))
-    if one is None or isinstance(one, (str, bytes, int, float, list, tuple, set)) or inspect.isroutine(one):
-        raise wrong(cast("object", one), "a dict as in kb.yaml, a class or an object")
-    cls = one if isinstance(one, type) else type(one)
-    stated = {key: plain(value) for key in DECLARED if _is_stated(value := getattr(one, key, None))}
-    read = _fields(cls, one)
-    given = stated.get("fields")
-    fields = {**read, **_described(getattr(one, "fields", None))} if not isinstance(given, Mapping) else given
+    if isinstance(element, Mapping):
+        return _checked(plain_object(cast("object", element), EXPECTED))
+    if element is None or isinstance(element, (str, bytes, int, float, list, tuple, set)) or inspect.isroutine(element):
+        raise wrong(cast("object", element), "a dict as in kb.yaml, a class or an object")
+    cls = element if isinstance(element, type) else type(element)
+    stated = {key: plain(value) for key in DECLARED if _is_stated(value := getattr(element, key, None))}
+    read = _fields(cls, element)
+    given_fields = stated.get("fields")
+    fields = (
+        {**read, **_described(getattr(element, "fields", None))}
+        if not isinstance(given_fields, Mapping)
+        else given_fields
+    )
     body: dict[str, Json] = {**stated, "fields": fields}
     body.setdefault("description", _description(cls))
     return _checked(body)
@@ -387,10 +391,10 @@ def _checked(body: dict[str, Json]) -> JsonObject:
     fields = body.get("fields")
     if fields is not None and not isinstance(fields, Mapping):
         raise WrongValueError(f"a type whose `fields` is {kind_of(fields)}; expected a dict of fields")
-    for name, one in (fields or {}).items():
-        if not isinstance(one, Mapping):
+    for name, value in (fields or {}).items():
+        if not isinstance(value, Mapping):
             raise WrongValueError(
-                f"a type whose field {name[:60]!r} is {kind_of(one)}; expected a dict such as {{'type': 'text'}}"
+                f"a type whose field {name[:60]!r} is {kind_of(value)}; expected a dict such as {{'type': 'text'}}"
             )
     return body
 
@@ -402,29 +406,29 @@ def _is_stated(value: object) -> bool:
 
 def _described(value: object) -> dict[str, Json]:
     """Fields from a list of objects that describe them, each with a name."""
-    found: dict[str, Json] = {}
-    for one in cast("list[object]", value) if isinstance(value, (list, tuple)) else ():
-        name = getattr(one, "name", None)
+    fields: dict[str, Json] = {}
+    for element in cast("list[object]", value) if isinstance(value, (list, tuple)) else ():
+        name = getattr(element, "name", None)
         if is_name(name):
-            details = {key: getattr(one, key, None) for key in DETAILS}
-            found[cast("str", name)] = {key: plain(detail) for key, detail in details.items() if detail is not None}
-    return found
+            details = {key: getattr(element, key, None) for key in DETAILS}
+            fields[cast("str", name)] = {key: plain(detail) for key, detail in details.items() if detail is not None}
+    return fields
 
 
-def _fields(cls: type, one: object) -> dict[str, Json]:
+def _fields(cls: type, element: object) -> dict[str, Json]:
     """Fields from dataclass fields, annotations and plain attributes, those of base classes first."""
     hints = _hints(cls)
     required = _without_default(cls)
-    found: dict[str, Json] = {}
+    rules: dict[str, Json] = {}
     for name in dict.fromkeys((*hints, *_attributes(cls))):
         hint = hints.get(name)
         if name.startswith("_") or name in COMMON or name in DECLARED or get_origin(hint) is ClassVar:
             continue
-        rule = _rule(hint, _default(one, name))
+        rule = _rule(hint, _default(element, name))
         if name in required:
             rule["required"] = True
-        found[name] = rule
-    return found
+        rules[name] = rule
+    return rules
 
 
 def _hints(cls: type) -> dict[str, object]:
@@ -450,15 +454,17 @@ def _without_default(cls: type) -> frozenset[str]:
         return frozenset()
     missing = dataclasses.MISSING
     return frozenset(
-        one.name for one in dataclasses.fields(cls) if one.default is missing and one.default_factory is missing
+        other_field.name
+        for other_field in dataclasses.fields(cls)
+        if other_field.default is missing and other_field.default_factory is missing
     )
 
 
-def _default(one: object, name: str) -> Json:
+def _default(element: object, name: str) -> Json:
     """The default value of a field in a class or object; None if there is none or it is empty."""
-    value = getattr(one, name, None)
-    if inspect.isdatadescriptor(value) and dataclasses.is_dataclass(one):  # a slot of the dataclass
-        value = {field.name: field.default for field in dataclasses.fields(one)}.get(name)
+    value = getattr(element, name, None)
+    if inspect.isdatadescriptor(value) and dataclasses.is_dataclass(element):  # a slot of the dataclass
+        value = {field.name: field.default for field in dataclasses.fields(element)}.get(name)
     if isinstance(value, Enum):
         value = value.value
     if not isinstance(value, (str, bool, int, float, date, list)) or value in ("", []):

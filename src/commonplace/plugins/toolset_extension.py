@@ -91,9 +91,13 @@ def _codes(handler: object) -> Iterator[CodeType]:
         for code in _nested(function.__code__):
             yield code
             named = [getattr(type(owner), name, None) for name in code.co_names] if owner is not None else []
-            found = [function.__globals__.get(name) for name in code.co_names]
-            waiting += [MethodType(one, owner) for one in named if isinstance(one, FunctionType)]
-            waiting += [one for one in found if isinstance(one, FunctionType) and _is_in(one, package)]
+            found_globals = [function.__globals__.get(name) for name in code.co_names]
+            waiting += [MethodType(element, owner) for element in named if isinstance(element, FunctionType)]
+            waiting += [
+                found_global
+                for found_global in found_globals
+                if isinstance(found_global, FunctionType) and _is_in(found_global, package)
+            ]
             waiting += _imported(code, function)
 
 
@@ -132,8 +136,8 @@ def _needs(code: CodeType) -> Iterator[str]:
             yield f"it writes files by {module}"
     steps = list(dis.get_instructions(code))
     for before, step in pairwise(steps):
-        asked = step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and before.opname.startswith("LOAD_FAST")
-        if asked and before.argval == "db" and not hasattr(OpenIndex, str(step.argval)) and step.argval != "close":
+        request = step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and before.opname.startswith("LOAD_FAST")
+        if request and before.argval == "db" and not hasattr(OpenIndex, str(step.argval)) and step.argval != "close":
             yield f"it uses db.{step.argval}"
 
 
@@ -204,10 +208,10 @@ def _tools_of(plugin: Plugin) -> list[tuple[_Declared, Tier]]:
 
 
 def _checked_tools(value: object, tell: FaultSink) -> list[_Declared]:
-    found: list[_Declared] = []
+    declareds: list[_Declared] = []
     for name, body in named(value, EXPECTED, tell):
-        found += built(partial(_declared, name, body), f"the tool {name[:60]}", tell)
-    return found
+        declareds += built(partial(_declared, name, body), f"the tool {name[:60]}", tell)
+    return declareds
 
 
 def _declared(name: str, body: object) -> _Declared:
@@ -215,21 +219,21 @@ def _declared(name: str, body: object) -> _Declared:
         raise WrongValueError("a tool with such a name; expected letters, digits, `_`, `-` and `.`")
     if not isinstance(body, Mapping):
         raise WrongValueError(f"no dict; expected {EXPECTED}")
-    given = cast("Mapping[object, object]", body)
-    schema = plain_object(given.get("inputSchema") or {"type": "object"}, "a JSON schema as `inputSchema`")
+    given_body = cast("Mapping[object, object]", body)
+    schema = plain_object(given_body.get("inputSchema") or {"type": "object"}, "a JSON schema as `inputSchema`")
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise WrongValueError(f"a tool with a wrong inputSchema: {error.message[:100]}") from error
     if schema.get("type") != "object":
         raise WrongValueError("a tool whose inputSchema has another type; expected `object`")
-    converse = given.get("converse")
-    if given.get("handler") is None and converse is not None:
+    converse = given_body.get("converse")
+    if given_body.get("handler") is None and converse is not None:
         answer = function(converse, 2, "a function converse(arguments, client)")
     else:
-        answer = function(given.get("handler"), 1, "a function handler(arguments) as `handler`")
-    description = text(given.get("description"), "its description")
-    return _Declared(name, description, schema, answer, converses=given.get("handler") is None)
+        answer = function(given_body.get("handler"), 1, "a function handler(arguments) as `handler`")
+    description = text(given_body.get("description"), "its description")
+    return _Declared(name, description, schema, answer, converses=given_body.get("handler") is None)
 
 
 def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
@@ -250,8 +254,8 @@ def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
 def _checked(
     validator: Draft202012Validator, run: Run, may_write: bool, call: Call, arguments: JsonObject
 ) -> ToolResult:
-    found = cast("Iterator[ValidationError]", validator.iter_errors(dict(arguments)))  # pyright: ignore[reportUnknownMemberType]
-    problems = [f"{'.'.join(map(str, error.path)) or '(arguments)'}: {error.message}" for error in found]
+    errors = cast("Iterator[ValidationError]", validator.iter_errors(dict(arguments)))  # pyright: ignore[reportUnknownMemberType]
+    problems = [f"{'.'.join(map(str, error.path)) or '(arguments)'}: {error.message}" for error in errors]
     if problems:
         raise InvalidInputError(f"Invalid arguments: {'; '.join(problems[:5])}.", kind="argument")
     with seeing(call.services.collections, may_write=may_write):
@@ -312,8 +316,8 @@ class _PluginResource:
         """
 
         def answer(_: Peer) -> str | bytes:
-            found = self.read(dict(variables))
-            return bytes(found) if isinstance(found, (bytes, bytearray)) else text(found, "a resource")
+            value = self.read(dict(variables))
+            return bytes(value) if isinstance(value, (bytes, bytearray)) else text(value, "a resource")
 
         return self.plugin.serve(f"{RESOURCES} {self.uri[:60]}", answer, call)
 
@@ -356,54 +360,54 @@ def _prompt(plugin: Plugin, name: str, body: _Body) -> Prompt:
         name=name,
         title=text(body.get("title"), "its title") or name.replace("_", " ").capitalize(),
         description=text(body.get("description"), "its description"),
-        arguments=tuple(_argument(one) for one in items(body.get("arguments") or (), "a list as `arguments`")),
+        arguments=tuple(_argument(element) for element in items(body.get("arguments") or (), "a list as `arguments`")),
         render=partial(_rendered, plugin, name, render),
     )
 
 
-def _argument(one: object) -> PromptArgument:
-    given = plain_object(one, "an argument as a dict with a name")
-    name = given.get("name")
+def _argument(element: object) -> PromptArgument:
+    given_object = plain_object(element, "an argument as a dict with a name")
+    name = given_object.get("name")
     if not is_name(name):
         raise WrongValueError(f"a prompt with an argument named {shown(name)}; expected a text as `name`")
     return PromptArgument(
         name=str(name),
-        description=text(given.get("description"), "an argument's description"),
-        required=given.get("required") is True,
+        description=text(given_object.get("description"), "an argument's description"),
+        required=given_object.get("required") is True,
     )
 
 
 def _rendered(
-    plugin: Plugin, name: str, render: Callable[..., object], call: Call, given: Mapping[str, str]
+    plugin: Plugin, name: str, render: Callable[..., object], call: Call, given_values: Mapping[str, str]
 ) -> str | Sequence[PromptMessage]:
     def answer(client: Peer) -> str | Sequence[PromptMessage]:
-        said = render(dict(given), client)
+        said = render(dict(given_values), client)
         if isinstance(said, str):
             return text(said, "the prompt")
-        return [_message(one) for one in items(said, "text or a list of messages as a prompt")]
+        return [_message(element) for element in items(said, "text or a list of messages as a prompt")]
 
     with seeing(call.services.collections):
         return plugin.serve(f"{PROMPTS} {name}", answer, call)
 
 
-def _message(one: object) -> PromptMessage:
-    given = plain_object(one, "a message as a dict with role and content")
-    content = given.get("content")
+def _message(element: object) -> PromptMessage:
+    given_object = plain_object(element, "a message as a dict with role and content")
+    content = given_object.get("content")
     if not isinstance(content, Mapping):
         raise WrongValueError(f"a message whose content is {kind_of(content)}; expected a content block as a dict")
-    return PromptMessage("assistant" if given.get("role") == "assistant" else "user", content)
+    return PromptMessage("assistant" if given_object.get("role") == "assistant" else "user", content)
 
 
 def _resources(own: Resources | None, plugins: Plugins) -> Resources | None:
     added = [
-        one
+        resource
         for plugin in plugins.loaded
-        for one in plugin.hook_result(RESOURCES, partial(_checked_resources, plugin), [])
+        for resource in plugin.hook_result(RESOURCES, partial(_checked_resources, plugin), [])
     ]
     if not added:
         return own
-    listed = tuple(_listed(one) for one in added if not one.is_template)
-    templates = tuple(_template(one) for one in added if one.is_template)
+    listed = tuple(_listed(resource) for resource in added if not resource.is_template)
+    templates = tuple(_template(resource) for resource in added if resource.is_template)
     return Resources(
         templates=(*(own.templates if own else ()), *templates),
         list=partial(_page, listed, own),
@@ -432,10 +436,10 @@ def _readable(plugin: Plugin, uri: str, body: _Body) -> _PluginResource:
 
 def _each(value: object, expected: str, make: Callable[[str, _Body], Made], tell: FaultSink) -> list[Made]:
     """The items of a mapping, each created from its name and body; invalid ones are reported and skipped."""
-    found: list[Made] = []
+    mades: list[Made] = []
     for name, body in named(value, expected, tell):
-        found += built(lambda name=name, body=body: make(name, _body(body, expected)), name[:60], tell)
-    return found
+        mades += built(lambda name=name, body=body: make(name, _body(body, expected)), name[:60], tell)
+    return mades
 
 
 def _body(value: object, expected: str) -> _Body:
@@ -454,12 +458,16 @@ def _pattern(uri: str) -> re.Pattern[str]:
         raise WrongValueError(f"a URI template that is not valid: {error}") from error
 
 
-def _listed(one: _PluginResource) -> Resource:
-    return Resource(uri=one.uri, name=one.name, description=one.description, mime_type=one.mime_type)
+def _listed(resource: _PluginResource) -> Resource:
+    return Resource(
+        uri=resource.uri, name=resource.name, description=resource.description, mime_type=resource.mime_type
+    )
 
 
-def _template(one: _PluginResource) -> ResourceTemplate:
-    return ResourceTemplate(uri_template=one.uri, name=one.name, description=one.description, mime_type=one.mime_type)
+def _template(resource: _PluginResource) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template=resource.uri, name=resource.name, description=resource.description, mime_type=resource.mime_type
+    )
 
 
 def _page(
@@ -476,12 +484,12 @@ def _page(
 
 
 def _read(added: Sequence[_PluginResource], own: Resources | None, call: Call, uri: str) -> ResourceContents:
-    for one in added:
-        match = one.pattern.fullmatch(uri) if len(uri) <= MAX_URI else None
+    for resource in added:
+        match = resource.pattern.fullmatch(uri) if len(uri) <= MAX_URI else None
         if match:
             variables = {name: unquote(value) for name, value in match.groupdict().items()}
             with seeing(call.services.collections):
-                return ResourceContents(one.content(variables, call), one.mime_type)
+                return ResourceContents(resource.content(variables, call), resource.mime_type)
     if own is None:
         raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
     return own.read(call, uri)

@@ -114,15 +114,15 @@ def named(value: object, expected: str, tell: FaultSink) -> list[tuple[str, obje
     Raises:
         WrongValueError: the value is not a mapping, or too large.
     """
-    kept: list[tuple[str, object]] = []
-    for key, one in pairs(value, expected):
+    keys: list[tuple[str, object]] = []
+    for key, element in pairs(value, expected):
         if is_name(key):
-            kept.append((cast("str", key), one))
+            keys.append((cast("str", key), element))
         else:
             tell(
                 f"the name of an item is {shown(key)}; expected a text of 1 to {MAX_NAME} characters that can be shown"
             )
-    return kept
+    return keys
 
 
 def is_name(value: object) -> bool:
@@ -154,10 +154,10 @@ def plain(value: object, depth: int = 0) -> Json:
     if isinstance(value, Enum):
         return plain(value.value, depth + 1)
     if isinstance(value, Mapping):
-        found = cast("Mapping[object, object]", value)
-        return {_key(key): plain(one, depth + 1) for key, one in _few(found.items())}
+        found_value = cast("Mapping[object, object]", value)
+        return {_key(key): plain(element, depth + 1) for key, element in _few(found_value.items())}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(one, depth + 1) for one in _few(cast("Iterable[object]", value))]
+        return [plain(element, depth + 1) for element in _few(cast("Iterable[object]", value))]
     return _scalar(value)
 
 
@@ -230,11 +230,11 @@ def _clean(value: str) -> str:
     return str.encode(value, "utf-8", "replace").decode()
 
 
-def _few(found: Iterable[_Item]) -> list[_Item]:
-    kept = list(islice(found, MAX_ITEMS + 1))
-    if len(kept) > MAX_ITEMS:
+def _few(found_values: Iterable[_Item]) -> list[_Item]:
+    kept_found_values = list(islice(found_values, MAX_ITEMS + 1))
+    if len(kept_found_values) > MAX_ITEMS:
         raise WrongValueError(f"more than {MAX_ITEMS:,} items; expected fewer")
-    return kept
+    return kept_found_values
 
 
 # Calls of plugins' functions with timeouts. A failing call affects no other call.

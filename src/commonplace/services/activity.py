@@ -69,11 +69,11 @@ def sessions(services: Services, days: int = SHOWN_DAYS) -> list[SessionActivity
     """
     by_session: dict[str, list[Access]] = {}
     names = _names(services.collections)
-    for one in _log(services).accesses(list(names), time.time() - days * DAY):
-        by_session.setdefault(one.actor.session, []).append(one)
-    written = [accesses for accesses in by_session.values() if any(one.is_write for one in accesses)]
-    found = [_session(accesses, names) for accesses in written]
-    return sorted(found, key=lambda one: one.last, reverse=True)
+    for access in _log(services).accesses(list(names), time.time() - days * DAY):
+        by_session.setdefault(access.actor.session, []).append(access)
+    written = [accesses for accesses in by_session.values() if any(access.is_write for access in accesses)]
+    activities = [_session(accesses, names) for accesses in written]
+    return sorted(activities, key=lambda activity: activity.last, reverse=True)
 
 
 def writes_of(services: Services, session: str) -> list[WriteActivity]:
@@ -85,21 +85,23 @@ def writes_of(services: Services, session: str) -> list[WriteActivity]:
     names = _names(services.collections)
     accesses = _of_session(services, session)
     commits: dict[str, Commit] = {}
-    for base in dict.fromkeys(one.base for one in accesses if one.commit and not one.proposal):
+    for base in dict.fromkeys(access.base for access in accesses if access.commit and not access.proposal):
         commits |= _commits(_collection(services.collections, base))
     undoes = _undoes(commits.values())
-    found: list[WriteActivity] = []
+    activities: list[WriteActivity] = []
     read: dict[str, None] = {}
-    for one in accesses:
-        if not one.is_write:
-            read |= dict.fromkeys(one.read)
+    for access in accesses:
+        if not access.is_write:
+            read |= dict.fromkeys(access.read)
             continue
-        commit = commits.get(one.commit)
-        paths = one.paths or (tuple(address.path for address in commit.addresses) if commit else ())
+        commit = commits.get(access.commit)
+        paths = access.paths or (tuple(address.path for address in commit.addresses) if commit else ())
         subject = commit.message.partition("\n")[0] if commit else ""
-        found.append(WriteActivity(names[one.base], one, subject, paths, tuple(read), undoes.get(one.commit, ())))
+        activities.append(
+            WriteActivity(names[access.base], access, subject, paths, tuple(read), undoes.get(access.commit, ()))
+        )
         read = {}
-    return found
+    return activities
 
 
 def diff_of(services: Services, write: WriteActivity) -> str:
@@ -158,20 +160,20 @@ def undo_session(
         InvalidInputError: it only proposed.
         UndoConflictError: later writes changed the same places; collections before it are undone.
     """
-    written = [one for one in _of_session(services, session) if one.is_write and not one.proposal]
-    chosen = [one for one in written if (one.commit or one.files is not None) and when in {None, one.when}]
+    written = [access for access in _of_session(services, session) if access.is_write and not access.proposal]
+    undoable = [access for access in written if access.commit or access.files is not None]
+    chosen = [access for access in undoable if when in {None, access.when}]
     if not chosen:
         raise InvalidInputError(
             "This session wrote nothing of what is served that can be undone.",
             kind="session",
             hint="Withdraw or decline what it proposed; take other text from the trash.",
         )
-    addresses = [Address(path) for path in pages]
-    results: dict[str, UndoReceipt] = {}
-    for base in dict.fromkeys(one.base for one in chosen):
+    addresses, results = [Address(path) for path in pages], dict[str, UndoReceipt]()
+    for base in dict.fromkeys(access.base for access in chosen):
         collection = _collection(services.collections, base)
-        commits = [one.commit for one in chosen if one.base == base and one.commit]
-        loose = [_addressed(one.files) for one in reversed(chosen) if one.base == base and one.files]
+        commits = [access.commit for access in chosen if access.base == base and access.commit]
+        loose = [_addressed(access.files) for access in reversed(chosen) if access.base == base and access.files]
         if loose:
             results[collection.name] = undo_uncommitted(
                 collection, loose, pages=addresses, message=message, person=person
@@ -207,33 +209,33 @@ def undo_commits(
 
 
 def _session(accesses: Sequence[Access], names: Mapping[str, str]) -> SessionActivity:
-    writes = [one for one in accesses if one.is_write]
+    writes = [access for access in accesses if access.is_write]
     tools: dict[str, int] = {}
-    for one in writes:
-        tools[one.actor.tool] = tools.get(one.actor.tool, 0) + 1
+    for access in writes:
+        tools[access.actor.tool] = tools.get(access.actor.tool, 0) + 1
     return SessionActivity(
         actor=writes[-1].actor,
-        collections=tuple(dict.fromkeys(names[one.base] for one in writes)),
+        collections=tuple(dict.fromkeys(names[access.base] for access in writes)),
         first=writes[0].when,
         last=writes[-1].when,
         writes=len(writes),
-        proposed=sum(bool(one.proposal) for one in writes),
-        files=len({(one.base, path) for one in writes for path in one.paths}),
-        reads=len({(one.base, path) for one in accesses for path in one.read}),
+        proposed=sum(bool(access.proposal) for access in writes),
+        files=len({(access.base, path) for access in writes for path in access.paths}),
+        reads=len({(access.base, path) for access in accesses for path in access.read}),
         tools=tools,
     )
 
 
 def _of_session(services: Services, session: str) -> Sequence[Access]:
     accesses = _log(services).accesses(list(_names(services.collections)))
-    found = [one for one in accesses if one.actor.session == session]
-    if not any(one.is_write for one in found):
+    found_accesses = [access for access in accesses if access.actor.session == session]
+    if not any(access.is_write for access in found_accesses):
         raise NotFoundError(
             f"No session {session[:64]!r} wrote here in the last {KEPT_DAYS} days.",
             kind="session",
             hint="Run commonplace activity to see the sessions.",
         )
-    return found
+    return found_accesses
 
 
 def _log(services: Services) -> AccessLog:
@@ -244,11 +246,11 @@ def _log(services: Services) -> AccessLog:
 
 def _names(collections: Collections) -> Mapping[str, str]:
     """Name of each collection by the identity of its store."""
-    return {one.store.identity: one.name for one in collections}
+    return {collection.store.identity: collection.name for collection in collections}
 
 
 def _collection(collections: Collections, base: str) -> Collection:
-    return next(one for one in collections if one.store.identity == base)
+    return next(collection for collection in collections if collection.store.identity == base)
 
 
 def _commits(collection: Collection) -> Mapping[str, Commit]:
@@ -256,7 +258,7 @@ def _commits(collection: Collection) -> Mapping[str, Commit]:
     history = collection.store.history
     if not history.available:
         return {}
-    return {one.id: one for one in history.log(None, limit=MAX_SEARCHED)}
+    return {commit.id: commit for commit in history.log(None, limit=MAX_SEARCHED)}
 
 
 def _addressed(files: Mapping[str, tuple[str, str]]) -> Mapping[Address, tuple[str, str]]:
@@ -267,17 +269,17 @@ def _kept(
     collection: Collection, files: Mapping[str, tuple[str, str]]
 ) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
     """The old and new bytes of the files of a write without a commit, as far as they are kept."""
-    found: dict[Address, tuple[bytes | None, bytes | None]] = {}
+    found_contents: dict[Address, tuple[bytes | None, bytes | None]] = {}
     for address, (old, new) in _addressed(files).items():
         with suppress(KnowledgeError):  # not kept any more
-            found[address] = content_of(collection, address, old), content_of(collection, address, new)
-    return found
+            found_contents[address] = content_of(collection, address, old), content_of(collection, address, new)
+    return found_contents
 
 
 def _undoes(commits: Iterable[Commit]) -> Mapping[str, tuple[str, ...]]:
     """The commits that take each commit back."""
     undoes: dict[str, tuple[str, ...]] = {}
-    for one in commits:
-        for taken_back in undone_by(one):
-            undoes[taken_back] = (*undoes.get(taken_back, ()), one.id)
+    for commit in commits:
+        for taken_back in undone_by(commit):
+            undoes[taken_back] = (*undoes.get(taken_back, ()), commit.id)
     return undoes

@@ -83,23 +83,27 @@ def brief(
     """
     since = since or last_session(services, actor)
     unknown: list[str] = []
-    rules = [page for one in services.collections for page in _rules(one)]
-    ready = [one for one in services.collections if _is_ready(one, unknown)]
+    rules = [page for collection in services.collections for page in _rules(collection)]
+    ready = [collection for collection in services.collections if _is_ready(collection, unknown)]
     changed = _changed(services, since, unknown) if since else []
-    found = evidence(ready, SearchQuery(text=task), mode).sections if task.strip() and ready else []
-    return Brief(since, rules, changed, found, _news(found, changed, since), unknown)
+    sections = evidence(ready, SearchQuery(text=task), mode).sections if task.strip() and ready else []
+    return Brief(since, rules, changed, sections, _news(sections, changed, since), unknown)
 
 
 def last_session(services: Services, actor: Actor | None) -> float:
     """The last time that an earlier session of the same client and person read or wrote here; 0 if none is known."""
     if services.activity is None or actor is None:
         return 0.0
-    bases, now = [one.store.identity for one in services.collections], time.time()
+    bases, now = [collection.store.identity for collection in services.collections], time.time()
     for days in _WINDOWS:
-        for one in reversed(services.activity.accesses(bases, now - days * DAY)):
-            is_same = (one.actor.face, one.actor.caller, one.actor.client) == (actor.face, actor.caller, actor.client)
-            if is_same and one.actor.session != actor.session:
-                return one.when
+        for access in reversed(services.activity.accesses(bases, now - days * DAY)):
+            is_same = (access.actor.face, access.actor.caller, access.actor.client) == (
+                actor.face,
+                actor.caller,
+                actor.client,
+            )
+            if is_same and access.actor.session != actor.session:
+                return access.when
     return 0.0
 
 
@@ -138,33 +142,33 @@ def _changed(services: Services, since: float, unknown: list[str]) -> list[Chang
         commits, step = 0, 20
         while commits < MAX_COMMITS and time.thread_time() < until:
             batch = history.log(None, limit=step, offset=commits)
-            recent = [one for one in batch if one.when >= int(since)]
-            for one in recent:
-                for address in one.addresses:
-                    pages.setdefault((collection.name, address), ChangedPage(collection, address, one))
+            recent = [commit for commit in batch if commit.when >= int(since)]
+            for commit in recent:
+                for address in commit.addresses:
+                    pages.setdefault((collection.name, address), ChangedPage(collection, address, commit))
             commits += len(batch)
             if len(recent) < step:
                 break
         else:
             unknown.append(f"{collection.name}: only its latest {commits} commits were looked at for changes.")
-    return sorted(pages.values(), key=lambda one: -one.last.when)
+    return sorted(pages.values(), key=lambda page: -page.last.when)
 
 
 def _news(
     sections: Sequence[EvidenceSection], changed: Sequence[ChangedPage], since: float
 ) -> frozenset[tuple[str, str, str]]:
     """The sections whose text was not in their page at the last commit before a moment."""
-    touched = {(one.collection.name, one.address) for one in changed}
+    touched = {(page.collection.name, page.address) for page in changed}
     news: set[tuple[str, str, str]] = set()
     earlier: dict[tuple[str, Address], str] = {}
-    for one in sections:
-        key = one.collection.name, one.record.address
+    for section in sections:
+        key = section.collection.name, section.record.address
         if key not in touched:
             continue
         if key not in earlier:
-            earlier[key] = _text_then(one.collection, one.record.address, since)
-        if one.text not in earlier[key]:
-            news.add((*key[:1], one.record.address.path, one.anchor))
+            earlier[key] = _text_then(section.collection, section.record.address, since)
+        if section.text not in earlier[key]:
+            news.add((*key[:1], section.record.address.path, section.anchor))
     return frozenset(news)
 
 

@@ -96,7 +96,10 @@ class ChangeFeed:
                 left = min(self._due, self._latest) - time.monotonic()
                 if left <= 0:
                     self._notifying = False
-                    notices = [ChangeNotice(name, frozenset(one.addresses), one.listing) for name, one in self._taken()]
+                    notices = [
+                        ChangeNotice(name, frozenset(notice.addresses), notice.listing)
+                        for name, notice in self._taken()
+                    ]
                     listeners = list(self._listeners.values())
                     break
             time.sleep(left)

@@ -42,10 +42,10 @@ def check_questions(collection: Collection) -> tuple[int, list[Issue]]:
 
 
 def _unanswered(collection: Collection, result: QuestionResult) -> Issue:
-    asked = result.question
+    question = result.question
     reasons = [f"there is no page {page!r}" for page in result.unknown]
     if result.missing:
-        reasons.append(f"{', '.join(result.missing)} not found within {asked.budget:,} tokens")
+        reasons.append(f"{', '.join(result.missing)} not found within {question.budget:,} tokens")
     instead = f" Found: {', '.join(result.found[:MAX_NAMED])}." if result.found else " Nothing was found."
     return Issue(
         collection=collection,
@@ -53,5 +53,5 @@ def _unanswered(collection: Collection, result: QuestionResult) -> Issue:
         entry_id=QUESTIONS_FILE,
         rule="unanswered_question",
         severity=Severity.ERROR,
-        message=f"{asked.question[:120]!r}: {'; '.join(reasons)}.{instead}",
+        message=f"{question.question[:120]!r}: {'; '.join(reasons)}.{instead}",
     )

@@ -91,7 +91,7 @@ class SharedSearch:
 
     def labels(self, address: Address) -> set[tuple[str, str]]:
         """Label and target of each link of a page, as interpreted by the reader of this index."""
-        return {(one.link.label, one.link.raw) for one in self.own.links_from(address) if one.link.label}
+        return {(link.link.label, link.link.raw) for link in self.own.links_from(address) if link.link.label}
 
     def search_alone(self, query: SearchQuery) -> SearchResult:
         """The answer of the own index. It has no notice while the engine is being updated to a commit.
@@ -130,7 +130,7 @@ class SharedSearch:
             return self._reason if time.monotonic() < self._resting_until else ""
 
 
-def search_together(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
+def search_together(queries: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
     """The results of several indexes. Equal queries to one engine are sent together.
 
     Raises:
@@ -138,14 +138,14 @@ def search_together(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchRe
         UnavailableError: kind "engine": see `SharedSearch.search_alone`.
     """
     groups: dict[tuple[int, SearchQuery], list[int]] = {}
-    for at, (index, query) in enumerate(asked):
+    for at, (index, query) in enumerate(queries):
         if isinstance(index, SharedSearch) and index.is_shared(query):
             groups.setdefault((id(index.reader), replace(query, similarity=None)), []).append(at)
-    found: dict[int, SearchResult] = {}
+    found_values: dict[int, SearchResult] = {}
     for places in groups.values():
-        shared = {at: one for at in places if isinstance(one := asked[at][0], SharedSearch)}
-        found |= dict(zip(shared, _from_engine(list(shared.values()), asked[places[0]][1]), strict=True))
-    return [found[at] if at in found else _alone(*one) for at, one in enumerate(asked)]
+        shared = {at: other_index for at in places if isinstance(other_index := queries[at][0], SharedSearch)}
+        found_values |= dict(zip(shared, _from_engine(list(shared.values()), queries[places[0]][1]), strict=True))
+    return [found_values[at] if at in found_values else _alone(*query) for at, query in enumerate(queries)]
 
 
 def _alone(index: Index, query: SearchQuery) -> SearchResult:
@@ -158,7 +158,7 @@ def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[Se
     generations = [index.own.generation for index in indexes]
     question = query.similarity.question if isinstance(query.similarity, EngineSimilarity) else None
     try:
-        found = indexes[0].reader.search(
+        match = indexes[0].reader.search(
             list(of_base),
             replace(query, similarity=None),
             lambda base, address: of_base[base].labels(address),
@@ -173,15 +173,15 @@ def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[Se
             index.rest(str(error))
         return [index.search_alone(query) for index in indexes]
     for index in indexes:
-        index.count(in_part=index.base in found.partial)
+        index.count(in_part=index.base in match.partial)
     return [
         _noted(
             replace(
-                found.results[index.base],
-                hits=_with_known_ids(index.own, found.results[index.base].hits),
+                match.results[index.base],
+                hits=_with_known_ids(index.own, match.results[index.base].hits),
                 generation=generation,
             ),
-            PARTIAL if index.base in found.partial else "",
+            PARTIAL if index.base in match.partial else "",
         )
         for index, generation in zip(indexes, generations, strict=True)
     ]
@@ -189,11 +189,11 @@ def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[Se
 
 def _with_known_ids(own: Index, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Hits of the engine, with a mark on ids that several pages have, which only the own index can tell."""
-    known = [own.record(hit.record.address) for hit in hits]
+    records = [own.record(hit.record.address) for hit in hits]
     return tuple(
         [
             replace(hit, record=replace(hit.record, shares_id=True)) if record and record.shares_id else hit
-            for hit, record in zip(hits, known, strict=True)
+            for hit, record in zip(hits, records, strict=True)
         ]
     )
 
@@ -375,25 +375,25 @@ class Tailer:
     def _rebuild(self, position: BranchPosition) -> None:
         """Fill a new generation and publish it. Searches use the published generation meanwhile."""
         generation = self._writer.begin(self.base)
-        wanted = self._index.revisions()
-        self._writer.put(self.base, position.number, self._pages(wanted), generation)
+        revisions = self._index.revisions()
+        self._writer.put(self.base, position.number, self._pages(revisions), generation)
         self._writer.advance(self.base, position, generation)
         self._writer.publish(self.base, generation)
-        self._known = (position.commit, wanted)
+        self._known = (position.commit, revisions)
         self._verified = time.monotonic()
         self._patience = 0.0
-        log.info("%s: %s pages are in the shared index", self.base.name, f"{len(wanted):,}")
+        log.info("%s: %s pages are in the shared index", self.base.name, f"{len(revisions):,}")
 
     def _catch_up(self, through: BranchPosition, position: BranchPosition) -> None:
         """Write the pages that differ between the commit of the engine's index and the new commit."""
-        wanted = self._index.revisions()
+        revisions = self._index.revisions()
         if self._known is not None and self._known[0] == through.commit:
-            differences = _differences(self._known[1], wanted)
+            differences = _differences(self._known[1], revisions)
         else:
-            differences = self._writer.verify(self.base, wanted)
+            differences = self._writer.verify(self.base, revisions)
             self._verified = time.monotonic()
         self._mend(differences, position)
-        self._known = (position.commit, wanted)
+        self._known = (position.commit, revisions)
 
     def _mend(self, differences: IndexDifferences, position: BranchPosition) -> None:
         self._writer.remove(self.base, sorted(differences.surplus), position.number)
@@ -403,12 +403,12 @@ class Tailer:
     def _verify_at_times(self, position: BranchPosition, through: BranchPosition) -> None:
         if through != position or (time.monotonic() - self._verified < VERIFY_SECONDS and self._verified):
             return
-        wanted = self._index.revisions()
-        differences = self._writer.verify(self.base, wanted)
+        revisions = self._index.revisions()
+        differences = self._writer.verify(self.base, revisions)
         if differences:
             log.warning("%s: the shared index had lost pages, which are written again", self.base.name)
             self._mend(differences, position)
-        self._known = (position.commit, wanted)
+        self._known = (position.commit, revisions)
         self._verified = time.monotonic()
 
     def _pages(self, addresses: Iterable[Address]) -> Iterator[SharedPage]:
@@ -485,7 +485,7 @@ def parse_needed(text: str) -> list[NeededCommit]:
         InvalidInputError: the text does not have this form.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    found: list[NeededCommit] = []
+    commits: list[NeededCommit] = []
     for part in parts[: MAX_COMMITS + 1]:
         name, _, commit = part.rpartition("=")
         if not _COMMIT.fullmatch(commit):
@@ -494,10 +494,10 @@ def parse_needed(text: str) -> list[NeededCommit]:
                 kind="commit",
                 hint="Send what an earlier answer named: COMMIT, or NAME=COMMIT.",
             )
-        found.append(NeededCommit(unquote(name), commit))
-    if not 1 <= len(found) <= MAX_COMMITS:
+        commits.append(NeededCommit(unquote(name), commit))
+    if not 1 <= len(commits) <= MAX_COMMITS:
         raise InvalidInputError(f"Invalid at_least: name 1 to {MAX_COMMITS} commits.", kind="commit")
-    return found
+    return commits
 
 
 def wait_for_commits(collections: Collections, text: str, timeout: float = WAIT_SECONDS) -> None:
@@ -524,7 +524,7 @@ def wait_for_commits(collections: Collections, text: str, timeout: float = WAIT_
 
 def commits_before(collections: Iterable[Collection]) -> dict[str, str]:
     """The commits that answers of the replicas have now at least, by the identity of their store."""
-    return {one.store.identity: one.replica.status().commit for one in collections if one.replica is not None}
+    return {item.store.identity: item.replica.status().commit for item in collections if item.replica is not None}
 
 
 def contained_commits(
@@ -539,13 +539,13 @@ def contained_commits(
         written: The commits that the call itself has made, by the identity of their store. The index may follow later.
     """
     made = written or {}
-    found: list[tuple[str, str]] = []
-    for one in collections:
-        if one.replica is not None:
-            store = one.store.identity
-            first = before.get(store) or one.replica.status().commit
-            found.append((one.name, made.get(store) or one.replica.status(first).commit))
-    return ", ".join(f"{quote(name, safe='')}={commit}" for name, commit in found if commit)
+    found_pairs: list[tuple[str, str]] = []
+    for collection in collections:
+        if collection.replica is not None:
+            store = collection.store.identity
+            first = before.get(store) or collection.replica.status().commit
+            found_pairs.append((collection.name, made.get(store) or collection.replica.status(first).commit))
+    return ", ".join(f"{quote(name, safe='')}={commit}" for name, commit in found_pairs if commit)
 
 
 def _collection(collections: Collections, name: str) -> Collection:

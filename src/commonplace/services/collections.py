@@ -295,7 +295,7 @@ def as_stored(index: Index, address: Address) -> Address:
     if address.path.isascii() or index.record(address) is not None:
         return address
     composed = normalize("NFC", address.path)
-    alike = [one for one in index.same_name(address) if normalize("NFC", one.path) == composed]
+    alike = [element for element in index.same_name(address) if normalize("NFC", element.path) == composed]
     return alike[0] if len(alike) == 1 else address
 
 
@@ -316,9 +316,9 @@ def find_document(collections: Collections, reference: str, name: str | None = N
     except NotFoundError:
         inside = reference.strip().removeprefix("[[").removesuffix("]]")
         for side in filter(None, map(str.strip, inside.partition("|")[::2])):
-            found = _linked_document(collections, side, name)
-            if found is not None:
-                return found
+            document = _linked_document(collections, side, name)
+            if document is not None:
+                return document
         raise
 
 
@@ -328,9 +328,9 @@ def _linked_document(collections: Collections, target: str, name: str | None) ->
     named = collections.named(base) if colon else None
     if named is not None and name in {None, named.name, *named.other_names}:
         name, target = named.name, rest
-    for wanted, _ in reference_splits(target):
-        for collection in collections.select(name) if wanted else ():
-            record = collection.index.find(wanted)
+    for wanted_text, _ in reference_splits(target):
+        for collection in collections.select(name) if wanted_text else ():
+            record = collection.index.find(wanted_text)
             if record is not None:
                 return FoundDocument(collection, record)
     return None

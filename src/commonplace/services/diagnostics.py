@@ -30,9 +30,9 @@ def embedding_gap(state: EmbeddingStatus) -> str:
     """A sentence about texts that are not embedded yet, and the process that embeds them; "" if nothing is missing."""
     if state.status not in {"waiting", "working"}:
         return ""
-    known = f"{state.documents:,} of {amount(state.documents + state.pending, 'page')}"
+    known_text = f"{state.documents:,} of {amount(state.documents + state.pending, 'page')}"
     who = "the rest is being embedded" if state.status == "working" else "nothing embeds the rest"
-    return f"Search by meaning knows {known}; {who}."
+    return f"Search by meaning knows {known_text}; {who}."
 
 
 def embedding_status(collection: Collection) -> EmbeddingStatus:
@@ -61,16 +61,20 @@ def plugin_diagnostics(faults: Iterable[tuple[str, str]]) -> Iterator[Diagnostic
         yield Diagnostic("plugin", Severity.WARNING, name, message, hint)
 
 
-def collection_diagnostics(one: Collection) -> Iterator[Diagnostic]:
+def collection_diagnostics(collection: Collection) -> Iterator[Diagnostic]:
     """Problems that prevent a collection from being served as intended."""
-    for finding in declaration_findings(current_schema(one)):
+    for finding in declaration_findings(current_schema(collection)):
         hint = _SCHEMA_HINTS.get(finding.rule, "Repair the line; until then the folder is served without it.")
-        yield Diagnostic(finding.rule, finding.severity, one.name, finding.message, hint)
-    for finding in site_findings(one):
-        yield Diagnostic(finding.rule, finding.severity, one.name, finding.message, f"Correct it in {SITE_FILE}.")
-    if one.store.read_only_reason:
-        message = f"Nothing can be written: {one.store.read_only_reason}."
-        yield Diagnostic("read_only", Severity.INFO, one.name, message, "It can be read and searched all the same.")
+        yield Diagnostic(finding.rule, finding.severity, collection.name, finding.message, hint)
+    for finding in site_findings(collection):
+        yield Diagnostic(
+            finding.rule, finding.severity, collection.name, finding.message, f"Correct it in {SITE_FILE}."
+        )
+    if collection.store.read_only_reason:
+        message = f"Nothing can be written: {collection.store.read_only_reason}."
+        yield Diagnostic(
+            "read_only", Severity.INFO, collection.name, message, "It can be read and searched all the same."
+        )
 
 
 _SCHEMA_HINTS = {
@@ -80,61 +84,61 @@ _SCHEMA_HINTS = {
 """Remedies by rule; for any other rule, the YAML of the file is wrong."""
 
 
-def embedding(one: Collection) -> Iterator[Diagnostic]:
+def embedding(collection: Collection) -> Iterator[Diagnostic]:
     """The status of semantic search. The index must be up to date."""
-    state = embedding_status(one)
+    state = embedding_status(collection)
     if state.status == "failing":
         hint = "Search goes by words until then."
-        yield Diagnostic("meaning", Severity.WARNING, one.name, f"Search by meaning fails: {state.reason}", hint)
+        yield Diagnostic("meaning", Severity.WARNING, collection.name, f"Search by meaning fails: {state.reason}", hint)
     elif state.status == "waiting":
         hint = "A running server embeds pages, too."
-        yield Diagnostic("meaning", Severity.INFO, one.name, embedding_gap(state), hint, EMBED_COMMAND)
+        yield Diagnostic("meaning", Severity.INFO, collection.name, embedding_gap(state), hint, EMBED_COMMAND)
     elif state.status == "working":
-        yield Diagnostic("meaning", None, one.name, embedding_gap(state))
+        yield Diagnostic("meaning", None, collection.name, embedding_gap(state))
     else:
-        yield Diagnostic("meaning", None, one.name, f"Search by meaning: {state.status}. {state.reason}".strip())
+        yield Diagnostic("meaning", None, collection.name, f"Search by meaning: {state.status}. {state.reason}".strip())
 
 
-def index_diagnostics(one: Collection, progress: Progress | None = None) -> Iterator[Diagnostic]:
+def index_diagnostics(collection: Collection, progress: Progress | None = None) -> Iterator[Diagnostic]:
     """Check that the index has the current bytes of every file.
 
     Files with another size or time are indexed first. Differences that remain could not be detected otherwise.
     """
-    report = one.index.sync(progress)
-    odd = _odd(one)
+    report = collection.index.sync(progress)
+    odd = _odd(collection)
     if odd:
-        one.index.sync(progress)
-        odd &= _odd(one)  # files that changed during the check are indexed by now
+        collection.index.sync(progress)
+        odd &= _odd(collection)  # files that changed during the check are indexed by now
     if odd:
         some = ", ".join(sorted(address.path for address in odd)[:MAX_SHOWN_FILES])
         more = f" and {len(odd) - MAX_SHOWN_FILES:,} more" if len(odd) > MAX_SHOWN_FILES else ""
         message = f"The index differs from the files for {amount(len(odd), 'page')}: {some}{more}."
         hint = "Their bytes changed but their times did not. Rebuild the index:"
-        yield Diagnostic("index", Severity.WARNING, one.name, message, hint, "commonplace index --rebuild")
+        yield Diagnostic("index", Severity.WARNING, collection.name, message, hint, "commonplace index --rebuild")
     else:
-        pages = one.index.counts().documents
-        yield Diagnostic("index", None, one.name, f"The index matches the files: {amount(pages, 'page')}.")
+        pages = collection.index.counts().documents
+        yield Diagnostic("index", None, collection.name, f"The index matches the files: {amount(pages, 'page')}.")
     if report.unreadable:
         path, reason = report.unreadable[0]
         message = f"{amount(len(report.unreadable), 'file')} cannot be served, such as {path}: {reason}."
-        yield Diagnostic("files", Severity.INFO, one.name, message, "All of them, and why:", "commonplace check")
+        yield Diagnostic("files", Severity.INFO, collection.name, message, "All of them, and why:", "commonplace check")
 
 
-def _odd(one: Collection) -> set[Address]:
+def _odd(collection: Collection) -> set[Address]:
     """Documents whose files differ from the index, and documents that exist in only one of both."""
-    known = one.index.revisions()
+    revisions = collection.index.revisions()
     there: set[Address] = set()
     odd: set[Address] = set()
-    with one.store.reading() as read:
-        for address in sorted(address for address, _ in one.store.scan()):
+    with collection.store.reading() as read:
+        for address in sorted(address for address, _ in collection.store.scan()):
             try:
                 revision = revision_of(read(address))
             except (NotFoundError, StorageError):
                 continue  # reported with the unreadable files
             there.add(address)
-            if known.get(address) != revision:
+            if revisions.get(address) != revision:
                 odd.add(address)
-    return odd | (known.keys() - there)
+    return odd | (revisions.keys() - there)
 
 
 def opening_diagnostics(error: KnowledgeError) -> Diagnostic:

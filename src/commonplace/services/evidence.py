@@ -114,57 +114,57 @@ def evidence(
         InvalidInputError, UnavailableError: from `searches.search`.
     """
     # One section more shows whether there are further ones.
-    asked = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=sections + 1, snippet=0)
-    answer = search(collections, asked, mode)
-    best = max((found.hit.score for found in answer.hits), default=0.0) or 1.0
-    found = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best, sections)]
+    search_query = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=sections + 1, snippet=0)
+    answer = search(collections, search_query, mode)
+    best = max((hit.hit.score for hit in answer.hits), default=0.0) or 1.0
+    evidence_sections = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best, sections)]
     incomplete = tuple(hit for hit in answer.hits if len(hit.hit.sections) > sections)
-    return Evidence(_by_paragraphs(found, query.text), answer.total, answer.notice, incomplete)
+    return Evidence(_by_paragraphs(evidence_sections, query.text), answer.total, answer.notice, incomplete)
 
 
 def fit(
-    found: Sequence[EvidenceSection], room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
+    sections: Sequence[EvidenceSection], room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> list[Row]:
     """The best paragraphs that fit into the budget, each with its neighbours, in the sections that they belong to.
 
-    The first paragraph that does not fit ends the answer, so that its sections are the first ones of `found`.
+    The first paragraph that does not fit ends the answer, so that its sections are the first ones of `sections`.
 
     Args:
-        found: Sections, best first.
+        sections: Sections, best first.
         room: The budget in quarters of a token.
         show: Returns the form of a section with a text, and its size in quarters of a token.
     """
     most = max(MIN_SIZE, int(MAX_DOCUMENT_SHARE * room))
-    spans = [paragraphs(one.text) for one in found]
+    spans = [paragraphs(section.text) for section in sections]
     rows: list[tuple[Row, int]] = []
     chosen: list[frozenset[int]] = []
-    for at, place in _ranked(found, spans):
-        one, is_open = found[at], at < len(rows)
+    for at, place in _ranked(sections, spans):
+        section, is_open = sections[at], at < len(rows)
         taken, used = (chosen[at], rows[at][1]) if is_open else (frozenset[int](), 0)
         if is_open and place in taken:
             continue
         for near in (1, 0):
-            wanted = taken.union(range(max(place - near, 0), min(place + near + 1, len(spans[at]))))
-            text = chosen_text(one.text, spans[at], wanted)
-            row, size = show(one, text)
+            wanted_numbers = taken.union(range(max(place - near, 0), min(place + near + 1, len(spans[at]))))
+            text = chosen_text(section.text, spans[at], wanted_numbers)
+            row, size = show(section, text)
             if size - used <= room and (is_open or size_of(text) <= most):
                 break
         else:
-            cut = None if is_open else _cut_to(one, text, most, room, show)
+            cut = None if is_open else _cut_to(section, text, most, room, show)
             if cut is None:
                 break
             row, size = cut
         room -= size - used
         rows[at : at + 1] = [(row, size)]
-        chosen[at : at + 1] = [wanted]
+        chosen[at : at + 1] = [wanted_numbers]
     return [row for row, _ in rows]
 
 
-def _ranked(found: Sequence[EvidenceSection], spans: Sequence[Sequence[Span]]) -> list[tuple[int, int]]:
+def _ranked(sections: Sequence[EvidenceSection], spans: Sequence[Sequence[Span]]) -> list[tuple[int, int]]:
     """Section and place of each paragraph, best first; the best one of a section before those of later sections."""
     scores = [
-        [one.scores.get(one.text[start:end], 0.0) for start, end in within] or [0.0]
-        for one, within in zip(found, spans, strict=True)
+        [section.scores.get(section.text[start:end], 0.0) for start, end in within] or [0.0]
+        for section, within in zip(sections, spans, strict=True)
     ]
     highest = 0.0
     for of in reversed(scores):
@@ -176,43 +176,43 @@ def _ranked(found: Sequence[EvidenceSection], spans: Sequence[Sequence[Span]]) -
 
 
 def _cut_to(
-    one: EvidenceSection, text: str, most: int, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
+    section: EvidenceSection, text: str, most: int, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> tuple[Row, int] | None:
     """The form of a section with the part of a text that has most of the question's words, and its size.
 
     None if too little of it fits.
     """
-    whole, text = text, fitting(lambda limit: around(text, one.words, limit), text, most)
-    row, size = show(one, text)
+    whole, text = text, fitting(lambda limit: around(text, section.words, limit), text, most)
+    row, size = show(section, text)
     while size > room and len(text) > MIN_USEFUL_CHARACTERS:
         # Escaped characters take more space, so the text is cut by the size of its final form.
         over = max((size - room) * len(text) // size_of(text), 16)
-        text = around(whole, one.words, max(len(text) - over, MIN_USEFUL_CHARACTERS - 1))
-        row, size = show(one, text)
-    return None if size > room or (one.text and not text) else (row, size)
+        text = around(whole, section.words, max(len(text) - over, MIN_USEFUL_CHARACTERS - 1))
+        row, size = show(section, text)
+    return None if size > room or (section.text and not text) else (row, size)
 
 
-def _by_paragraphs(found: Sequence[EvidenceSection], question: str) -> list[EvidenceSection]:
+def _by_paragraphs(sections: Sequence[EvidenceSection], question: str) -> list[EvidenceSection]:
     """The sections by their best paragraph, best first; the paragraphs of all are compared with the question.
 
     A long section, such as a chat, is as good as its best paragraph; another one keeps its score.
     """
-    texts = [[one.text[start:end] for start, end in paragraphs(one.text)] for one in found]
+    texts = [[section.text[start:end] for start, end in paragraphs(section.text)] for section in sections]
     words = query_words(question) or frozenset(WORD.findall(question.casefold()))
     ranked: list[EvidenceSection] = []
-    for one, parts, shares in zip(found, texts, paragraph_worths(texts, question), strict=True):
-        floor, best = (PLACE_WEIGHT if len(one.text) > LONG_SECTION else 0.0), max(shares, default=0.0)
+    for section, parts, shares in zip(sections, texts, paragraph_worths(texts, question), strict=True):
+        floor, best = (PLACE_WEIGHT if len(section.text) > LONG_SECTION else 0.0), max(shares, default=0.0)
         factors = [floor + (1 - floor) * share if floor or share < best else 1.0 for share in shares]
-        scores = {part: one.score * factor for part, factor in zip(parts, factors, strict=True)}
-        ranked.append(replace(one, score=max(scores.values(), default=one.score), scores=scores, words=words))
-    return sorted(ranked, key=lambda one: (one.is_lapsed, -one.score))
+        scores = {part: section.score * factor for part, factor in zip(parts, factors, strict=True)}
+        ranked.append(replace(section, score=max(scores.values(), default=section.score), scores=scores, words=words))
+    return sorted(ranked, key=lambda section: (section.is_lapsed, -section.score))
 
 
-def _sections(found: FoundHit, place: float, count: int) -> Iterator[EvidenceSection]:
+def _sections(found_hit: FoundHit, place: float, count: int) -> Iterator[EvidenceSection]:
     """The `count` best matching sections of a document."""
-    hit = found.hit
+    hit = found_hit.hit
     try:
-        document = found.collection.index.document(hit.record.address)
+        document = found_hit.collection.index.document(hit.record.address)
     except NotFoundError:
         return
     taken: set[int] = set()
@@ -220,22 +220,22 @@ def _sections(found: FoundHit, place: float, count: int) -> Iterator[EvidenceSec
     for section in hit.sections[:count]:
         if section.ordinal >= len(document.sections) or section.ordinal in taken:
             continue
-        text, ordinals = _text(document, section.ordinal, _others(found, section))
+        text, ordinals = _text(document, section.ordinal, _others(found_hit, section))
         taken |= ordinals
         anchors = tuple(document.sections[at].anchor for at in sorted(ordinals))
         of = document.sections[section.ordinal]
         score = DOCUMENT_WEIGHT * place + (1 - DOCUMENT_WEIGHT) * place * section.score / highest
         yield EvidenceSection(
-            found.collection, hit.record, of.path, of.anchor, text, anchors, score, status=section.status
+            found_hit.collection, hit.record, of.path, of.anchor, text, anchors, score, status=section.status
         )
 
 
-def _others(found: FoundHit, section: SectionHit) -> Callable[[int], bool]:
+def _others(hit: FoundHit, section: SectionHit) -> Callable[[int], bool]:
     """Whether a section of a hit's document lapsed and this one has not, or the other way round."""
     if section.status is None:
         return lambda _: False
-    statuses, is_lapsed = CollectionStatuses(found.collection), section.status.is_lapsed
-    return lambda ordinal: statuses.at(found.hit.record.address, ordinal).is_lapsed != is_lapsed
+    statuses, is_lapsed = CollectionStatuses(hit.collection), section.status.is_lapsed
+    return lambda ordinal: statuses.at(hit.hit.record.address, ordinal).is_lapsed != is_lapsed
 
 
 def _text(document: Document, ordinal: int, is_other: Callable[[int], bool]) -> tuple[str, set[int]]:

@@ -65,7 +65,7 @@ class Extensions:
 
     def violations(self, entry_type: str, values: JsonObject, collection: str) -> list[Violation]:
         """Violations that the plugins' validators find in an entry of a collection."""
-        return [found for validator in self.validators for found in validator(entry_type, values, collection)]
+        return [violation for validator in self.validators for violation in validator(entry_type, values, collection)]
 
     def supplement(self, name: str, kb_type: str) -> dict[str, Json]:
         """The plugins' additions to the orientation in a base of a type."""

@@ -128,12 +128,12 @@ def page_issues(
     reporter = _Reporter(collection, {record.address: record.reference})
     with suppress(NotFoundError):  # deleted meanwhile
         version = version or collection.index.document(record.address)
-    found = list(entry_findings(collection, current_schema(collection), record, version, strict=strict))
+    findings = list(entry_findings(collection, current_schema(collection), record, version, strict=strict))
     if version is not None:
         links = collection.index.resolve(version)
-        found += page_findings(collection, record, version, links)
-    same = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
-    located = [*reporter.schema_errors(), *((record.address, finding) for finding in found)]
+        findings += page_findings(collection, record, version, links)
+    same = [element.address.path for element in collection.index.by_id(record.id) if element.address != record.address]
+    located = [*reporter.schema_errors(), *((record.address, finding) for finding in findings)]
     located += reporter.duplicate_ids({record.id: [record.address.path, *same]}, [record])
     located += reporter.broken(collections, record.address, {record.address.path: record})
     return _sorted(reporter.issues(located))
@@ -156,7 +156,7 @@ def collection_issues(
         strict: As for `entry_findings`.
         read: As for `page_rules.collection_findings`.
     """
-    references = {one.address: one.address.path if one.shares_id else one.id for one in collection.index.records()}
+    references = {item.address: item.address.path if item.shares_id else item.id for item in collection.index.records()}
     reporter = _Reporter(collection, references)
     return _sorted(reporter.issues(located_findings(collections, collection, progress, strict=strict, read=read)))
 
@@ -246,7 +246,7 @@ def new_findings(
     issues: list[Issue] = []
     if new is not None:
         unchanged = (
-            frozenset({one.raw for one in old.links} & {one.raw for one in new.links}) if old else frozenset[str]()
+            frozenset({link.raw for link in old.links} & {link.raw for link in new.links}) if old else frozenset[str]()
         )
         same = Counter(map(_sameness, _version_issues(collections, collection, old, unchanged) if old else ()))
         for issue in _version_issues(collections, collection, new, unchanged):
@@ -255,13 +255,13 @@ def new_findings(
             elif issue.severity is not Severity.INFO or issue.rule == "unportable_name":
                 issues.append(issue)
         issues += _Reporter(collection, {}).issues(
-            (address, one) for one in changed_claim_findings(collection, old, new)
+            (address, finding) for finding in changed_claim_findings(collection, old, new)
         )
     if old is not None:
         issues += _incoming(collection, old, new)
     return [
-        NewFinding(path=one.path, line=one.line, severity=one.severity, rule=one.rule, message=one.message)
-        for one in {(one.path, one.rule, one.message): one for one in issues}.values()
+        NewFinding(path=issue.path, line=issue.line, severity=issue.severity, rule=issue.rule, message=issue.message)
+        for issue in {(issue.path, issue.rule, issue.message): issue for issue in issues}.values()
     ]
 
 
@@ -272,18 +272,18 @@ def shown_findings(findings: Sequence[NewFinding], more: int = 0, *, complete: b
 
 def findings_of_writes(collections: Collections, recorded: RecordedWrites) -> NewFindings:
     """The findings that the writes of a call newly cause, as far as they are found within `FINDING_SECONDS`."""
-    found = list(recorded.findings)
+    findings = list(recorded.findings)
     complete = True
     if recorded.receipts:
 
         def find() -> bool:
             for collection, written in recorded.receipts:
-                found.extend(_findings_of_write(collections, collection, written))
+                findings.extend(_findings_of_write(collections, collection, written))
             return True
 
         limit = Deadline(time.monotonic() + FINDING_SECONDS)
         complete = bool(limit.within(find, f"{recorded.receipts[-1][0].name}: looking for new findings"))
-    return shown_findings([*found], recorded.more, complete=complete)
+    return shown_findings([*findings], recorded.more, complete=complete)
 
 
 def _findings_of_write(collections: Collections, collection: Collection, written: WriteReceipt) -> list[NewFinding]:
@@ -298,15 +298,21 @@ def own_findings(address: Address, before: bytes | None, after: bytes | None) ->
     if after is None or before == after:
         return []
     seen = Counter(map(kind_of_finding, _own(address, before) if before is not None else ()))
-    found: list[NewFinding] = []
-    for one in _own(address, after):
-        kind = kind_of_finding(one)
+    findings: list[NewFinding] = []
+    for finding in _own(address, after):
+        kind = kind_of_finding(finding)
         seen[kind] -= 1
-        if seen[kind] < 0 and one.severity is not Severity.INFO:
-            found.append(
-                NewFinding(path=address.path, line=one.line, severity=one.severity, rule=one.rule, message=one.message)
+        if seen[kind] < 0 and finding.severity is not Severity.INFO:
+            findings.append(
+                NewFinding(
+                    path=address.path,
+                    line=finding.line,
+                    severity=finding.severity,
+                    rule=finding.rule,
+                    message=finding.message,
+                )
             )
-    return found
+    return findings
 
 
 def _own(address: Address, raw: bytes) -> list[Finding]:
@@ -335,15 +341,19 @@ def _version_issues(
     """
     record = build_record(version, revision_of(version.raw))
     every = collection.index.resolve(version)
-    resolved = [one for one in every if one.link.raw not in unchanged or one.target == version.address]
-    found = list(entry_findings(collection, current_schema(collection), record, version))
-    found += page_findings(collection, record, version, resolved)
-    for one in links.distinct_targets(links.broken_among(collections, collection, resolved)):
-        line = version.raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
-        found.append(broken_link(one, collection.index.lookup(), line=line))
+    resolved = [link for link in every if link.link.raw not in unchanged or link.target == version.address]
+    findings = list(entry_findings(collection, current_schema(collection), record, version))
+    findings += page_findings(collection, record, version, resolved)
+    for link in links.distinct_targets(links.broken_among(collections, collection, resolved)):
+        line = version.raw.count(b"\n", 0, link.link.span.start) + 1 if link.link.span.end else 0
+        findings.append(broken_link(link, collection.index.lookup(), line=line))
     reporter = _Reporter(collection, {})
-    others = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
-    located = [(record.address, finding) for finding in found]
+    others = [
+        other_record.address.path
+        for other_record in collection.index.by_id(record.id)
+        if other_record.address != record.address
+    ]
+    located = [(record.address, finding) for finding in findings]
     located += reporter.duplicate_ids({record.id: [record.address.path, *others]}, [record])
     return reporter.issues(located)
 
@@ -353,15 +363,15 @@ def _incoming(collection: Collection, old: Document, new: Document | None) -> It
     reporter, address = _Reporter(collection, {}), old.address
     lost = _names(old) - (_names(new) if new else frozenset())
     named = collection.index.links_named(sorted(lost)) if lost else ()
-    for one in links.distinct_targets(one for one in named if one.target is None):
-        yield reporter.issue(one.source, broken_link(one, collection.index.lookup()))
+    for link in links.distinct_targets(resolved_link for resolved_link in named if resolved_link.target is None):
+        yield reporter.issue(link.source, broken_link(link, collection.index.lookup()))
     if new is None or _marks(old) == _marks(new):
         return
     there, gone = Fragments(new), Fragments(old)
-    for one in collection.index.links_to(address, sentences=False):
-        fragment = one.link.fragment
-        if fragment and one.source != address and fragment in gone and fragment not in there:
-            yield reporter.issue(one.source, dead_anchor(address, one.link))
+    for link in collection.index.links_to(address, sentences=False):
+        fragment = link.link.fragment
+        if fragment and link.source != address and fragment in gone and fragment not in there:
+            yield reporter.issue(link.source, dead_anchor(address, link.link))
 
 
 def _names(document: Document) -> frozenset[str]:
@@ -371,7 +381,7 @@ def _names(document: Document) -> frozenset[str]:
 
 def _marks(document: Document) -> tuple[list[tuple[str, ...]], list[bytes]]:
     """Headings and block ids: what links to parts of a page can name."""
-    return [one.path for one in document.sections], _BLOCK_ID.findall(document.raw)
+    return [section.path for section in document.sections], _BLOCK_ID.findall(document.raw)
 
 
 _BLOCK_ID = re.compile(rb"(?m)\^[A-Za-z0-9-]+[ \t]*\r?$")
@@ -379,17 +389,17 @@ _BLOCK_ID = re.compile(rb"(?m)\^[A-Za-z0-9-]+[ \t]*\r?$")
 
 def at_least(issues: Sequence[Issue], severity: Severity) -> list[Issue]:
     """The issues of at least this severity."""
-    kept = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    return [issue for issue in issues if issue.severity in kept]
+    severities = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    return [issue for issue in issues if issue.severity in severities]
 
 
 def broken_links(collections: Collections, collection: Collection, address: Address | None = None) -> list[BrokenLink]:
     """Broken links of one document, or of all, by path and position."""
     every = links.broken(collections, collection, address)
     return [
-        found
-        for path, group in groupby(every, key=lambda one: one.source.path)
-        for found in _placed(collection, Address(path), group)
+        link
+        for path, group in groupby(every, key=lambda link: link.source.path)
+        for link in _placed(collection, Address(path), group)
     ]
 
 
@@ -482,7 +492,7 @@ class _Reporter:
     ) -> Iterator[LocatedFinding]:
         """Links that lead nowhere, one finding for each target of an entry, with the lines of all places."""
         every = links.broken(collections, self.collection, address)
-        for path, group in groupby(every, key=lambda one: one.source.path):
+        for path, group in groupby(every, key=lambda link: link.source.path):
             record = records.get(path)
             if record is None:
                 continue
@@ -494,13 +504,13 @@ class _Reporter:
     def _broken_of(self, source: Address, every: Sequence[ResolvedLink]) -> list[Finding]:
         lookup = self.collection.index.lookup()
         places: dict[tuple[Address, str], list[BrokenLink]] = {}
-        for found in _placed(self.collection, source, every):
-            places.setdefault(links.target_key(found.resolved), []).append(found)
+        for link in _placed(self.collection, source, every):
+            places.setdefault(links.target_key(link.resolved), []).append(link)
         findings: list[Finding] = []
         for same in places.values():
             first = same[0]
             finding = broken_link(first.resolved, lookup, first.field, first.line)
-            findings.append(replace(finding, lines=tuple(one.line for one in same)) if len(same) > 1 else finding)
+            findings.append(replace(finding, lines=tuple(link.line for link in same)) if len(same) > 1 else finding)
         return findings
 
     def orphans(self) -> Iterator[LocatedFinding]:
@@ -521,4 +531,4 @@ class _Reporter:
 
 
 def _sorted(issues: Sequence[Issue]) -> list[Issue]:
-    return sorted(issues, key=lambda one: (SEVERITIES.index(one.severity), one.entry_id, one.rule, one.line))
+    return sorted(issues, key=lambda issue: (SEVERITIES.index(issue.severity), issue.entry_id, issue.rule, issue.line))

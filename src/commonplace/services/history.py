@@ -97,14 +97,14 @@ def uncommitted(collection: Collection) -> list[UncommittedDocument]:
         GitError: the collection is not in a Git repository, or has no commits yet.
     """
     past = require_history(collection).store.history
-    known, head = collection.index.revisions(), past.head()
-    gone = past.deleted(known)
-    found: list[UncommittedDocument] = []
-    for address in sorted({*past.uncommitted(known), *gone}):
+    revisions, head = collection.index.revisions(), past.head()
+    gone = past.deleted(revisions)
+    documents: list[UncommittedDocument] = []
+    for address in sorted({*past.uncommitted(revisions), *gone}):
         is_there = address in gone or _is_in_commit(collection, address, head)
         change = "deleted" if address in gone else "modified" if is_there else "new"
-        found.append(UncommittedDocument(address, change, past.diff(address, head)))
-    return found
+        documents.append(UncommittedDocument(address, change, past.diff(address, head)))
+    return documents
 
 
 def _is_in_commit(collection: Collection, address: Address, commit: str) -> bool:
@@ -201,26 +201,26 @@ def trashed(collection: Collection, reference: str, revision: str = "") -> Trash
     """
     trash = collection.store.trash
     items = trash.items() if trash else []
-    found = [item for item in items if reference in (item.address.path, item.address.id)]
-    if not found and is_revision(reference):
-        found = [item for item in items if item.revision.startswith(reference.lower())]
-    if not found:
-        found = [item for item in items if reference in (item.address.name, item.address.stem)]
+    candidate = [item for item in items if reference in (item.address.path, item.address.id)]
+    if not candidate and is_revision(reference):
+        candidate = [item for item in items if item.revision.startswith(reference.lower())]
+    if not candidate:
+        candidate = [item for item in items if reference in (item.address.name, item.address.stem)]
     if revision:
-        found = [item for item in found if is_revision(revision) and item.revision.startswith(revision.lower())]
-    paths = sorted({item.address.path for item in found})
+        candidate = [item for item in candidate if is_revision(revision) and item.revision.startswith(revision.lower())]
+    paths = sorted({item.address.path for item in candidate})
     if len(paths) > 1:
         raise InvalidInputError(
             f"The trash has several files that {reference!r} can mean: {', '.join(paths[:5])}.",
             kind="trash",
             hint="Give the path of one.",
         )
-    return found[0] if found else None
+    return candidate[0] if candidate else None
 
 
 def restore_last(
     collection: Collection,
-    wanted: tuple[str, str],
+    target: tuple[str, str],
     locate: Callable[[], Address],
     *,
     to: Address | None = None,
@@ -231,7 +231,7 @@ def restore_last(
 
     Args:
         collection: Collection of the file.
-        wanted: The file's path, id or name, or the revision of an item of the trash; and a moment or revision as for
+        target: The file's path, id or name, or the revision of an item of the trash; and a moment or revision as for
             `revision_at`, "" for the last state of a file that is gone.
         locate: Returns the file's address if the trash does not have it; may raise.
         to: Another address for what the trash has; None for its own.
@@ -246,7 +246,7 @@ def restore_last(
         AlreadyExistsError: the file is there, and no moment is given.
         KnowledgeError: from `revision_at`, `restore`, `bring_back` and `locate`.
     """
-    reference, at = wanted
+    reference, at = target
     item = trashed(collection, reference, at)
     if item is not None and not at and reference in (item.address.path, item.address.id):
         item = _unless_older(collection, item)
@@ -376,7 +376,7 @@ def _require_no_copy(collection: Collection, address: Address, at: str) -> None:
         return
     last = last_commits(collection, address)
     moved = moved_on(collection, address, last.touched) if last else None
-    now = next((one for one in (moved, then) if one and collection.store.stat(one) is not None), None)
+    now = next((element for element in (moved, then) if element and collection.store.stat(element) is not None), None)
     if now is not None:
         raise AlreadyExistsError(
             f"{address} is not in the commit {at[:12]}: its page was {then} then, and is {now} now. Restoring it would"

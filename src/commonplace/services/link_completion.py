@@ -33,13 +33,13 @@ def page_candidates(index: Index, typed: str, here: Address) -> Sequence[Record]
     """
     if not typed.strip():
         listed = index.list(ListQuery(sort="updated", descending=True, limit=LIMIT)).records
-        return [one for one in listed if one.address != here]
-    found: dict[str, Record] = {}
+        return [record for record in listed if record.address != here]
+    records: dict[str, Record] = {}
     if exact := index.find(typed, here):
-        found[exact.address.path] = exact
+        records[exact.address.path] = exact
     if "/" in typed:
         for record in index.list(ListQuery(filter=Filter(prefix=typed.lstrip("/")), limit=LIMIT)).records:
-            found.setdefault(record.address.path, record)
+            records.setdefault(record.address.path, record)
     try:
         hits = index.search(SearchQuery(text=typed, limit=MAX_SEARCHED, sections=0, demand=False)).hits
     except InvalidInputError:  # only punctuation
@@ -49,8 +49,8 @@ def page_candidates(index: Index, typed: str, here: Address) -> Sequence[Record]
     named = [hit.record for hit in hits if all(word in _names(hit.record) for word in words)]
     named.sort(key=lambda record: not beginning.search(_names(record)))
     for record in (*named, *(hit.record for hit in hits)):
-        found.setdefault(record.address.path, record)
-    return [one for one in found.values() if one.address != here][:LIMIT]
+        records.setdefault(record.address.path, record)
+    return [record for record in records.values() if record.address != here][:LIMIT]
 
 
 def _names(record: Record) -> str:
@@ -62,8 +62,8 @@ def wiki_name(index: Index, record: Record, here: Address) -> str:
     for name in (record.address.stem, record.address.id, record.address.path, record.title, *record.aliases):
         if _NOT_IN_WIKI.search(name):
             continue
-        found = index.find(name, here)
-        if found is not None and found.address == record.address:
+        position = index.find(name, here)
+        if position is not None and position.address == record.address:
             return name
     return ""
 

@@ -42,8 +42,8 @@ def outgoing(collections: Collections, collection: Collection, address: Address)
     """Links of a document in order; `[[kb:id]]` may lead into another collection."""
     neighbours: list[LinkedDocument] = []
     for resolved in collection.index.links_from(address):
-        found = _target(collections, collection, resolved)
-        neighbours.append(LinkedDocument(found, resolved, resolved.link.relation or DEFAULT_RELATION))
+        document = _target(collections, collection, resolved)
+        neighbours.append(LinkedDocument(document, resolved, resolved.link.relation or DEFAULT_RELATION))
     return neighbours
 
 
@@ -65,9 +65,9 @@ def by_name(
         return
     names = sorted({collection.name, *collection.other_names})
     for other in collections:
-        found = [(one, target_by_name(collections, other, one)) for one in other.index.links_into(names)]
+        targets = [(link, target_by_name(collections, other, link)) for link in other.index.links_into(names)]
         links = [
-            one for one, to in found if to and (to.collection.name, to.record.address) == (collection.name, address)
+            link for link, to in targets if to and (to.collection.name, to.record.address) == (collection.name, address)
         ]
         if links:
             yield other, links
@@ -78,21 +78,21 @@ def as_read_in(collection: Collection, document: Document) -> Document:
     links = document.links
     if not any(link.other or cut_text(link) for link in links):
         return document
-    return replace(document, links=tuple(one.link for one in collection.index.resolve(document)))
+    return replace(document, links=tuple(link.link for link in collection.index.resolve(document)))
 
 
 def distinct(neighbours: Sequence[LinkedDocument]) -> list[LinkedDocument]:
     """The links to documents, without duplicates of the same relation and document."""
     seen: set[tuple[str, Address, str]] = set()
-    kept: list[LinkedDocument] = []
+    documents: list[LinkedDocument] = []
     for neighbour in neighbours:
         if neighbour.found is None:
             continue
         key = (neighbour.found.collection.name, neighbour.found.record.address, neighbour.relation)
         if key not in seen:
             seen.add(key)
-            kept.append(neighbour)
-    return kept
+            documents.append(neighbour)
+    return documents
 
 
 def orphans(collection: Collection) -> list[Record]:
@@ -143,15 +143,15 @@ def wanted_pages(collections: Collections, collection: Collection, address: Addr
     A link into another collection that has its page wants none.
     """
     wanting: dict[str, tuple[str, dict[Address, list[int]]]] = {}
-    for one in broken(collections, collection, address):
-        name, span = wanted_name(one.link, one.source), one.link.span
+    for link in broken(collections, collection, address):
+        name, span = wanted_name(link.link, link.source), link.link.span
         places = wanting.setdefault(fold(name), (name, {}))[1]
-        places.setdefault(one.source, []).append(span.start if span.end else -1)
-    wanted = [
+        places.setdefault(link.source, []).append(span.start if span.end else -1)
+    pages = [
         WantedPage(name, {source: tuple(offsets) for source, offsets in places.items()})
         for name, places in wanting.values()
     ]
-    return sorted(wanted, key=lambda one: (-len(one.places), one.name))
+    return sorted(pages, key=lambda page: (-len(page.places), page.name))
 
 
 def wanted_name(link: Link, source: Address) -> str:
@@ -166,14 +166,14 @@ def wanted_name(link: Link, source: Address) -> str:
     return f"{link.collection}:{name}" if link.collection else name
 
 
-def distinct_targets(found: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:
+def distinct_targets(links: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:
     """The first link to each target of a document."""
     seen: set[tuple[Address, str]] = set()
-    for one in found:
-        key = target_key(one)
+    for link in links:
+        key = target_key(link)
         if key not in seen:
             seen.add(key)
-            yield one
+            yield link
 
 
 def target_key(resolved: ResolvedLink) -> tuple[Address, str]:
@@ -200,8 +200,8 @@ def _inverter(collection: Collection) -> Callable[[str], str]:
 
 def _incoming(collection: Collection, resolved: ResolvedLink, invert: Callable[[str], str]) -> LinkedDocument:
     record = collection.index.record(resolved.source)
-    found = FoundDocument(collection, record) if record else None
-    return LinkedDocument(found, resolved, invert(resolved.link.relation or DEFAULT_RELATION))
+    document = FoundDocument(collection, record) if record else None
+    return LinkedDocument(document, resolved, invert(resolved.link.relation or DEFAULT_RELATION))
 
 
 def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> FoundDocument | None:
@@ -219,5 +219,5 @@ def target_by_name(collections: Collections, home: Collection, resolved: Resolve
     if named is None:
         return None
     every = (named.index.find(reading.target) for reading in readings(resolved.link))
-    record = next((one for one in every if one is not None), None)
+    record = next((other_record for other_record in every if other_record is not None), None)
     return FoundDocument(named, record) if record else None

@@ -32,15 +32,15 @@ def list_documents(collections: Sequence[Collection], query: ListQuery) -> Docum
     if len(collections) == 1:
         page = collections[0].index.list(query)
         return DocumentList(tuple(FoundDocument(collections[0], record) for record in page.records), page.total)
-    found: list[FoundDocument] = []
+    documents: list[FoundDocument] = []
     total = 0
     reach = replace(query, offset=0, limit=query.offset + query.limit)
     for collection in collections:
         page = collection.index.list(reach)
         total += page.total
-        found += (FoundDocument(collection, record) for record in page.records)
-    found = in_order(found, lambda one: one.record, query.sort, descending=query.descending)
-    return DocumentList(tuple(found[query.offset : query.offset + query.limit]), total)
+        documents += (FoundDocument(collection, record) for record in page.records)
+    found_documents = in_order(documents, lambda document: document.record, query.sort, descending=query.descending)
+    return DocumentList(tuple(found_documents[query.offset : query.offset + query.limit]), total)
 
 
 def every_document(collection: Collection, query: ListQuery | None = None) -> Iterator[Record]:
@@ -79,8 +79,8 @@ class Facet:
 
 def collection_names(collections: Iterable[Collection], prefix: str) -> list[str]:
     """Names of collections that begin with a text, regardless of case."""
-    wanted = prefix.casefold()
-    return [one.name for one in collections if one.name.casefold().startswith(wanted)]
+    wanted_prefix = prefix.casefold()
+    return [collection.name for collection in collections if collection.name.casefold().startswith(wanted_prefix)]
 
 
 def facets(records: Iterable[Record], names: Sequence[str]) -> list[Facet]:
@@ -89,7 +89,7 @@ def facets(records: Iterable[Record], names: Sequence[str]) -> list[Facet]:
     for record in records:
         for name, counter in counts.items():
             counter.update(set(property_values(record, name)) or {""})
-    return [Facet(name, tuple(sorted(counts[name].items(), key=lambda one: (-one[1], one[0])))) for name in names]
+    return [Facet(name, tuple(sorted(counts[name].items(), key=lambda pair: (-pair[1], pair[0])))) for name in names]
 
 
 def property_values(record: Record, name: str) -> Sequence[str]:
@@ -112,10 +112,12 @@ def _listed(value: Json) -> Json:
     return [value] if isinstance(value, str) else value
 
 
-def in_order(found: Iterable[T], record: Callable[[T], Record], key: SortKey, *, descending: bool = False) -> list[T]:
+def in_order(
+    documents: Iterable[T], record: Callable[[T], Record], key: SortKey, *, descending: bool = False
+) -> list[T]:
     """Documents of several collections, sorted as by an index: ties by path, whether descending or not."""
-    by_path = sorted(found, key=lambda one: record(one).address)
-    return sorted(by_path, key=lambda one: _sort_value(record(one), key), reverse=descending)
+    by_path = sorted(documents, key=lambda document: record(document).address)
+    return sorted(by_path, key=lambda element: _sort_value(record(element), key), reverse=descending)
 
 
 def _sort_value(record: Record, key: SortKey) -> str:

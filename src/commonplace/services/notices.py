@@ -45,25 +45,25 @@ class NoticeFilter:
     def touched(self, collection: Collection, addresses: Sequence[Address]) -> tuple[Address, ...]:
         """The wanted ones of some files of a collection, as they are now."""
         folder = self.folder.strip("/")
-        inside = [one for one in addresses if not folder or one.path.startswith(f"{folder}/")]
-        return tuple(one for one in inside if not self.tag or self._is_tagged(_tags(collection, one)))
+        inside = [address for address in addresses if not folder or address.path.startswith(f"{folder}/")]
+        return tuple(address for address in inside if not self.tag or self._is_tagged(_tags(collection, address)))
 
-    def proposed(self, found: FoundProposal) -> tuple[Address, ...]:
+    def proposed(self, proposal: FoundProposal) -> tuple[Address, ...]:
         """The wanted files of a proposal; tags are those that a page has now, or would have."""
-        files = {one.address: one for one in found.branches.files(found.proposal)}
-        inside = NoticeFilter(folder=self.folder).touched(found.collection, list(files))
+        files = {file.address: file for file in proposal.branches.files(proposal.proposal)}
+        inside = NoticeFilter(folder=self.folder).touched(proposal.collection, list(files))
         if not self.tag:
             return inside
         return tuple(
-            one
-            for one in inside
-            if self._is_tagged(_tags(found.collection, one))
-            or self._is_tagged(_tags_in(one, found.branches.content(files[one].proposed)))
+            address
+            for address in inside
+            if self._is_tagged(_tags(proposal.collection, address))
+            or self._is_tagged(_tags_in(address, proposal.branches.content(files[address].proposed)))
         )
 
     def _is_tagged(self, tags: Sequence[str]) -> bool:
-        wanted = f"{fold(self.tag)}/"
-        return any(f"{fold(one)}/".startswith(wanted) for one in tags)
+        wanted_text = f"{fold(self.tag)}/"
+        return any(f"{fold(tag)}/".startswith(wanted_text) for tag in tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +88,22 @@ class ProposedEvent:
 
 def latest_commit(collection: Collection) -> str:
     """Id of the latest commit of a collection; "" without one."""
-    return next((one.id for one in _log(collection, 1)), "")
+    return next((commit.id for commit in _log(collection, 1)), "")
 
 
-def latest_changes(collection: Collection, wanted: NoticeFilter, limit: int) -> list[ChangeEvent]:
+def latest_changes(collection: Collection, notice_filter: NoticeFilter, limit: int) -> list[ChangeEvent]:
     """The latest wanted commits of a collection, newest first."""
-    found: list[ChangeEvent] = []
+    events: list[ChangeEvent] = []
     for commit in _log(collection):
-        event = _event(collection, commit, wanted)
+        event = _event(collection, commit, notice_filter)
         if event is not None:
-            found.append(event)
-        if len(found) >= limit:
+            events.append(event)
+        if len(events) >= limit:
             break
-    return found
+    return events
 
 
-def changes_since(collection: Collection, cursor: str, wanted: NoticeFilter) -> tuple[list[ChangeEvent], bool]:
+def changes_since(collection: Collection, cursor: str, notice_filter: NoticeFilter) -> tuple[list[ChangeEvent], bool]:
     """The wanted commits after a commit, oldest first, and whether these are all.
 
     Where the commit is not among the latest `MAX_SEARCHED`, as after a forced push, the latest `STEP` are given.
@@ -115,33 +115,45 @@ def changes_since(collection: Collection, cursor: str, wanted: NoticeFilter) -> 
         commits.append(commit)
     else:
         if cursor:
-            return _events(collection, commits[:STEP], wanted), False
-    return _events(collection, commits, wanted), True
+            return _events(collection, commits[:STEP], notice_filter), False
+    return _events(collection, commits, notice_filter), True
 
 
 def proposals_of(
-    collections: Collections, wanted: NoticeFilter, *, limit: int, viewer: Proposer | None = None
+    collections: Collections, notice_filter: NoticeFilter, *, limit: int, viewer: Proposer | None = None
 ) -> list[ProposedEvent]:
     """The latest wanted proposals that a caller may see, open and closed, newest first."""
-    found: list[ProposedEvent] = []
+    events: list[ProposedEvent] = []
     every = [*listed(collections, viewer), *listed(collections, viewer, closed=True)]
-    for one in sorted(every, key=lambda one: (one.proposal.when, one.proposal.id), reverse=True):
-        if wanted.takes(one.collection, one.proposal.author) and (files := wanted.proposed(one)):
-            found.append(ProposedEvent(one, event_of(one.proposal), files))
-        if len(found) >= limit:
+    for proposal in sorted(
+        every, key=lambda found_proposal: (found_proposal.proposal.when, found_proposal.proposal.id), reverse=True
+    ):
+        if notice_filter.takes(proposal.collection, proposal.proposal.author) and (
+            files := notice_filter.proposed(proposal)
+        ):
+            events.append(ProposedEvent(proposal, event_of(proposal.proposal), files))
+        if len(events) >= limit:
             break
-    return found
+    return events
 
 
-def proposals_since(collection: Collection, told: Mapping[str, str], wanted: NoticeFilter) -> list[ProposedEvent]:
+def proposals_since(
+    collection: Collection, report: Mapping[str, str], notice_filter: NoticeFilter
+) -> list[ProposedEvent]:
     """The wanted proposals of a collection that are new, or have another latest commit than was told, oldest first."""
-    found = [one for one in proposals_now(collection) if told.get(one.proposal.id) != one.proposal.tip]
-    events = [
-        ProposedEvent(one, event_of(one.proposal, is_reported=one.proposal.id in told), wanted.proposed(one))
-        for one in sorted(found, key=lambda one: one.proposal.when)
-        if wanted.takes(collection, one.proposal.author)
+    proposals = [
+        proposal for proposal in proposals_now(collection) if report.get(proposal.proposal.id) != proposal.proposal.tip
     ]
-    return [one for one in events if one.files]
+    events = [
+        ProposedEvent(
+            proposal,
+            event_of(proposal.proposal, is_reported=proposal.proposal.id in report),
+            notice_filter.proposed(proposal),
+        )
+        for proposal in sorted(proposals, key=lambda proposal: proposal.proposal.when)
+        if notice_filter.takes(collection, proposal.proposal.author)
+    ]
+    return [event for event in events if event.files]
 
 
 def proposals_now(collection: Collection) -> list[FoundProposal]:
@@ -155,15 +167,15 @@ def event_of(proposal: Proposal, *, is_reported: bool = False) -> ProposalEvent:
     return ("amended" if is_reported else "opened") if proposal.state == "open" else proposal.state
 
 
-def _events(collection: Collection, commits: Sequence[Commit], wanted: NoticeFilter) -> list[ChangeEvent]:
-    events = (_event(collection, commit, wanted) for commit in reversed(commits))
-    return [one for one in events if one is not None]
+def _events(collection: Collection, commits: Sequence[Commit], notice_filter: NoticeFilter) -> list[ChangeEvent]:
+    events = (_event(collection, commit, notice_filter) for commit in reversed(commits))
+    return [event for event in events if event is not None]
 
 
-def _event(collection: Collection, commit: Commit, wanted: NoticeFilter) -> ChangeEvent | None:
-    if not wanted.takes(collection, commit.author):
+def _event(collection: Collection, commit: Commit, notice_filter: NoticeFilter) -> ChangeEvent | None:
+    if not notice_filter.takes(collection, commit.author):
         return None
-    files = wanted.touched(collection, documents_of(collection, commit))
+    files = notice_filter.touched(collection, documents_of(collection, commit))
     return ChangeEvent(collection, commit, files) if files else None
 
 

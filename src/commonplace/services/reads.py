@@ -56,8 +56,8 @@ def section(collection: Collection, address: Address, heading: str, *, at: str =
         NotFoundError: no such section; context holds `nearest`.
     """
     document = document_at(collection, address, at)
-    found = find_section(document, [part.strip() for part in heading.split(" > ")])
-    return _passage(document, found.start, found.tree_end, found)
+    found_section = find_section(document, [part.strip() for part in heading.split(" > ")])
+    return _passage(document, found_section.start, found_section.tree_end, found_section)
 
 
 def fragment(collection: Collection, address: Address, name: str, *, at: str = "") -> TextPassage:
@@ -67,8 +67,8 @@ def fragment(collection: Collection, address: Address, name: str, *, at: str = "
         NotFoundError: the document has no such part; context holds `nearest`.
     """
     document = document_at(collection, address, at)
-    start, end, found = find_fragment(document, name)
-    return _passage(document, start, end, found)
+    start, end, found_section = find_fragment(document, name)
+    return _passage(document, start, end, found_section)
 
 
 def outline(collection: Collection, address: Address) -> tuple[Section, ...]:
@@ -120,7 +120,7 @@ def address_of(collection: Collection, reference: str) -> Address:
     return address
 
 
-def _passage(document: Document, start: int, end: int, found: Section | None) -> TextPassage:
+def _passage(document: Document, start: int, end: int, found_section: Section | None) -> TextPassage:
     raw = document.encoded
     text = raw[start:end].decode("utf-8", errors="replace")
-    return TextPassage(document, revision_of(document.raw), text, found, raw.count(b"\n", 0, start) + 1)
+    return TextPassage(document, revision_of(document.raw), text, found_section, raw.count(b"\n", 0, start) + 1)

@@ -57,7 +57,7 @@ def related(collection: Collection, address: Address, limit: int) -> list[Relate
     )
     if not query.text:
         return []
-    hits = [found.hit for found in search([collection], query, "hybrid").hits if found.hit.record.address != address]
+    hits = [hit.hit for hit in search([collection], query, "hybrid").hits if hit.hit.record.address != address]
     out = {link.target for link in collection.index.links_from(address)}
     back = {link.source for link in collection.index.links_to(address)}
     linked = out | back
@@ -101,7 +101,7 @@ class NearDuplicates:
         store = self._collection.store
         query = SearchQuery(text=gist, limit=MAX_COMPARED_PAGES, sections=0, prefix=False)
         hits = search([self._collection], query, "keyword").hits if gist else ()
-        for record in (one.hit.record for one in hits):
+        for record in (hit.hit.record for hit in hits):
             there = _beginning(record.address, store.read(record.address))
             if _alike(own, _shingles(_plain(there))) >= MIN_DUPLICATE_SIMILARITY:
                 return record.id
@@ -131,6 +131,6 @@ def _shingles(text: str) -> frozenset[_Run]:
     return frozenset(tuple(words[at : at + SHINGLE_WORDS]) for at in range(len(words) - SHINGLE_WORDS + 1))
 
 
-def _alike(one: frozenset[_Run], other: frozenset[_Run]) -> float:
+def _alike(runs: frozenset[_Run], other: frozenset[_Run]) -> float:
     """The fraction of shared shingles, 0 to 1."""
-    return len(one & other) / (len(one | other) or 1)
+    return len(runs & other) / (len(runs | other) or 1)

@@ -61,13 +61,17 @@ def review_queue(collection: Collection, owner: str = "") -> list[ReviewItem]:
     """
     owners = _Owners(collection)
     items = [
-        ReviewItem(collection, address.path, one.line, one.rule, one.message, owners.of(address))
-        for address, one in _findings(collection)
-        if one.rule in REVIEW_RULES
+        ReviewItem(collection, address.path, finding.line, finding.rule, finding.message, owners.of(address))
+        for address, finding in _findings(collection)
+        if finding.rule in REVIEW_RULES
     ]
-    wanted = owner.lstrip("@").casefold()
-    chosen = [one for one in items if not wanted or wanted in {name.lstrip("@").casefold() for name in one.owners}]
-    return sorted(chosen, key=lambda one: (REVIEW_RULES.index(one.rule), one.path, one.line, one.reason))
+    wanted_owner = owner.lstrip("@").casefold()
+    chosen = [
+        item
+        for item in items
+        if not wanted_owner or wanted_owner in {name.lstrip("@").casefold() for name in item.owners}
+    ]
+    return sorted(chosen, key=lambda item: (REVIEW_RULES.index(item.rule), item.path, item.line, item.reason))
 
 
 def _findings(collection: Collection) -> Iterator[LocatedFinding]:
@@ -76,7 +80,7 @@ def _findings(collection: Collection) -> Iterator[LocatedFinding]:
     today = datetime.now(UTC).date().isoformat()
     for record in records:
         if record.address not in retired:
-            yield from ((record.address, one) for one in record_findings(collection, record, today))
+            yield from ((record.address, finding) for finding in record_findings(collection, record, today))
     holding = [record for record in records if record.address not in retired]
     yield from collection_citation_findings(collection, holding)
     yield from replacement_findings(collection)
@@ -93,21 +97,21 @@ def _findings(collection: Collection) -> Iterator[LocatedFinding]:
     except ConfigError as error:
         yield Address("questions.yaml"), finding_of("unanswered_question", f"{error} {error.hint}".strip())
     else:
-        yield from ((Address(one.path), finding_of(one.rule, one.message)) for one in questions)
+        yield from ((Address(issue.path), finding_of(issue.rule, issue.message)) for issue in questions)
 
 
 def replacement_findings(collection: Collection) -> Iterator[LocatedFinding]:
     """Pages and sections that are replaced by what is not there, or by each other in a circle."""
     statuses = CollectionStatuses(collection)
     for address, every in statuses.declared.items():
-        for one in every:
-            if not one.by or "://" in one.by or statuses.status_of(one) not in LAPSED:
+        for status in every:
+            if not status.by or "://" in status.by or statuses.status_of(status) not in LAPSED:
                 continue
-            target, _ = statuses.target(address, one.by)
+            target, _ = statuses.target(address, status.by)
             if target is None:
-                message = f"It is superseded by {one.by[:100]!r}, which is not there. Name what replaces it."
+                message = f"It is superseded by {status.by[:100]!r}, which is not there. Name what replaces it."
                 yield address, finding_of("replacement_missing", message)
-            elif statuses.in_circle(address, one):
+            elif statuses.in_circle(address, status):
                 message = f"It is superseded by {target.path}, which leads back here. Say which of them holds."
                 yield address, finding_of("replacement_missing", message)
 
@@ -116,7 +120,7 @@ class _Owners:
     """The owners of the pages of a collection."""
 
     def __init__(self, collection: Collection) -> None:
-        self._records: Mapping[Address, Record] = {one.address: one for one in collection.index.records()}
+        self._records: Mapping[Address, Record] = {record.address: record for record in collection.index.records()}
         self._file = CodeOwners("")
         for path in CODEOWNERS_FILES:
             try:

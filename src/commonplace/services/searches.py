@@ -71,28 +71,28 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     if reranker is None or query.offset >= MAX_RERANKED_HITS or query.sort != "score" or not query.descending:
         return _found(collections, query, mode)
     wide = replace(query, offset=0, limit=max(MAX_RERANKED_HITS, query.offset + query.limit))
-    found = _found(collections, wide, mode)
-    hits, notice = reranked(found.hits, query.text, reranker)
+    found_hits = _found(collections, wide, mode)
+    hits, notice = reranked(found_hits.hits, query.text, reranker)
     page = tuple(hits[query.offset : query.offset + query.limit])
-    return FoundHits(page, found.total, " ".join(filter(None, (found.notice, notice))))
+    return FoundHits(page, found_hits.total, " ".join(filter(None, (found_hits.notice, notice))))
 
 
 def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> FoundHits:
     """A page of hits in the order of the collections' own scores."""
-    asked = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
-    results, denied = _answered(collections, asked, mode)
+    search_query = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
+    results, denied = _answered(collections, search_query, mode)
     uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
     notice = " ".join(dict.fromkeys(filter(None, (denied, *(result.notice for _, result in results), uncompared))))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
-    if hits and not query.offset and query.status in {"", "any"} and all(found.hit.is_lapsed for found in hits):
+    if hits and not query.offset and query.status in {"", "any"} and all(hit.hit.is_lapsed for hit in hits):
         notice = " ".join(filter(None, (NOTHING_CURRENT, notice)))
     total = sum(result.total for _, result in results)
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice)
     if query.sort == "score":
-        hits.sort(key=lambda found: (found.hit.is_lapsed, not found.hit.titled, -found.hit.score))
+        hits.sort(key=lambda hit: (hit.hit.is_lapsed, not hit.hit.titled, -hit.hit.score))
     else:
-        hits = in_order(hits, lambda found: found.hit.record, query.sort, descending=query.descending)
+        hits = in_order(hits, lambda hit: hit.hit.record, query.sort, descending=query.descending)
     return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice)
 
 
@@ -107,13 +107,13 @@ def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[l
         text: The query.
         reranker: The cross-encoder.
     """
-    first = [found for found in hits[:MAX_RERANKED_HITS] if found.hit.titled]
-    some = [found for found in hits[:MAX_RERANKED_HITS] if not found.hit.titled and not found.hit.is_lapsed]
-    lapsed = [found for found in hits[:MAX_RERANKED_HITS] if not found.hit.titled and found.hit.is_lapsed]
+    first = [hit for hit in hits[:MAX_RERANKED_HITS] if hit.hit.titled]
+    some = [hit for hit in hits[:MAX_RERANKED_HITS] if not hit.hit.titled and not hit.hit.is_lapsed]
+    lapsed = [hit for hit in hits[:MAX_RERANKED_HITS] if not hit.hit.titled and hit.hit.is_lapsed]
     if len(some) < 2:  # noqa: PLR2004 - one hit needs no order
         return list(hits), ""
     try:
-        scores = reranker.scores(text, [_passage(found) for found in some])
+        scores = reranker.scores(text, [_passage(hit) for hit in some])
     except UnavailableError as error:
         return list(hits), f"{error} {error.hint}"
     order = sorted(range(len(some)), key=lambda at: -scores[at])
@@ -123,16 +123,16 @@ def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[l
     return [*first, *moved, *lapsed, *hits[MAX_RERANKED_HITS:]], ""
 
 
-def _passage(found: FoundHit) -> str:
+def _passage(hit: FoundHit) -> str:
     """The title, the headings and the text of a hit's best section."""
-    record = found.hit.record
+    record = hit.hit.record
     try:
-        document = found.collection.index.document(record.address)
+        document = hit.collection.index.document(record.address)
     except NotFoundError:
         return record.title
     if not document.sections:
         return record.title
-    ordinal = found.hit.sections[0].ordinal if found.hit.sections else 0
+    ordinal = hit.hit.sections[0].ordinal if hit.hit.sections else 0
     section = document.sections[min(ordinal, len(document.sections) - 1)]
     text = document.source[section.content : section.end].decode("utf-8", "replace").strip()
     return "\n".join(dict.fromkeys((record.title, *section.path, text)))[:MAX_PASSAGE_CHARS]
@@ -180,31 +180,35 @@ def _answered(
 def _results(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
 ) -> list[tuple[Collection, SearchResult]]:
-    asked = _with_meaning(
-        [(one, replace(query, filter=narrowed(one, query.filter, query.status))) for one in collections], mode
+    queries = _with_meaning(
+        [
+            (collection, replace(query, filter=narrowed(collection, query.filter, query.status)))
+            for collection in collections
+        ],
+        mode,
     )
-    found = _answers([(collection.index, one) for collection, one in zip(collections, asked, strict=True)])
+    answers = _answers([(collection.index, query) for collection, query in zip(collections, queries, strict=True)])
     return [
-        (collection, current_first(collection, one, result, partial(_again, collection, mode)))
-        for collection, one, result in zip(collections, asked, found, strict=True)
+        (collection, current_first(collection, query, result, partial(_again, collection, mode)))
+        for collection, query, result in zip(collections, queries, answers, strict=True)
     ]
 
 
 def _again(collection: Collection, mode: SearchMode, query: SearchQuery) -> SearchResult:
     """The result of a query that was asked with another filter before, to which its similarities belong."""
-    (asked,) = _with_meaning([(collection, query)], mode)
-    (result,) = _answers([(collection.index, replace(asked, scale=query.scale))])
+    (search_query,) = _with_meaning([(collection, query)], mode)
+    (result,) = _answers([(collection.index, replace(search_query, scale=query.scale))])
     return result
 
 
-def _answers(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
+def _answers(indices: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
     """The results of several indexes; requests to one search cluster are sent together."""
-    if len(asked) == 1:
-        return [index.search(query) for index, query in asked]
+    if len(indices) == 1:
+        return [index.search(query) for index, query in indices]
     # Imported on demand, because most servers use no cluster.
     from commonplace.services.cluster import search_together  # noqa: PLC0415
 
-    return search_together(asked)
+    return search_together(indices)
 
 
 def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> FoundChunks:
@@ -217,12 +221,12 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
     """
     if collection.semantic_index is None:
         raise semantic_search_off()
-    found = collection.semantic_index.nearest_chunks(text, count, each)
-    far = {Address(one.path) for one in found if one.similarity < FLOOR}
-    asked = SearchQuery(text=text, filter=Filter(among=tuple(far)), limit=len(far), sections=0, demand=False)
-    shared = collection.index.search(asked)
-    kept = {hit.record.address.path for hit in shared.hits}
-    near = tuple(one for one in found if one.similarity >= FLOOR or one.path in kept)
+    hits = collection.semantic_index.nearest_chunks(text, count, each)
+    far = {Address(hit.path) for hit in hits if hit.similarity < FLOOR}
+    query = SearchQuery(text=text, filter=Filter(among=tuple(far)), limit=len(far), sections=0, demand=False)
+    shared = collection.index.search(query)
+    paths = {hit.record.address.path for hit in shared.hits}
+    near = tuple(hit for hit in hits if hit.similarity >= FLOOR or hit.path in paths)
     unknown = "" if shared.known else unknown_notice(collection, SearchQuery(text=text), has_hits=bool(near))
     near = tuple(sorted(near, key=is_lapsed_chunk(collection)))
     return FoundChunks(near, " ".join(filter(None, (unknown, _uncompared_notice([collection])))))
@@ -244,14 +248,14 @@ def _with_meaning(queries: Sequence[tuple[Collection, SearchQuery]], mode: Searc
         return []
     query = queries[0][1]
     if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not _is_best_first(query)):
-        return [one for _, one in queries]
+        return [query for _, query in queries]
     if mode == "semantic":
-        return [replace(one, similarity=_nearest(collection, one), words=False) for collection, one in queries]
-    asked = [replace(one, similarity=_near(collection, one)) for collection, one in queries]
-    if len(asked) > 1 and any(one.similarity for one in asked):
+        return [replace(query, similarity=_nearest(collection, query), words=False) for collection, query in queries]
+    search_queries = [replace(query, similarity=_near(collection, query)) for collection, query in queries]
+    if len(search_queries) > 1 and any(query.similarity for query in search_queries):
         scale = _best_score(queries)
-        return [replace(one, scale=scale) for one in asked]
-    return asked
+        return [replace(query, scale=scale) for query in search_queries]
+    return search_queries
 
 
 def _is_best_first(query: SearchQuery) -> bool:
@@ -289,5 +293,7 @@ def _nearest(collection: Collection, query: SearchQuery) -> SimilarityScores:
 
 def _best_score(queries: Sequence[tuple[Collection, SearchQuery]]) -> float:
     """The best score by words over all collections, by which scores are scaled to be comparable."""
-    results = _answers([(one.index, replace(query, offset=0, limit=1, sections=0)) for one, query in queries])
+    results = _answers(
+        [(collection.index, replace(query, offset=0, limit=1, sections=0)) for collection, query in queries]
+    )
     return max((result.hits[0].score for result in results if result.hits), default=0.0)

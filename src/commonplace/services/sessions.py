@@ -133,19 +133,19 @@ class SessionMemory:
     def _drop(self, scope: str, name: str) -> None:
         self._parts.pop((scope, name), None)
         self._unseen.pop((scope, name), None)
-        known = self._seen.pop((scope, name), None)
-        if known is not None and known.marks is not None:
-            self._marked -= len(known.marks)
+        document = self._seen.pop((scope, name), None)
+        if document is not None and document.marks is not None:
+            self._marked -= len(document.marks)
 
     def _shrink(self) -> None:
         while len(self._seen) > MAX_DOCUMENTS:
             self._drop(*next(iter(self._seen)))
         if self._marked <= MAX_MARKED:
             return
-        for key, known in list(self._seen.items()):
-            if known.marks is not None:
-                self._marked -= len(known.marks)
-                self._seen[key] = ShownDocument(known.revision, is_whole=known.is_whole)
+        for key, document in list(self._seen.items()):
+            if document.marks is not None:
+                self._marked -= len(document.marks)
+                self._seen[key] = ShownDocument(document.revision, is_whole=document.is_whole)
                 if self._marked <= MAX_MARKED:
                     return
 
@@ -161,7 +161,7 @@ class SessionMemories:
         """The same records, which change apart from these."""
         copied = SessionMemories()
         with self._lock:
-            copied._sessions = OrderedDict((name, one.copy()) for name, one in self._sessions.items())
+            copied._sessions = OrderedDict((name, memory.copy()) for name, memory in self._sessions.items())
         return copied
 
     def of(self, identifier: str) -> SessionMemory:

@@ -125,7 +125,7 @@ def _site(collection: Collection, reader: _SiteReader, documents: Iterable[Recor
     trees = collection.index.surroundings().sites
     navigation = build_navigation(records, trees, reader.read, settings.navigation)
     start = _start(collection, settings.start, navigation, records)
-    title = settings.title or next(filter(None, (site_title(one, reader.read(one.config)) for one in trees)), "")
+    title = settings.title or next(filter(None, (site_title(tree, reader.read(tree.config)) for tree in trees)), "")
     if not title and start and fold(records[start].title) not in _GENERAL_TITLES:
         title = records[start].title
     return Site(settings, navigation, start, title or collection.name)
@@ -142,8 +142,8 @@ def _start(collection: Collection, name: str, navigation: Navigation, records: M
         first = navigation.first
         if fold(first.rpartition("/")[2].rpartition(".")[0]) in START_NAMES:
             return first
-        return next((top[one] for one in START_NAMES if one in top), first)
-    return next((top[one] for one in START_NAMES if one in top), "")
+        return next((top[start_name] for start_name in START_NAMES if start_name in top), first)
+    return next((top[start_name] for start_name in START_NAMES if start_name in top), "")
 
 
 def site_findings(collection: Collection) -> Iterator[Finding]:
@@ -161,10 +161,10 @@ def site_findings(collection: Collection) -> Iterator[Finding]:
     if settings.start and collection.index.find(settings.start) is None:
         yield _finding("start", f"`start` names {shortened(settings.start)}, which is not a page. Correct the name.")
     paths = [address.path for address in collection.index.revisions()]
-    known = {*paths, *(path.removesuffix(suffix) for path in paths for suffix in document_suffixes())}
+    known_paths = {*paths, *(path.removesuffix(suffix) for path in paths for suffix in document_suffixes())}
     folders = {parent for path in paths for parent in _parents(path)}
     for target in entry_targets(settings.navigation):
-        if target.strip("/") not in known | folders and collection.index.find(target) is None:
+        if target.strip("/") not in known_paths | folders and collection.index.find(target) is None:
             yield _finding(
                 "navigation", f"`navigation` names {shortened(target)}, which is not a page. Correct the path."
             )

@@ -66,8 +66,8 @@ class Skills:
 
     def folders(self, collection: Collection) -> list[str]:
         """Folders with a `SKILL.md`, by path, whether or not they are skills."""
-        found = (address for address in collection.index.revisions() if address.name == SKILL_FILE)
-        return sorted(address.folder for address in found)
+        addresses = (address for address in collection.index.revisions() if address.name == SKILL_FILE)
+        return sorted(address.folder for address in addresses)
 
     def all(self, collections: Sequence[Collection]) -> Iterator[Skill]:
         """Every skill, by collection and path; invalid and unreadable skills are skipped."""
@@ -88,22 +88,24 @@ class Skills:
         main = Address(f"{folder}/{SKILL_FILE}" if folder else SKILL_FILE)
         frontmatter = collection.index.document(main).frontmatter.values
         _check(folder.rpartition("/")[2] or collection.name, frontmatter)
-        found = sorted(islice(files_below(collection, folder), MAX_FILES + 1))
-        if len(found) > MAX_FILES or sum(stat.size for _, stat in found) > MAX_BYTES:
+        files_belows = sorted(islice(files_below(collection, folder), MAX_FILES + 1))
+        if len(files_belows) > MAX_FILES or sum(stat.size for _, stat in files_belows) > MAX_BYTES:
             raise InvalidInputError(
                 f"The skill {frontmatter['name']!r} is too large: at most {MAX_FILES} files and {MAX_BYTES:,} bytes.",
                 kind="skill",
                 hint="Move unneeded files out of its folder.",
             )
-        files = tuple(SkillFile(address, self._digest(collection, address, stat), stat.size) for address, stat in found)
+        files = tuple(
+            SkillFile(address, self._digest(collection, address, stat), stat.size) for address, stat in files_belows
+        )
         return Skill(collection, folder, frontmatter, files)
 
     def _digest(self, collection: Collection, address: Address, stat: FileStat) -> str:
         key = (collection.store.identity, address.path)
         with self._lock:
-            known = self._digests.get(key)
-        if known is not None and known[0] == stat:
-            return known[1]
+            known_digest = self._digests.get(key)
+        if known_digest is not None and known_digest[0] == stat:
+            return known_digest[1]
         digest = f"sha256:{hashlib.sha256(collection.store.read(address)).hexdigest()}"
         with self._lock:
             self._digests[key] = (stat, digest)

@@ -65,17 +65,19 @@ class CollectionStatuses:
     def pages_with(self, chosen: Collection[Status]) -> frozenset[Address]:
         """The pages that have one of these statuses, or a section with one."""
         return frozenset(
-            address for address, every in self.declared.items() if any(self.status_of(one) in chosen for one in every)
+            address
+            for address, every in self.declared.items()
+            if any(self.status_of(status) in chosen for status in every)
         )
 
     def lapsed_in(self, address: Address) -> list[DeclaredStatus]:
         """The declarations of a page and its sections that do not hold."""
-        return [one for one in self.declared.get(address, ()) if self.status_of(one) in LAPSED]
+        return [status for status in self.declared.get(address, ()) if self.status_of(status) in LAPSED]
 
     def at(self, address: Address, ordinal: int = 0) -> TextStatus:
         """The status of a section, which is that of the page if the page lapsed; ordinal 0 for the page."""
-        every = [one for one in self.declared.get(address, ()) if one.ordinal <= ordinal <= one.last]
-        lapsed = next((one for one in every if self.status_of(one) in LAPSED), None)
+        every = [status for status in self.declared.get(address, ()) if status.ordinal <= ordinal <= status.last]
+        lapsed = next((status for status in every if self.status_of(status) in LAPSED), None)
         declared = lapsed or (every[-1] if every else None)
         if declared is None:
             return _HOLDS
@@ -135,14 +137,14 @@ class CollectionStatuses:
     def _declared_at(self, address: Address, fragment: str) -> DeclaredStatus | None:
         """The declaration of the page, or of the section that a fragment names."""
         every = self.declared.get(address, ())
-        if not fragment or not any(one.ordinal for one in every):
-            return next((one for one in every if not one.ordinal), None)
+        if not fragment or not any(status.ordinal for status in every):
+            return next((status for status in every if not status.ordinal), None)
         try:
             section = find_fragment(self._collection.index.document(address), fragment)[2]
         except KnowledgeError:
             return None
         ordinal = section.ordinal if section else 0
-        return next((one for one in reversed(every) if one.ordinal <= ordinal <= one.last), None)
+        return next((status for status in reversed(every) if status.ordinal <= ordinal <= status.last), None)
 
 
 def narrowed(collection: collections.Collection, filter_: Filter, choice: str) -> Filter:
@@ -255,7 +257,9 @@ class _StatusOrder:
         address = hit.record.address
         if address not in self._statuses.declared:
             return hit
-        sections = tuple(replace(one, status=self._statuses.at(address, one.ordinal)) for one in hit.sections)
+        sections = tuple(
+            replace(section_hit, status=self._statuses.at(address, section_hit.ordinal)) for section_hit in hit.sections
+        )
         page = self._statuses.at(address)
         best = sections[0].status if sections and not page.is_lapsed else page
         return replace(hit, sections=sections, status=best or page)
@@ -290,8 +294,8 @@ class _StatusOrder:
         return replace(result, hits=tuple(hits))
 
     def _holding_first(self, hit: Hit) -> tuple[SectionHit, ...]:
-        holding = [one for one in hit.sections if not self._is_lapsed(hit, one)]
-        lapsed = [one for one in hit.sections if self._is_lapsed(hit, one)]
+        holding = [section_hit for section_hit in hit.sections if not self._is_lapsed(hit, section_hit)]
+        lapsed = [section_hit for section_hit in hit.sections if self._is_lapsed(hit, section_hit)]
         answers = bool(holding) and (not lapsed or holding[0].score >= CURRENT_SHARE * lapsed[0].score)
         ordered = (*holding, *lapsed) if answers else (*lapsed, *holding)
         return ordered[: self._query.sections]

@@ -79,7 +79,7 @@ def current_schema(collection: Collection) -> Schema:
     added = collection.extensions.types
     if not added:
         return schema
-    own = {name: one for name, one in schema.types.items() if one.declared is not None or name not in added}
+    own = {name: item for name, item in schema.types.items() if item.declared is not None or name not in added}
     return replace(schema, types={**schema.types, **added, **own})
 
 
@@ -136,12 +136,16 @@ def create_entries(
             prepared.append(_prepared(collection, schema, entry, duplicates))
         except KnowledgeError as error:
             prepared.append(error)
-    drafts = [(one.document.address, one.document.raw) for one in prepared if isinstance(one, _Prepared)]
+    drafts = [
+        (other_prepared.document.address, other_prepared.document.raw)
+        for other_prepared in prepared
+        if isinstance(other_prepared, _Prepared)
+    ]
     results = iter(writes.create_all(collection, drafts, intent))
-    saved = [one if isinstance(one, KnowledgeError) else _saved(one, next(results)) for one in prepared]
-    for one, made in zip(saved, prepared, strict=True):
-        if isinstance(one, SavedEntry) and isinstance(made, _Prepared):
-            _after(collection, "create", made.document, one.written)
+    saved = [element if isinstance(element, KnowledgeError) else _saved(element, next(results)) for element in prepared]
+    for knowledge_error, made in zip(saved, prepared, strict=True):
+        if isinstance(knowledge_error, SavedEntry) and isinstance(made, _Prepared):
+            _after(collection, "create", made.document, knowledge_error.written)
     return saved
 
 
@@ -177,9 +181,9 @@ def update_entry(
         values = document.frontmatter.values
         entry_type = type_of(values)
         declared = schema.types.get(entry_type)
-        known = _field_names(schema, declared)
-        _require_known(entry_type, known, set(declared_only) - values.keys())
-        fields = _merged(known, values, changes)
+        field_names = _field_names(schema, declared)
+        _require_known(entry_type, field_names, set(declared_only) - values.keys())
+        fields = _merged(field_names, values, changes)
         warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
         changed = read_document(address, set_fields(document.raw, fields)) if fields else document
         return changed.raw if body is None else edits.give_body(changed, body)
@@ -256,9 +260,9 @@ class _Prepared:
 def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicates: NearDuplicates) -> _Prepared:
     declared = _declared(schema, entry.entry_type, allow_undeclared=entry.allow_undeclared)
     identifier = entry.id or slug(entry.title)
-    known = frozenset(entry.at_top) | _field_names(schema, declared)
-    _require_known(entry.entry_type, known, (key for key, value in entry.fields.items() if value is not None))
-    top, below = _placed(known, entry.metadata)
+    tops = frozenset(entry.at_top) | _field_names(schema, declared)
+    _require_known(entry.entry_type, tops, (key for key, value in entry.fields.items() if value is not None))
+    top, below = _placed(tops, entry.metadata)
     values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
     values |= {key: value for key, value in entry.fields.items() if value is not None} | top
     values |= {name: rule.default for name, rule in declared.fields.items() if rule.default is not None} | values
@@ -328,33 +332,33 @@ def _require_known(entry_type: str, declared: frozenset[str], names: Iterable[st
     Raises:
         InvalidInputError: kind "argument"; the message names the fields that the type has.
     """
-    known = COMMON_FIELDS | declared
-    unknown = sorted(set(names) - known)
+    common_fields = COMMON_FIELDS | declared
+    unknown = sorted(set(names) - common_fields)
     if unknown:
-        names, below = ", ".join(sorted(known)), f'{{"metadata": {{"{unknown[0]}": ...}}}}'
+        names, below = ", ".join(sorted(common_fields)), f'{{"metadata": {{"{unknown[0]}": ...}}}}'
         hint = f"Put it into metadata, as in {below}, or declare it in {SCHEMA_FILE}."
         raise InvalidInputError(
             f"Unknown argument {', '.join(unknown)}: the type {entry_type!r} does not declare it. Fields that entries "
             f"of this type take by name: {names}.",
             kind="argument",
             hint=LINKS_HINT if "links" in unknown else hint,
-            nearest=get_close_matches(unknown[0], sorted(known), MAX_NEAREST_IDS),
+            nearest=get_close_matches(unknown[0], sorted(common_fields), MAX_NEAREST_IDS),
         )
 
 
-def _placed(known: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
+def _placed(tops: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
     """The further fields, divided into those that the type declares and the others."""
-    top = {key: value for key, value in metadata.items() if key in known}
-    return top, {key: value for key, value in metadata.items() if key not in known}
+    top = {key: value for key, value in metadata.items() if key in tops}
+    return top, {key: value for key, value in metadata.items() if key not in tops}
 
 
-def _merged(known: frozenset[str], values: JsonObject, changes: JsonObject) -> dict[str, Json]:
+def _merged(field_names: frozenset[str], values: JsonObject, changes: JsonObject) -> dict[str, Json]:
     """The changes as fields of the frontmatter. A field that stands at the top and below `metadata` changes in both."""
     metadata = changes.get("metadata", {})
     if not isinstance(metadata, Mapping):
         return dict(changes)
     before = mapping_of(values.get("metadata"))
-    top, below = _placed(known | (values.keys() - FIXED_KEYS), metadata)
+    top, below = _placed(field_names | (values.keys() - FIXED_KEYS), metadata)
     fields = {key: value for key, value in changes.items() if key != "metadata"} | top
     below |= {key: fields[key] for key in fields.keys() & before.keys() - FIXED_KEYS}
     merged = {key: value for key, value in {**before, **below}.items() if value is not None}
@@ -369,15 +373,19 @@ def _after(collection: Collection, operation: Operation, document: Document, wri
 
 
 def _checked(collection: Collection, schema: Schema, entry_type: str, values: JsonObject) -> tuple[Violation, ...]:
-    found = (
+    found_violations = (
         *violations(schema, entry_type, values, reference_types(collection)),
         *collection.extensions.violations(entry_type, values, collection.name),
     )
-    refusing = [one for one in found if (schema.enforce if one.enforced is None else one.enforced)]
+    refusing = [
+        violation
+        for violation in found_violations
+        if (schema.enforce if violation.enforced is None else violation.enforced)
+    ]
     if refusing:
         raise InvalidInputError(
             f"The entry breaks its type {entry_type!r}: {'; '.join(map(str, refusing))}.",
             kind="schema",
             hint="Correct the named fields and try again.",
         )
-    return found
+    return found_violations

@@ -102,14 +102,14 @@ def undo(
     if not commits:
         raise InvalidInputError("Which commit? Give its id.", kind="revision", hint="Run: commonplace activity")
     require_history(collection)
-    words = message or _message([one for one, is_named in _since(collection, commits) if is_named])
+    words = message or _message([commit for commit, is_named in _since(collection, commits) if is_named])
     with committed_by(person), collection.store.transaction(words) as transaction:
         log = _since(collection, commits)
         files = _chosen(_files(collection, log), pages)
         _Undo(collection, transaction, files).run()
     receipt = transaction.receipt
     index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
-    undone = tuple(one.id for one, is_named in log if is_named)
+    undone = tuple(commit.id for commit, is_named in log if is_named)
     return UndoReceipt(receipt.commit, undone, tuple(sorted(receipt.revisions)), tuple(sorted(receipt.removed)))
 
 
@@ -140,12 +140,12 @@ def undo_uncommitted(
     with committed_by(person), collection.store.transaction(words) as transaction:
         files: dict[Address, _File] = {}
         for address, steps in _joined(writes).items():
-            contents = [tuple(content_of(collection, address, one) for one in step) for step in steps]
+            contents = [tuple(content_of(collection, address, revision) for revision in step) for step in steps]
             files[address] = _File(address, address, stays=True, steps=[(after, before) for before, after in contents])
         _Undo(collection, transaction, _chosen(list(files.values()), pages)).run()
     receipt = transaction.receipt
     index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
-    written, removed = (tuple(sorted(one)) for one in (receipt.revisions, receipt.removed))
+    written, removed = (tuple(sorted(revisions)) for revisions in (receipt.revisions, receipt.removed))
     return UndoReceipt(receipt.commit, (), written, removed, len(writes))
 
 
@@ -191,24 +191,28 @@ def content_of(collection: Collection, address: Address, revision: Revision) -> 
 
 def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit, bool]]:
     """The commits from the latest to the oldest named one, and whether each is named."""
-    wanted = dict.fromkeys(one.lower() for one in commits)
+    wanted_values = dict.fromkeys(commit.lower() for commit in commits)
     log: list[tuple[Commit, bool]] = []
-    while wanted and len(log) < MAX_SEARCHED:
+    while wanted_values and len(log) < MAX_SEARCHED:
         some = collection.store.history.log(None, limit=_STEP, offset=len(log))
         for commit in some:
-            names = [one for one in wanted if len(one) >= MIN_DIGITS and commit.id.startswith(one)]
+            names = [
+                wanted_value
+                for wanted_value in wanted_values
+                if len(wanted_value) >= MIN_DIGITS and commit.id.startswith(wanted_value)
+            ]
             for name in names:
-                del wanted[name]
+                del wanted_values[name]
             log.append((commit, bool(names)))
-            if not wanted:
+            if not wanted_values:
                 break
         if len(some) < _STEP:
             break
-    for one in wanted:
-        collection.store.history.changed(one)  # says that it is a merge, or no revision
+    for wanted_value in wanted_values:
+        collection.store.history.changed(wanted_value)  # says that it is a merge, or no revision
         raise NotFoundError(
             f"The latest {MAX_SEARCHED:,} commits of the current branch do not have "
-            f"{shown_paths([one[:64] for one in wanted])}.",
+            f"{shown_paths([wanted_value[:64] for wanted_value in wanted_values])}.",
             kind="revision",
             hint="Run commonplace activity, or commonplace log, to see the commits.",
         )
@@ -256,13 +260,13 @@ def undone_by(commit: Commit) -> Sequence[str]:
 
 
 def _chosen(files: Sequence[_File], pages: Sequence[Address]) -> Sequence[_File]:
-    chosen = [one for one in files if not pages or one.now in pages or one.target in pages]
-    missing = [one.path for one in pages if not any(one in {file.now, file.target} for file in chosen)]
+    chosen = [file for file in files if not pages or file.now in pages or file.target in pages]
+    missing = [address.path for address in pages if not any(address in {file.now, file.target} for file in chosen)]
     if missing:
         raise NotFoundError(
             f"These writes did not change {shown_paths(missing)}.",
             kind="document",
-            hint=f"They changed {shown_paths([one.now.path for one in files])}.",
+            hint=f"They changed {shown_paths([file.now.path for file in files])}.",
         )
     return chosen
 
@@ -289,7 +293,7 @@ class _Undo:
             self._contents[file.now] = self._taken_back(file, current[file.now])
         if self._conflicts:
             raise _conflict(self._conflicts)
-        changed = [one for one, content in self._contents.items() if content != current[one]]
+        changed = [address for address, content in self._contents.items() if content != current[address]]
         for address in changed:
             self._put(address, self._contents[address])
         moves = {
@@ -298,14 +302,14 @@ class _Undo:
             if file.target != file.now and self._contents[file.now] is not None
         }
         if moves:
-            self._move(moves, [one for one in changed if one.is_document])
+            self._move(moves, [address for address in changed if address.is_document])
 
     def _taken_back(self, file: _File, content: bytes | None) -> bytes | None:
         """A file without what the commits wrote."""
         for after, before in file.steps:
             merged = merge_texts(after, before, content, adjacent=True)
             if merged.conflicts:
-                self._conflicts += [(file.now, one) for one in merged.conflicts]
+                self._conflicts += [(file.now, conflict) for conflict in merged.conflicts]
                 return content
             content = merged.content
         return content
@@ -335,17 +339,17 @@ class _Undo:
 
 
 def _message(commits: Sequence[Commit]) -> str:
-    subjects = [one.message.partition("\n")[0] for one in commits]
-    trailers = [f"{UNDOES}{one.id}" for one in commits[:MAX_TRAILERS]]
+    subjects = [commit.message.partition("\n")[0] for commit in commits]
+    trailers = [f"{UNDOES}{commit.id}" for commit in commits[:MAX_TRAILERS]]
     if len(commits) == 1:
         return "\n".join([f"Undo: {subjects[0]}", "", *trailers])
     more = [f"- and {len(subjects) - MAX_LISTED:,} more"] if len(subjects) > MAX_LISTED else []
-    lines = [f"- {one}" for one in subjects[:MAX_LISTED]]
+    lines = [f"- {subject}" for subject in subjects[:MAX_LISTED]]
     return "\n".join([f"Undo {len(commits):,} writes", "", *lines, *more, "", *trailers])
 
 
 def _conflict(conflicts: Sequence[tuple[Address, TextConflict]]) -> UndoConflictError:
-    places = [f"{address}:{found.line}" for address, found in conflicts]
+    places = [f"{address}:{conflict.line}" for address, conflict in conflicts]
     error = UndoConflictError(
         f"Later writes changed the same places: {shown_paths(places)}. Nothing was written.",
         kind="document",
@@ -353,5 +357,5 @@ def _conflict(conflicts: Sequence[tuple[Address, TextConflict]]) -> UndoConflict
     )
     error.conflicts = tuple(conflicts)
     names = ("undone", "without it", "now")
-    error.changes = tuple(line for address, found in conflicts for line in conflict_lines(address, found, names))
+    error.changes = tuple(line for address, conflict in conflicts for line in conflict_lines(address, conflict, names))
     return error

@@ -142,12 +142,12 @@ def _counted(limits: WriteLimits, write: PlannedWrite, actor: Actor, uses: Hourl
     pages, size = len(write.after), sum(len(content or b"") for content in write.after.values())
 
     def check(use: HourlyUse) -> None:
-        for name, most, used, asked in (
+        for name, most, used, requested_number in (
             ("pages", limits.pages, use.pages, pages),
             ("bytes", limits.size, use.size, size),
         ):
-            if most is not None and used + asked > most:
-                raise _too_much(name, most, used, asked, use.until)
+            if most is not None and used + requested_number > most:
+                raise _too_much(name, most, used, requested_number, use.until)
 
     return uses.reserve(actor.caller, pages, size, check)
 
@@ -215,13 +215,13 @@ def _listed(names: Sequence[str], end: str = "") -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
-def _too_much(name: str, most: int, used: int, asked: int, until: float) -> RateLimitedError:
+def _too_much(name: str, most: int, used: int, request: int, until: float) -> RateLimitedError:
     left = max(0, most - used)
     wait = max(1, int(until) + 1)
-    more = f"Wait {wait} s, or write at most {left:,} {name}." if asked <= most else f"Write at most {most:,} {name}."
+    more = f"Wait {wait} s, or write at most {left:,} {name}." if request <= most else f"Write at most {most:,} {name}."
     return RateLimitedError(
         f"This key writes {most:,} {name} an hour: {used:,} are written, {left:,} are left, and this write has "
-        f"{asked:,}. Nothing was written.",
+        f"{request:,}. Nothing was written.",
         kind="limit",
         hint=more,
         retry_after=wait,
@@ -241,7 +241,7 @@ def _written(actor: Actor, write: PlannedWrite, commit: str) -> Access:
         base=write.base,
         commit=commit,
         proposal=write.proposal,
-        paths=tuple(one.path for one in write.after),
+        paths=tuple(address.path for address in write.after),
         files=files,
     )
 

@@ -80,8 +80,8 @@ def load_settings(environment: Environment = os.environ, flags: Flags | None = N
     Raises:
         ConfigError: an unknown key in the file, an invalid value, or an unreadable file.
     """
-    given = _given(environment, flags)
-    return replace(default_settings(environment), **{name: _KINDS[name].read(one) for name, one in given.items()})
+    values = _given(environment, flags)
+    return replace(default_settings(environment), **{name: _KINDS[name].read(value) for name, value in values.items()})
 
 
 def origins(environment: Environment = os.environ, flags: Flags | None = None) -> list[tuple[str, str, str]]:
@@ -90,13 +90,13 @@ def origins(environment: Environment = os.environ, flags: Flags | None = None) -
     Raises:
         ConfigError: same as `load_settings`.
     """
-    found = _given(environment, flags)
-    told: list[tuple[str, str, str]] = []
+    found_values = _given(environment, flags)
+    rows: list[tuple[str, str, str]] = []
     for name, kind in _KINDS.items():
-        if name in found:
-            value = kind.read(found[name])
-            told.append((name, "…" if kind.about.secret else value_as_text(value), found[name].where))
-    return told
+        if name in found_values:
+            value = kind.read(found_values[name])
+            rows.append((name, "…" if kind.about.secret else value_as_text(value), found_values[name].where))
+    return rows
 
 
 def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
@@ -109,37 +109,37 @@ def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
 
 def unknown_variables(environment: Environment = os.environ) -> list[str]:
     """A sentence for each variable that has the prefix of settings and is none, without its value."""
-    known = {PREFIX + name.upper() for name in _KINDS} | {CONFIG_VARIABLE}
-    found = {name for name in environment if name.upper().startswith(PREFIX)} - known
-    names = [name.removeprefix(PREFIX) for name in known]
-    return [_ignored(name, names) for name in sorted(found) if not _OF_KUBERNETES.search(name)]
+    prefixes = {PREFIX + name.upper() for name in _KINDS} | {CONFIG_VARIABLE}
+    found_names = {name for name in environment if name.upper().startswith(PREFIX)} - prefixes
+    names = [name.removeprefix(PREFIX) for name in prefixes]
+    return [_ignored(name, names) for name in sorted(found_names) if not _OF_KUBERNETES.search(name)]
 
 
-def _ignored(name: str, known: Sequence[str]) -> str:
+def _ignored(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
 
-    nearest = get_close_matches(name.upper().removeprefix(PREFIX), known, 1)
+    nearest = get_close_matches(name.upper().removeprefix(PREFIX), names, 1)
     meant = f"Did you mean {PREFIX}{nearest[0]}?" if nearest else "docs/settings.md lists all."
     return f"The environment variable {name[:MAX_SHOWN_SETTING]} is no setting and is ignored. {meant}"
 
 
 def _base_folder(environment: Environment, name: str, default: Path) -> Path:
     """A base directory of the XDG specification. A relative path is invalid there and is ignored."""
-    given = Path(environment.get(name) or default)
-    return given if given.is_absolute() else default
+    path = Path(environment.get(name) or default)
+    return path if path.is_absolute() else default
 
 
 def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenValue]:
     """The given values by setting; later sources take precedence."""
-    given = dict(_from_file(environment))
+    file = dict(_from_file(environment))
     for name in _KINDS:
         for variable in filter(None, (_KINDS[name].about.also, PREFIX + name.upper())):
             if value := environment.get(variable):
-                given[name] = _GivenValue(value, variable)
+                file[name] = _GivenValue(value, variable)
     for name, flag in _with_remotes(flags or {}).items():
-        given.pop(_EXCLUDED_BY.get(name, ""), None)
-        given[name] = _GivenValue(flag, f"--{name.replace('_', '-')}")
-    return given
+        file.pop(_EXCLUDED_BY.get(name, ""), None)
+        file[name] = _GivenValue(flag, f"--{name.replace('_', '-')}")
+    return file
 
 
 def _with_remotes(flags: Flags) -> Flags:
@@ -148,18 +148,18 @@ def _with_remotes(flags: Flags) -> Flags:
     Raises:
         ConfigError: both folders and remotes are given.
     """
-    given = {name: flag for name, flag in flags.items() if flag is not None}
-    named, also = given.get("kb", ()), given.get("replica_of", ())
+    given_remotes = {name: flag for name, flag in flags.items() if flag is not None}
+    named, also = given_remotes.get("kb", ()), given_remotes.get("replica_of", ())
     texts = [named] if isinstance(named, str) else named
     remotes = [text for text in texts if is_remote(text)]
     if not remotes and not (texts and also):
-        return given
+        return given_remotes
     if len(remotes) < len(texts):
         raise ConfigError(
             "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
         )
-    del given["kb"]
-    return {**given, "replica_of": [*remotes, *([also] if isinstance(also, str) else also)]}
+    del given_remotes["kb"]
+    return {**given_remotes, "replica_of": [*remotes, *([also] if isinstance(also, str) else also)]}
 
 
 def default_settings(environment: Environment = os.environ) -> Settings:
@@ -247,18 +247,18 @@ class _Kind:
     convert: Callable[[object], object]
     """Converts a value; raises ValueError if it is invalid."""
 
-    def read(self, given: _GivenValue) -> object:
+    def read(self, value: _GivenValue) -> object:
         """Parse a value.
 
         Raises:
             ConfigError: the value is invalid.
         """
         try:
-            return self.convert(given.value)
+            return self.convert(value.value)
         except ValueError:
-            shown = "a value that is not shown" if self.about.secret else repr(given.value)
+            shown = "a value that is not shown" if self.about.secret else repr(value.value)
             cut = shown if len(shown) <= MAX_SHOWN_SETTING else f"{shown[:MAX_SHOWN_SETTING]}..."
-            raise ConfigError(f"Invalid {given.where}: expected {self.valid}, got {cut}.", kind="setting") from None
+            raise ConfigError(f"Invalid {value.where}: expected {self.valid}, got {cut}.", kind="setting") from None
 
 
 def _kinds() -> dict[str, _Kind]:

@@ -296,7 +296,7 @@ _OWN_PORTS = {"http": ":80", "https": ":443"}
 def value_as_text(value: object) -> str:
     """A value as text, in the form of an environment variable."""
     if isinstance(value, tuple):
-        separator = os.pathsep if all(isinstance(one, Path) for one in cast("tuple[object, ...]", value)) else " "
+        separator = os.pathsep if all(isinstance(item, Path) for item in cast("tuple[object, ...]", value)) else " "
         return separator.join(map(str, cast("tuple[object, ...]", value)))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -328,10 +328,10 @@ def _text(value: object) -> str:
 
 def _choice(value: object, choices: tuple[str, ...]) -> str:
     text = _text(value)
-    found = text if text in choices or "admin" in choices else text.lower()  # a tier grants rights: as it is written
-    if found not in choices:
+    choice = text if text in choices or "admin" in choices else text.lower()  # a tier grants rights: as it is written
+    if choice not in choices:
         raise ValueError
-    return found
+    return choice
 
 
 def _number(value: object) -> int:
@@ -381,11 +381,11 @@ def _origins(value: object) -> tuple[Origin, ...]:
 
 def _origin(value: object) -> Origin:
     text = _text(value).lower().removesuffix("/")
-    found = _ORIGIN.fullmatch(text)
-    if not found:
+    match = _ORIGIN.fullmatch(text)
+    if not match:
         raise ValueError
     own = _OWN_PORTS.get(text.partition(":")[0])
-    return Origin(text.removesuffix(own) if own and found[2] == own else text)
+    return Origin(text.removesuffix(own) if own and match[2] == own else text)
 
 
 # The documentation of a setting, declared next to its type.

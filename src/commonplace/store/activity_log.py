@@ -65,15 +65,15 @@ class FileAccessLog:
     def accesses(self, bases: Sequence[str], since: float = 0.0) -> Sequence[Access]:
         """The reads and writes of these stores, oldest first."""
         first = _day_of(max(since, self._clock() - KEPT_DAYS * 24 * HOUR))
-        wanted = frozenset(bases)
-        found = [
+        wanted_bases = frozenset(bases)
+        accesses = [
             access
             for path in self._files()
             if path.stem >= first
             for access in _accesses_in(path)
-            if access.base in wanted and access.when >= since
+            if access.base in wanted_bases and access.when >= since
         ]
-        return sorted(found, key=lambda one: one.when)
+        return sorted(accesses, key=lambda access: access.when)
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob(f"*{SUFFIX}"))

@@ -54,8 +54,8 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
     if not os.path.isdir(path):
         raise ConfigError(f"There is no folder {path.name!r}.", hint="Give the path of a folder that exists.")
     folder = Folder(path.resolve())
-    found = find_repository(folder.path)
-    if found is None:
+    discovered_repository = find_repository(folder.path)
+    if discovered_repository is None:
         if commit == "auto":
             raise ConfigError(
                 f"{folder.path.name} is not in a Git repository, so writes cannot be committed.",
@@ -63,14 +63,14 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
             )
         return _plain(folder, state_dir)
     try:
-        repository = GitRepository(found.gitdir, found.work_tree)
+        repository = GitRepository(discovered_repository.gitdir, discovered_repository.work_tree)
     except UntrustedRepositoryError:
         raise
     except GitError as error:
         if commit == "auto":
             raise GitError(f"{folder.path.name}: {error}", kind="repository", hint=error.hint) from error
         return _plain(folder, state_dir)
-    if found.work_tree is None:
+    if discovered_repository.work_tree is None:
         return _bare(folder, repository)
     return _in_repository(folder, repository, state_dir, commits=commit == "auto")
 
@@ -146,32 +146,32 @@ def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
     """
     real = folder.resolve()
     try:
-        found = find_repository(real)
+        discovered_repository = find_repository(real)
     except UntrustedRepositoryError as error:
         yield _untrusted(real.name, error)
         return
-    if found is None:
+    if discovered_repository is None:
         message = "It is not in a Git repository: writes are not committed, and there is no history."
         yield Diagnostic("git", None, real.name, message)
         yield from _own(real.name, state_dir / f"{key_of(Folder(real))}.lock")
         return
     try:
-        repository = GitRepository(found.gitdir, found.work_tree)
+        repository = GitRepository(discovered_repository.gitdir, discovered_repository.work_tree)
         branch = repository.branch
     except UntrustedRepositoryError as error:
         yield _untrusted(real.name, error)
         return
     except GitError as error:
-        command = _git(found, "fsck")
+        command = _git(discovered_repository, "fsck")
         yield Diagnostic(
             "git", Severity.ERROR, real.name, f"The repository cannot be opened: {error}", error.hint, command
         )
         return
     yield _state(real, repository, branch)
-    yield _packs(real.name, repository.common, _git(found, "gc"))
-    yield from _settings(real.name, found, repository)
-    yield from _stale(real, found.gitdir, repository.common)
-    yield from _own(real.name, found.gitdir / "commonplace.lock")
+    yield _packs(real.name, repository.common, _git(discovered_repository, "gc"))
+    yield from _settings(real.name, discovered_repository, repository)
+    yield from _stale(real, discovered_repository.gitdir, repository.common)
+    yield from _own(real.name, discovered_repository.gitdir / "commonplace.lock")
     yield from _own(real.name, repository.common / PROPOSALS_LOCK, "lock of proposals")
 
 
@@ -216,22 +216,24 @@ def _packs(name: str, gitdir: Path, command: str) -> Diagnostic:
         command: The command.
     """
     counted = [_entries(gitdir / "objects" / folder) for folder in ("pack", "17")]
-    count, loose = sum(one.endswith(".pack") for one in counted[0]), 256 * len(counted[1])
-    told = f"{amount(count, 'pack')} and about {amount(loose, 'loose object')}"
+    count, loose = sum(element.endswith(".pack") for element in counted[0]), 256 * len(counted[1])
+    report = f"{amount(count, 'pack')} and about {amount(loose, 'loose object')}"
     if count <= MAX_PACKS and loose <= MAX_LOOSE:
-        return Diagnostic("packs", None, name, f"The repository has {told}.")
-    message = f"The repository has {told}: old commits are read more slowly, and a pack costs each process a file."
+        return Diagnostic("packs", None, name, f"The repository has {report}.")
+    message = f"The repository has {report}: old commits are read more slowly, and a pack costs each process a file."
     return Diagnostic("packs", Severity.INFO, name, message, "Gather them when nothing writes:", command)
 
 
 def _entries(folder: Path) -> list[str]:
     try:
-        return [one.name for one in folder.iterdir()]
+        return [path.name for path in folder.iterdir()]
     except OSError:
         return []
 
 
-def _settings(name: str, found: DiscoveredRepository, repository: GitRepository) -> Iterator[Diagnostic]:
+def _settings(
+    name: str, discovered_repository: DiscoveredRepository, repository: GitRepository
+) -> Iterator[Diagnostic]:
     words = {word.strip() for word in repository.setting("core.fsync").lower().split(",")}
     method = repository.setting("core.fsyncmethod").lower()
     if method == "writeout-only" or not (
@@ -242,7 +244,9 @@ def _settings(name: str, found: DiscoveredRepository, repository: GitRepository)
             " regardless of this setting."
         )
         hint = "To make Git flush its commits too, at the cost of some milliseconds each:"
-        yield Diagnostic("fsync", Severity.INFO, name, message, hint, _git(found, "config core.fsync committed"))
+        yield Diagnostic(
+            "fsync", Severity.INFO, name, message, hint, _git(discovered_repository, "config core.fsync committed")
+        )
     else:
         yield Diagnostic("fsync", None, name, "Git flushes commits to the disk (core.fsync).")
     yield from _identity(name, repository)
@@ -251,7 +255,9 @@ def _settings(name: str, found: DiscoveredRepository, repository: GitRepository)
 def _identity(name: str, repository: GitRepository) -> Iterator[Diagnostic]:
     """Report the default name or address that commits will have if Git's configuration has none."""
     people = [signature(role, repository.setting).author for role in ("author", "committer")]
-    unknown = [one for one in people if one.name == DEFAULT_AUTHOR.name or one.email == DEFAULT_AUTHOR.email]
+    unknown = [
+        author for author in people if author.name == DEFAULT_AUTHOR.name or author.email == DEFAULT_AUTHOR.email
+    ]
     if unknown:
         shown = f"{unknown[0].name} <{unknown[0].email}>"
         message = f"Git does not know your name and address: commits are by {shown}."
@@ -336,5 +342,5 @@ def _holder(descriptor: int) -> str:
     return "Another process of commonplace"
 
 
-def _git(found: DiscoveredRepository, rest: str) -> str:
-    return f"git -C {shlex.quote(str(found.work_tree or found.gitdir))} {rest}"
+def _git(repository: DiscoveredRepository, rest: str) -> str:
+    return f"git -C {shlex.quote(str(repository.work_tree or repository.gitdir))} {rest}"

@@ -77,8 +77,8 @@ class GitResult:
     def reason(self) -> str:
         """The last line of the error output that gives a reason, without credentials, paths and the full stop."""
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
-        told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
-        shown = told[-1] if told else f"it exited with {self.code}"
+        reported_lines = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
+        shown = reported_lines[-1] if reported_lines else f"it exited with {self.code}"
         while shown.startswith(_WITHOUT_REASON) and lines.index(shown):
             shown = lines[lines.index(shown) - 1]
         return redacted(shown).rstrip(".")
@@ -257,7 +257,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _environment() -> dict[str, str]:
-    kept = {
+    kept_values = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_") or _PASSED_ON.fullmatch(name)
     }
-    return kept | _ENVIRONMENT
+    return kept_values | _ENVIRONMENT

@@ -66,13 +66,13 @@ class NoHistory:
             f"There is no commit {commit[:64]!r}: the folder is not in a Git repository.", kind="revision"
         )
 
-    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+    def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """All documents, because there are no commits."""
-        return set(known)
+        return set(revisions)
 
-    def deleted(self, known: Collection[Address]) -> set[Address]:
+    def deleted(self, addresses: Collection[Address]) -> set[Address]:
         """An empty set: there is no commit."""
-        del known
+        del addresses
         return set()
 
     def head(self) -> str:

@@ -131,8 +131,8 @@ class RemoteTransfer:
                 hint="Try again when it answers.",
                 retry_after=1,
             )
-        found = _SYMREF.match(outcome.output)
-        return checked_ref(found[1]) if found else DEFAULT_BRANCH
+        match = _SYMREF.match(outcome.output)
+        return checked_ref(match[1]) if match else DEFAULT_BRANCH
 
     def list_tags(self, *, settings: Mapping[str, Sequence[str]], timeout: float) -> GitResult:
         """Run git ls-remote for the tags. It transfers no objects.
@@ -195,7 +195,7 @@ class RemoteTransfer:
         settings: list[str] = [] if all(map(is_named_safe, self.local)) else list(_HARMLESS)
         if program == "receive-pack":
             settings.append(_UNPACK_LIMIT)
-        return f"--{program}={' '.join(['git', *(f'-c {one}' for one in settings), program])}"
+        return f"--{program}={' '.join(['git', *(f'-c {setting}' for setting in settings), program])}"
 
     def _require_harmless(self) -> None:
         """Reject a push to a folder on this machine that has hooks.
@@ -233,8 +233,8 @@ def exchange(
     with storage_errors("a temporary folder"):
         folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
     try:
-        told = repository_settings(repository.gitdir, repository.common)
-        own = _own_settings(told, remote, repository.root)
+        settings = repository_settings(repository.gitdir, repository.common)
+        own = _own_settings(settings, remote, repository.root)
         with storage_errors("a temporary folder"):
             _make(folder, repository.objects, own, [tip for tip in tips if tip and repository.has_object(tip)])
             shallow = read_small(repository.common, "shallow")
@@ -251,21 +251,21 @@ def _as_settings(lines: Iterable[str]) -> dict[str, list[str]]:
     return {name: [value] for name, _, value in (line.partition("=") for line in lines)}
 
 
-def _own_settings(told: Iterable[tuple[str, str]], remote: str, root: Path) -> list[tuple[str, str]]:
+def _own_settings(settings: Iterable[tuple[str, str]], remote: str, root: Path) -> list[tuple[str, str]]:
     """The settings to copy from a repository's configuration."""
     prefix = f"remote.{remote}."
-    found: list[tuple[str, str]] = []
-    for name, value in told:
+    found_settings: list[tuple[str, str]] = []
+    for name, value in settings:
         key = name.removeprefix(prefix) if name.startswith(prefix) else ""
         if key in {"url", "pushurl"}:
-            found.append((name, _address(value, root)))
+            found_settings.append((name, _address(value, root)))
         elif _HEADERS.fullmatch(name):
-            found.append((name, value))
+            found_settings.append((name, value))
         elif key == "promisor" and value.lower() in {"true", "yes", "on", "1"}:
-            found += [("extensions.partialclone", remote), (name, "true")]
+            found_settings += [("extensions.partialclone", remote), (name, "true")]
         elif key == "partialclonefilter" and _FILTER.fullmatch(value):
-            found.append((name, value))
-    return found
+            found_settings.append((name, value))
+    return found_settings
 
 
 def _address(url: str, root: Path) -> str:
@@ -311,7 +311,7 @@ def _make(folder: Path, objects: Path, settings: Iterable[tuple[str, str]], tips
 
 def _escaped(text: str, *, plain: bool = False) -> str:
     """A quoted text of Git's configuration; in a section's name only quotes and backslashes are escaped."""
-    escapes = {char: told for char, told in _ESCAPES.items() if not plain or char in '\\"'}
+    escapes = {char: escape for char, escape in _ESCAPES.items() if not plain or char in '\\"'}
     return "".join(escapes.get(char, char) for char in text)
 
 
@@ -390,7 +390,7 @@ def gather(
 
 def _small_packs(objects: Path) -> list[Path]:
     """The packs that may be rewritten, the smallest first; temporary files of killed processes are removed."""
-    found: list[tuple[int, Path]] = []
+    found_pairs: list[tuple[int, Path]] = []
     with os.scandir(objects / "pack") as entries:
         names = {entry.name: entry for entry in entries}
     for name, entry in names.items():
@@ -400,8 +400,8 @@ def _small_packs(objects: Path) -> list[Path]:
         stem, suffix = os.path.splitext(name)  # noqa: PTH122 - names are enough
         whole = f"{stem}.idx" in names and not any(stem + other in names for other in _OTHERS_USE)
         if suffix == ".pack" and whole and (size := entry.stat(follow_symlinks=False).st_size) <= MAX_PACK_BYTES:
-            found.append((size, Path(entry.path)))
-    return [path for _, path in sorted(found)]
+            found_pairs.append((size, Path(entry.path)))
+    return [path for _, path in sorted(found_pairs)]
 
 
 def _uneven(packs: list[Path]) -> list[Path]:
@@ -420,7 +420,7 @@ def _loose_objects(objects: Path) -> list[str]:
     """The ids of all loose objects if there are many; none otherwise."""
     with suppress(FileNotFoundError):
         if len(os.listdir(objects / _COUNTED)) > MAX_PACKS:  # noqa: PTH208 - names are enough
-            folders = [one for one in os.listdir(objects) if len(one) == len(_COUNTED)]  # noqa: PTH208
+            folders = [name for name in os.listdir(objects) if len(name) == len(_COUNTED)]  # noqa: PTH208
             return [
                 folder + rest
                 for folder in folders

@@ -23,7 +23,7 @@ def manifest(folder: Path, **live: Any) -> Path:
 
 
 def listed(client: Agent) -> list[str]:
-    return [one["id"] for one in client.call("list_concepts")["result"]]
+    return [element["id"] for element in client.call("list_concepts")["result"]]
 
 
 def test_a_capture_is_written_when_it_is_confirmed_and_only_once(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_name_that_is_taken_meanwhile_is_not_overwritten_and_commits_hold_the_
     with agent("mcp", "--manifest", path, "--tier", "write") as client:
         first, second = (client.call("log_capture", **GOTCHA) for _ in range(2))
         assert first["id"] == second["id"] == "captures/gotcha/port-9092-is-taken"
-        ids = [client.call("confirm_capture", token=one["token"])["id"] for one in (first, second)]
+        ids = [client.call("confirm_capture", token=other_second["token"])["id"] for other_second in (first, second)]
         assert ids == [first["id"], f"{first['id']}-2"]
     status = subprocess.run(
         ["git", "-C", str(tmp_path / "live"), "log", "--all", "--name-only", "--format="],
@@ -128,6 +128,6 @@ def test_old_captures_are_read_but_not_listed(tmp_path: Path) -> None:
     with agent("mcp", "--manifest", path) as client:
         eventually(lambda: "captures/gotcha/new" in listed(client))
         assert "captures/gotcha/old" not in listed(client)
-        found = {one["id"] for one in client.call("search", query="quokka")["result"]}
-        assert found == {"captures/gotcha/new", "captures/gotcha/undated"}
+        ids = {element["id"] for element in client.call("search", query="quokka")["result"]}
+        assert ids == {"captures/gotcha/new", "captures/gotcha/undated"}
         assert "quokka" in json.dumps(client.call("read_file", concept_id="captures/gotcha/old"))

@@ -73,7 +73,7 @@ def test_contributors_stand_by_level_then_date_then_manifest(reader: Agent) -> N
 
 def test_full_cuts_off_all_below_and_lists_them_all(reader: Agent) -> None:
     shown = read(reader, "full")
-    assert [one["layer"] for one in shown["contributors"]] == ["personal", "team", "company"]
+    assert [contributor["layer"] for contributor in shown["contributors"]] == ["personal", "team", "company"]
     assert shown["frontmatter"] == {"type": "Top", "override": "full"}
     assert list(sections(shown)) == ["top", "middle"]
     assert "Low" not in shown["markdown"]

@@ -81,14 +81,14 @@ def test_a_list_by_type_goes_by_the_effective_type(reader: Agent) -> None:
 
 
 def test_a_hit_has_its_keys_and_one_entry(reader: Agent) -> None:
-    found = search(reader, "who is the owner of the auth service?")
-    assert list(found[0])[:5] == ["id", "title", "score", "layers", "snippet"]
-    assert set(found[0]) <= {"id", "title", "score", "layers", "snippet", "section", "inbound", "contested"}
-    assert found[0]["id"] == "systems/auth-service"
-    assert found[0]["title"] == "Login"
-    assert found[0]["layers"] == ["personal", "team", "company"]
-    assert len(ids(found)) == len(set(ids(found)))
-    assert [(-row["score"], row["id"]) for row in found] == sorted((-row["score"], row["id"]) for row in found)
+    matches = search(reader, "who is the owner of the auth service?")
+    assert list(matches[0])[:5] == ["id", "title", "score", "layers", "snippet"]
+    assert set(matches[0]) <= {"id", "title", "score", "layers", "snippet", "section", "inbound", "contested"}
+    assert matches[0]["id"] == "systems/auth-service"
+    assert matches[0]["title"] == "Login"
+    assert matches[0]["layers"] == ["personal", "team", "company"]
+    assert len(ids(matches)) == len(set(ids(matches)))
+    assert [(-row["score"], row["id"]) for row in matches] == sorted((-row["score"], row["id"]) for row in matches)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_folder_that_disappears_leaves_the_others_serving(tmp_path: Path) -> N
         assert ids(search(connected, "walrus")) == ["systems/auth-service"]
         shutil.rmtree(tmp_path / "team")
         shown = connected.call("read_file", concept_id="systems/auth-service")
-        assert [one["layer"] for one in shown["contributors"]] == ["personal", "company"]
+        assert [contributor["layer"] for contributor in shown["contributors"]] == ["personal", "company"]
         assert ids(search(connected, "login"))[0] == "systems/auth-service"
         with pytest.raises(RefusedError, match="There is no concept"):
             connected.call("read_file", concept_id="systems/mail")
@@ -218,7 +218,7 @@ def test_the_same_folder_can_be_two_layers(tmp_path: Path) -> None:
     )
     with agent("mcp", "--manifest", manifest) as connected:
         shown = connected.call("read_file", concept_id="a")
-        assert [one["layer"] for one in shown["contributors"]] == ["again", "one"]
+        assert [contributor["layer"] for contributor in shown["contributors"]] == ["again", "one"]
         assert "conflicts" not in shown["sections"][0]
         assert search(connected, "word")[0]["layers"] == ["again", "one"]
         assert [row["layer"] for row in connected.call("get_links", concept_id="b")["incoming"]] == ["again", "one"]

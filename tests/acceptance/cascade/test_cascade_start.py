@@ -54,11 +54,11 @@ def test_what_is_no_manifest_is_refused_in_one_line(
     file = tmp_path / "layers.json"
     file.write_text(manifest)
     assert main(["mcp", "--manifest", str(file)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.splitlines()) == 1
-    assert reason in told.err
-    assert str(tmp_path) not in told.err
+    readouterr = capsys.readouterr()
+    assert readouterr.out == ""
+    assert len(readouterr.err.splitlines()) == 1
+    assert reason in readouterr.err
+    assert str(tmp_path) not in readouterr.err
 
 
 def test_a_manifest_that_cannot_be_read_and_half_of_two_folders_are_refused(
@@ -73,8 +73,8 @@ def test_a_manifest_that_cannot_be_read_and_half_of_two_folders_are_refused(
         ["--shared", tmp_path],
     ):
         assert main(["mcp", *map(str, arguments)]) == 2
-        told = capsys.readouterr()
-        assert (told.out, len(told.err.splitlines())) == ("", 1), told.err
+        readouterr = capsys.readouterr()
+        assert (readouterr.out, len(readouterr.err.splitlines())) == ("", 1), readouterr.err
     done = run("mcp", "--manifest", tmp_path / "none.json")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
 
@@ -106,7 +106,7 @@ def test_paths_are_from_the_manifest_or_from_home_and_a_missing_folder_is_empty(
         {"name": "absent", "level": 9, "path": "nowhere"},
     )
     done = run("resolve", "--manifest", manifest, "--concept", "a", cwd=tmp_path)
-    assert [one["layer"] for one in json.loads(done.stdout)["contributors"]] == ["home", "beside"]
+    assert [contributor["layer"] for contributor in json.loads(done.stdout)["contributors"]] == ["home", "beside"]
     assert done.stderr.count("\n") == 1
     assert "layer 'absent' is empty: there is no folder 'nowhere'" in done.stderr
     with agent("mcp", "--manifest", manifest) as connected:
@@ -142,7 +142,7 @@ def test_conflicts_are_listed_newest_dissent_first(tmp_path: Path) -> None:
     done = run("conflicts", "--manifest", manifest, "--json")
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
-    assert [(one["id"], one["kind"], one["key"]) for one in shown["conflicts"]] == [
+    assert [(conflict["id"], conflict["kind"], conflict["key"]) for conflict in shown["conflicts"]] == [
         ("b", "section", "two"),
         ("a", "section", "one"),
         ("a", "frontmatter", "type"),
@@ -151,8 +151,8 @@ def test_conflicts_are_listed_newest_dissent_first(tmp_path: Path) -> None:
     assert shown["count"] == 4
     assert shown["conflicts"][0]["winner"] == {"layer": "top", "updated": None, "value": "2"}
     assert shown["conflicts"][0]["dissents"] == [{"layer": "low", "updated": "2026-09-09", "value": "y"}]
-    told = run("conflicts", "--manifest", manifest).stdout.splitlines()
-    assert told[:3] == ["b  section 'two'", "    top (?): 2", "    low (2026-09-09): y"]
+    lines = run("conflicts", "--manifest", manifest).stdout.splitlines()
+    assert lines[:3] == ["b  section 'two'", "    top (?): 2", "    low (2026-09-09): y"]
 
 
 def test_a_bundle_is_checked_and_only_what_does_not_conform_is_told(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_bundle_is_checked_and_only_what_does_not_conform_is_told(tmp_path: Pa
     }
     done = run("check", "--okf", write_layer(tmp_path / "bad", bad), "--json")
     assert done.returncode == 1
-    assert {one["path"]: one["rule"] for one in json.loads(done.stdout)["findings"]} == {
+    assert {finding["path"]: finding["rule"] for finding in json.loads(done.stdout)["findings"]} == {
         "no-block.md": "okf_frontmatter",
         "no-type.md": "okf_type",
         "empty-type.md": "okf_type",

@@ -75,23 +75,23 @@ READ = "read_file"
 
 
 def keys(shown: Any) -> list[str]:
-    return [one["key"] for one in shown["sections"]]
+    return [other_section["key"] for other_section in shown["sections"]]
 
 
 def section(shown: Any, key: str) -> dict[str, Any]:
-    return next(one for one in shown["sections"] if one["key"] == key)
+    return next(other_section for other_section in shown["sections"] if other_section["key"] == key)
 
 
 def ids(shown: Any) -> list[str]:
-    return [one["id"] for one in shown["result"]]
+    return [element["id"] for element in shown["result"]]
 
 
 def row(shown: Any, concept: str) -> dict[str, Any]:
-    return next(one for one in shown["result"] if one["id"] == concept)
+    return next(element for element in shown["result"] if element["id"] == concept)
 
 
 def out(shown: Any, target: str) -> dict[str, Any]:
-    return next(one for one in shown["outgoing"] if one["target"] == target)
+    return next(element for element in shown["outgoing"] if element["target"] == target)
 
 
 CASES: list[tuple[str, str, dict[str, Any], Check]] = [
@@ -118,8 +118,8 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     ("a preamble has no heading", READ, AUTH, lambda a: (a["sections"][0]["key"], a["sections"][0]["heading"]) == ("", None)),
     ("dates stay texts", READ, AUTH, lambda a: a["frontmatter"]["updated"] == "2026-05-01"),
     # Merge.
-    ("contributors by level", READ, AUTH, lambda a: [(one["layer"], one["level"]) for one in a["contributors"]] == [("personal", 3), ("team", 2), ("company", 0)]),
-    ("their dates", READ, AUTH, lambda a: [one["updated"] for one in a["contributors"]][1:] == ["2026-05-01", "2026-01-01"]),
+    ("contributors by level", READ, AUTH, lambda a: [(item["layer"], item["level"]) for item in a["contributors"]] == [("personal", 3), ("team", 2), ("company", 0)]),
+    ("their dates", READ, AUTH, lambda a: [item["updated"] for item in a["contributors"]][1:] == ["2026-05-01", "2026-01-01"]),
     ("the highest sets a key", READ, AUTH, lambda a: (a["frontmatter"]["owner"], a["frontmatterProvenance"]["owner"]) == ("Team Payments", "team")),
     ("a key of one layer", READ, AUTH, lambda a: a["frontmatterProvenance"]["mood"] == "personal"),
     ("a key of the lowest", READ, AUTH, lambda a: (a["frontmatter"]["title"], a["frontmatterProvenance"]["title"]) == ("Auth Service", "company")),
@@ -128,7 +128,7 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     ("an empty section wins", READ, {"concept_id": "emptied"}, lambda a: (section(a, "body")["content"], section(a, "body")["sourceLayer"]) == ("", "team")),
     ("full cuts off all below", READ, {"concept_id": "cut"}, lambda a: keys(a) == ["top", "mid"]),
     ("and their frontmatter", READ, {"concept_id": "cut"}, lambda a: "low" not in a["frontmatter"]),
-    ("and lists them", READ, {"concept_id": "cut"}, lambda a: [one["layer"] for one in a["contributors"]] == ["personal", "team", "company"]),
+    ("and lists them", READ, {"concept_id": "cut"}, lambda a: [item["layer"] for item in a["contributors"]] == ["personal", "team", "company"]),
     ("override is a key", READ, {"concept_id": "cut"}, lambda a: (a["frontmatter"]["override"], a["frontmatterProvenance"]["override"]) == ("full", "team")),
     ("sections in order of appearance", READ, AUTH, lambda a: keys(a) == ["", "on-call", "owner", "contacts", "rules", "phones"]),
     ("the highest wins", READ, AUTH, lambda a: (section(a, "owner")["content"], section(a, "owner")["sourceLayer"]) == ("Team Payments", "team")),
@@ -140,8 +140,8 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     ("a tombstone is empty", READ, AUTH, lambda a: (section(a, "on-call")["content"], section(a, "on-call")["suppressed"]) == ("", True)),
     ("a tombstone has no conflicts", READ, AUTH, lambda a: "conflicts" not in section(a, "on-call")),
     ("attributes in any order", READ, {"concept_id": "gone"}, lambda a: section(a, "secret")["suppressed"] is True),
-    ("the frontmatter's conflicts", READ, AUTH, lambda a: {one["key"] for one in a["frontmatterConflicts"]} == {"owner", "type"}),
-    ("a list of who says what", READ, AUTH, lambda a: next(one for one in a["frontmatterConflicts"] if one["key"] == "owner") == {"key": "owner", "winner": {"layer": "team", "level": 2, "updated": "2026-05-01", "value": "Team Payments"}, "contributions": [{"layer": "team", "level": 2, "updated": "2026-05-01", "value": "Team Payments"}, {"layer": "company", "level": 0, "updated": "2026-01-01", "value": "Finance IT"}]}),
+    ("the frontmatter's conflicts", READ, AUTH, lambda a: {item["key"] for item in a["frontmatterConflicts"]} == {"owner", "type"}),
+    ("a list of who says what", READ, AUTH, lambda a: next(item for item in a["frontmatterConflicts"] if item["key"] == "owner") == {"key": "owner", "winner": {"layer": "team", "level": 2, "updated": "2026-05-01", "value": "Team Payments"}, "contributions": [{"layer": "team", "level": 2, "updated": "2026-05-01", "value": "Team Payments"}, {"layer": "company", "level": 0, "updated": "2026-01-01", "value": "Finance IT"}]}),
     ("override is no conflict", READ, {"concept_id": "cut"}, lambda a: "override" not in json.dumps(a.get("frontmatterConflicts", []))),
     # Dates.
     ("a dissent that is fresher", READ, {"concept_id": "dates"}, lambda a: section(a, "a")["fresherDissent"] is True),
@@ -164,7 +164,7 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     # Lists.
     ("every concept by id", "list_concepts", {}, lambda a: ids(a) == sorted(ids(a)) and len(ids(a)) == len(set(ids(a)))),
     ("reserved and hidden ones are none", "list_concepts", {}, lambda a: not {"index", "deep/log", ".hidden", "node_modules/m"} & set(ids(a))),
-    ("four keys", "list_concepts", {}, lambda a: all(list(one) == ["id", "type", "title", "layers"] for one in a["result"])),
+    ("four keys", "list_concepts", {}, lambda a: all(list(item) == ["id", "type", "title", "layers"] for item in a["result"])),
     ("the effective type", "list_concepts", {}, lambda a: row(a, "systems/auth-service")["type"] == "Identity"),
     ("the filter is the effective type", "list_concepts", {"type": "Service"}, lambda a: ids(a) == ["systems/billing"]),
     ("a type that nobody has", "list_concepts", {"type": "Ship"}, lambda a: ids(a) == []),
@@ -189,7 +189,7 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     ("text that loses", "search", {"query": "Finance"}, lambda a: ids(a) == ["systems/auth-service"]),
     ("one entry for a concept", "search", {"query": "auth"}, lambda a: len(ids(a)) == len(set(ids(a)))),
     ("layers of a hit", "search", {"query": "payments"}, lambda a: a["result"][0]["layers"] == ["personal", "team", "company"]),
-    ("by score, then id", "search", {"query": "text"}, lambda a: (pairs := [(-one["score"], one["id"]) for one in a["result"]]) == sorted(pairs)),
+    ("by score, then id", "search", {"query": "text"}, lambda a: (pairs := [(-item["score"], item["id"]) for item in a["result"]]) == sorted(pairs)),
     ("the limit is 10", "search", {"query": "text one first service auth company low"}, lambda a: len(ids(a)) <= 10),
     ("a limit", "search", {"query": "service", "limit": 1}, lambda a: len(ids(a)) == 1),
     ("no match", "search", {"query": "zzzyxw"}, lambda a: ids(a) == []),
@@ -211,20 +211,20 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     ("a file name in another case", "get_links", {"concept_id": "runbooks/auth-outage"}, lambda a: out(a, "BILLING")["id"] == "systems/billing"),
     ("the end of a path", "get_links", {"concept_id": "runbooks/auth-outage"}, lambda a: out(a, "a/b/c")["id"] == "deep/a/b/c"),
     ("a title", "get_links", {"concept_id": "runbooks/auth-outage"}, lambda a: out(a, "Auth Service")["id"] == "systems/auth-service"),
-    ("incoming by file name", "get_links", {"concept_id": "deep/a/b/c"}, lambda a: [(one["id"], one["raw"]) for one in a["incoming"]] == [("runbooks/auth-outage", "[[a/b/c]]")]),
+    ("incoming by file name", "get_links", {"concept_id": "deep/a/b/c"}, lambda a: [(item["id"], item["raw"]) for item in a["incoming"]] == [("runbooks/auth-outage", "[[a/b/c]]")]),
     ("a target that is not there", "get_links", {"concept_id": "runbooks/auth-outage"}, lambda a: (out(a, "nowhere")["id"], out(a, "nowhere")["layers"]) == (None, [])),
     ("an alias", "get_links", {"concept_id": "systems/billing"}, lambda a: out(a, "Login")["id"] == "systems/auth-service"),
-    ("a Markdown link with a fragment", "get_links", {"concept_id": "systems/billing"}, lambda a: "runbooks/auth-outage" in {one["id"] for one in a["outgoing"]}),
+    ("a Markdown link with a fragment", "get_links", {"concept_id": "systems/billing"}, lambda a: "runbooks/auth-outage" in {item["id"] for item in a["outgoing"]}),
     ("no images, no addresses", "get_links", {"concept_id": "systems/billing"}, lambda a: len(a["outgoing"]) == 3),
     ("Markdown links first", "get_links", {"concept_id": "systems/billing"}, lambda a: a["outgoing"][0]["id"] == "runbooks/auth-outage"),
-    ("from the linking folder", "get_links", {"concept_id": "deep/a/b/c"}, lambda a: [one["id"] for one in a["outgoing"]] == ["deep/x", "deep/a/b/d"]),
-    ("incoming", "get_links", AUTH, lambda a: {(one["id"], one["layer"]) for one in a["incoming"]} == {("systems/billing", "company"), ("runbooks/auth-outage", "company")}),
+    ("from the linking folder", "get_links", {"concept_id": "deep/a/b/c"}, lambda a: [item["id"] for item in a["outgoing"]] == ["deep/x", "deep/a/b/d"]),
+    ("incoming", "get_links", AUTH, lambda a: {(item["id"], item["layer"]) for item in a["incoming"]} == {("systems/billing", "company"), ("runbooks/auth-outage", "company")}),
     ("one for a concept and layer", "get_links", AUTH, lambda a: len(a["incoming"]) == 2),
     ("no incoming", "get_links", {"concept_id": "spaces"}, lambda a: (a["incoming"], a["outgoing"]) == ([], [])),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "arguments", "holds"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
+@pytest.mark.parametrize(("tool", "arguments", "holds"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_a_call_answers_as_its_users_know_it(reader: Agent, tool: str, arguments: dict[str, Any], holds: Check) -> None:
     answer = reader.call(tool, **arguments)
     assert holds(answer), json.dumps(answer, indent=1, ensure_ascii=False)
@@ -248,7 +248,9 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "arguments", "says"), [one[1:] for one in REFUSED], ids=[one[0] for one in REFUSED])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"), [other_row[1:] for other_row in REFUSED], ids=[other_row[0] for other_row in REFUSED]
+)
 def test_a_refusal_says_what_to_do_next(reader: Agent, tool: str, arguments: dict[str, Any], says: str) -> None:
     result = reader.raw(tool, **arguments)
     text = "".join(getattr(block, "text", "") for block in result.content)
@@ -277,15 +279,19 @@ MANIFESTS: list[tuple[str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "says"), [one[1:] for one in MANIFESTS], ids=[one[0] for one in MANIFESTS])
+@pytest.mark.parametrize(
+    ("text", "says"), [other_row[1:] for other_row in MANIFESTS], ids=[other_row[0] for other_row in MANIFESTS]
+)
 def test_what_is_no_manifest_is_refused_at_start_with_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str
 ) -> None:
     (tmp_path / "layers.json").write_text(text)
     code = main(["mcp", "--manifest", str(tmp_path / "layers.json")])
-    told = capsys.readouterr()
-    assert (code, told.out, says in told.err, told.err.count("\n")) == (2, "", True, 1), told.err
-    assert str(tmp_path) not in told.err
+    readouterr = capsys.readouterr()
+    assert (code, readouterr.out, says in readouterr.err, readouterr.err.count("\n")) == (2, "", True, 1), (
+        readouterr.err
+    )
+    assert str(tmp_path) not in readouterr.err
 
 
 STARTS: list[tuple[str, tuple[str, ...], int]] = [
@@ -309,7 +315,7 @@ STARTS: list[tuple[str, tuple[str, ...], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code"), [one[1:] for one in STARTS], ids=[one[0] for one in STARTS])
+@pytest.mark.parametrize(("arguments", "code"), [start[1:] for start in STARTS], ids=[start[0] for start in STARTS])
 def test_a_start_ends_with_its_code(manifest: Path, arguments: tuple[str, ...], code: int) -> None:
     with contextlib.chdir(manifest.parent):
         assert main(list(arguments)) == code

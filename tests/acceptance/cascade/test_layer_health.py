@@ -35,9 +35,9 @@ def structured(reader: Agent, tool: str, arguments: dict[str, Any]) -> dict[str,
 
 
 def states(shown: dict[str, Any]) -> dict[str, str]:
-    for one in shown.get("layers", ()):
-        assert one["state"] == "ok" or (one["reason"] and MOMENT.fullmatch(one["since"])), one
-    return {one["layer"]: one["state"] for one in shown.get("layers", ())}
+    for layer in shown.get("layers", ()):
+        assert layer["state"] == "ok" or (layer["reason"] and MOMENT.fullmatch(layer["since"])), layer
+    return {layer["layer"]: layer["state"] for layer in shown.get("layers", ())}
 
 
 def test_nothing_is_said_of_layers_that_are_well(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_a_folder_that_has_lost_everything_and_one_that_is_a_file_are_named(tmp_
         structured(reader, "list_concepts", {})
         shutil.rmtree(tmp_path / "third")
         (tmp_path / "third").write_text("a file")
-        for one in (tmp_path / "team").iterdir():
-            one.unlink()
+        for path in (tmp_path / "team").iterdir():
+            path.unlink()
         shown = structured(reader, "read_file", CALLS["read_file"])
         assert states(shown) == {"team": "missing", "third": "broken", "company": "ok"}
         assert shown["layers"][0]["reason"] == "the folder 'team' has lost everything that it held"
@@ -218,9 +218,9 @@ def test_a_misspelt_key_is_refused_with_the_nearest(
     file = tmp_path / "layers.json"
     file.write_text(json.dumps(manifest))
     assert main(["mcp", "--manifest", str(file)]) == 2
-    told = capsys.readouterr().err
-    assert reason in told
-    assert len(told.splitlines()) == 1
+    err = capsys.readouterr().err
+    assert reason in err
+    assert len(err.splitlines()) == 1
 
 
 def test_the_commands_name_the_layers_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,11 +36,11 @@ def layered(folder: Path, *remotes: str, team_files: Mapping[str, str] | None = 
 
 
 def concepts(client: Agent) -> list[str]:
-    return sorted(one["id"] for one in client.call("list_concepts")["result"])
+    return sorted(element["id"] for element in client.call("list_concepts")["result"])
 
 
 def states(client: Agent) -> dict[str, str]:
-    return {one["layer"]: one["state"] for one in client.call("list_concepts").get("layers", ())}
+    return {layer["layer"]: layer["state"] for layer in client.call("list_concepts").get("layers", ())}
 
 
 def resolved(manifest: Path, concept: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
@@ -84,7 +84,7 @@ def test_commands_read_the_remote_first_and_sections_have_the_dates_of_its_histo
     )
     remote.rename(home / "away.git")
     shown, said = resolved(manifest, "a", capsys)
-    assert {one["layer"]: one["state"] for one in shown["layers"]} == {"own": "ok", "company": "stale"}
+    assert {layer["layer"]: layer["state"] for layer in shown["layers"]} == {"own": "ok", "company": "stale"}
     assert f"Shown as of {work.git('rev-parse', 'HEAD')[:12]}" in said
     (home / "away.git").rename(remote)
     assert main(["conflicts", "--personal", str(home / "own"), "--shared", f"file://{remote}"]) == 0
@@ -96,14 +96,14 @@ def test_a_remote_that_was_never_read_is_missing_and_the_others_answer(
     manifest = layered(home, UNREACHABLE)
     with agent("mcp", "--manifest", manifest, env=POLLS) as client:
         listed = client.call("list_concepts")
-        assert [one["id"] for one in listed["result"]] == ["tea"]
+        assert [element["id"] for element in listed["result"]] == ["tea"]
         eventually(lambda: "cannot be read" in json.dumps(client.call("list_concepts")["layers"]))
-        told = client.call("list_concepts")["layers"]
-        assert {one["layer"]: one["state"] for one in told} == {"own": "ok", "company": "missing"}
-        assert "hunter2secret" not in json.dumps(told)
-        assert not told[1]["reason"].endswith(".")
+        layers = client.call("list_concepts")["layers"]
+        assert {layer["layer"]: layer["state"] for layer in layers} == {"own": "ok", "company": "missing"}
+        assert "hunter2secret" not in json.dumps(layers)
+        assert not layers[1]["reason"].endswith(".")
     shown, said = resolved(manifest, "tea", capsys)
-    assert [one["state"] for one in shown["layers"]] == ["ok", "missing"]
+    assert [layer["state"] for layer in shown["layers"]] == ["ok", "missing"]
     assert "hunter2secret" not in json.dumps(shown) + said
 
 
@@ -125,7 +125,7 @@ def test_one_remote_in_two_layers_and_a_manifest_that_gets_and_loses_remotes(hom
     manifest = layered(home, f"file://{remote}", f"file://{remote}")
     first = json.loads(manifest.read_text())["layers"]
     with agent("mcp", "--manifest", manifest, env=POLLS) as client:
-        assert [one["layer"] for one in client.call("read_file", concept_id="a")["contributors"]] == [
+        assert [contributor["layer"] for contributor in client.call("read_file", concept_id="a")["contributors"]] == [
             "company",
             "company1",
         ]
@@ -242,8 +242,8 @@ def test_an_address_that_would_run_a_program_is_refused_at_the_start(
     monkeypatch.chdir(home)
     manifest = entry(home, source="git", url=remote)
     assert main(["mcp", "--manifest", str(manifest)]) == 2
-    told = capsys.readouterr()
-    assert (told.out, "Error" in told.err) == ("", True)
+    readouterr = capsys.readouterr()
+    assert (readouterr.out, "Error" in readouterr.err) == ("", True)
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["layers.json"]
 
 

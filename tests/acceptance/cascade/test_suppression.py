@@ -34,7 +34,7 @@ def test_a_tombstone_suppresses_however_its_attributes_are_written(tmp_path: Pat
     manifest = write_cascade(tmp_path, {"mine": (2, {"c.md": f"{heading}\n"}), "team": (1, {"c.md": low})})
     with agent("mcp", "--manifest", manifest) as reader:
         shown = reader.call("read_file", concept_id="c")
-        phones = next(one for one in shown["sections"] if one["key"] == "phones")
+        phones = next(section for section in shown["sections"] if section["key"] == "phones")
         assert phones["suppressed"] is True
         assert HIDDEN not in json.dumps(shown)
         for query in (HIDDEN, "kookaburra", "phones", "contacts"):
@@ -54,7 +54,7 @@ def test_suppressed_text_is_shown_and_marked_where_its_layer_is_named(tmp_path: 
         (hit,) = reader.call("search", query="call", layer="team")["result"]
         assert "suppressed" not in hit
         raw = reader.call("read_file", concept_id="c", layer="team")
-        assert [one.get("suppressed") for one in raw["sections"]] == [None, True]
+        assert [section.get("suppressed") for section in raw["sections"]] == [None, True]
         assert "wombat" not in json.dumps(reader.call("search", query="wombat"))
         (hit,) = reader.call("search", query="wombat", layer="team")["result"]
         assert hit["suppressed"] is True
@@ -89,11 +89,11 @@ def test_a_dissent_is_fresher_only_by_its_date(tmp_path: Path) -> None:
     top = {f"d{at}.md": f'## A {{#a updated="{ours}"}}\none\n' for at, (ours, _, _) in enumerate(DATES)}
     low = {f"d{at}.md": f'## A {{#a updated="{theirs}"}}\ntwo\n' for at, (_, theirs, _) in enumerate(DATES)}
     with agent("mcp", "--manifest", write_cascade(tmp_path, {"top": (1, top), "low": (0, low)})) as reader:
-        told = [
+        fresher_dissents = [
             reader.call("read_file", concept_id=f"d{at}")["sections"][0].get("fresherDissent", False)
             for at in range(len(DATES))
         ]
-    assert list(zip(DATES, told, strict=True)) == [(row, row[2]) for row in DATES]
+    assert list(zip(DATES, fresher_dissents, strict=True)) == [(row, row[2]) for row in DATES]
 
 
 def read(tmp_path: Path, top: str, low: str, **more: Any) -> dict[str, Any]:
@@ -118,14 +118,17 @@ def test_values_that_look_alike_are_told_apart(tmp_path: Path) -> None:
     )
     (conflict,) = shown["sections"][0]["conflicts"]
     assert (conflict["winnerEscaped"], conflict["escaped"]) == ("pay\\u200bments", "payments")
-    assert [one["escaped"] for one in shown["frontmatterConflicts"][0]["contributions"]] == ["Team", "T\\u0435am"]
+    assert [contribution["escaped"] for contribution in shown["frontmatterConflicts"][0]["contributions"]] == [
+        "Team",
+        "T\\u0435am",
+    ]
 
 
 def test_merge_conflict_markers_are_a_finding(tmp_path: Path) -> None:
     torn = "# A\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other\n"
     shown = read(tmp_path, torn, "# A\n\n=======\n")
     top, low = shown["contributors"]
-    assert [(one["rule"], one["line"]) for one in top["findings"]] == [("merge_conflict", 2)]
+    assert [(finding["rule"], finding["line"]) for finding in top["findings"]] == [("merge_conflict", 2)]
     assert "findings" not in low
 
 
@@ -143,7 +146,7 @@ def test_a_section_without_a_date_has_that_of_its_last_commit(tmp_path: Path, mo
     manifest = write_cascade(tmp_path / "kb", {"top": (1, {}), "low": (0, {})})
     with agent("mcp", "--manifest", manifest) as reader:
         shown = reader.call("read_file", concept_id="a")
-        by_key = {one["key"]: one for one in shown["sections"]}
+        by_key = {section["key"]: section for section in shown["sections"]}
         assert (by_key["a"]["sourceUpdated"], by_key["a"]["updatedFrom"]) == ("2026-01-05T12:00:00Z", "git")
         assert by_key["b"]["sourceUpdated"] == "2026-02-05T12:00:00Z"
         assert by_key["new"]["sourceUpdated"] is None
@@ -163,7 +166,7 @@ def test_links_with_a_layer_and_ids_with_two_suffixes_lead_where_they_say(tmp_pa
     with agent("mcp", "--manifest", write_cascade(tmp_path, {"top": (1, files), "low": (0, low)})) as reader:
         shown = reader.call("get_links", concept_id="docs/a")
         assert shown["source"]["contributors"] == [{"layer": "top", "level": 1, "updated": None}]
-        assert [(one["id"], one["layers"]) for one in shown["outgoing"]] == [
+        assert [(element["id"], element["layers"]) for element in shown["outgoing"]] == [
             ("docs/b", ["low"]),
             ("docs/b", ["low"]),
             ("docs/b", ["low"]),
@@ -171,6 +174,6 @@ def test_links_with_a_layer_and_ids_with_two_suffixes_lead_where_they_say(tmp_pa
             ("notes.md", ["low"]),
             (None, []),
         ]
-        assert [one["id"] for one in reader.call("get_links", concept_id="docs/b")["incoming"]] == ["docs/a"]
+        assert [element["id"] for element in reader.call("get_links", concept_id="docs/b")["incoming"]] == ["docs/a"]
         for written in ("notes.md", "notes.md.md"):
             assert reader.call("read_file", concept_id=written)["id"] == "notes.md"

@@ -29,7 +29,7 @@ def test_http_serves_the_toolset_of_layers_alone(manifest: Path, command: str) -
     more = ["--transport", "http"] if command == "mcp" else []
     with served("--manifest", manifest, *more, command=command) as server:
         result = server.call("", "read_file", {"concept_id": "systems/pay"})
-        assert [one["layer"] for one in result["structuredContent"]["contributors"]] == ["top", "low"]
+        assert [contributor["layer"] for contributor in result["structuredContent"]["contributors"]] == ["top", "low"]
         assert server.call("cascade", "list_concepts", {})["structuredContent"]["result"]
         assert server.ask("POST", "/mcp/kb", {}).status == 404
 
@@ -43,7 +43,7 @@ def test_rest_answers_from_the_effective_graph(manifest: Path) -> None:
         assert page["linked_from"] == ["other"]
         assert page["concept"]["sections"][0]["sourceLayer"] == "top"
         listed = server.ask("GET", "/api/v1/pages?category=system").json
-        assert [(one["path"], one["held_by"]) for one in listed["pages"]] == [("systems/pay", ["top", "low"])]
+        assert [(page["path"], page["held_by"]) for page in listed["pages"]] == [("systems/pay", ["top", "low"])]
         everything = b"".join(
             server.ask("GET", f"/api/v1{path}").body
             for path in ("/pages", "/pages/systems%2Fpay", "/search?q=kookaburra", "/links/systems%2Fpay")
@@ -64,7 +64,7 @@ def test_rest_names_a_layer_that_is_gone(manifest: Path) -> None:
     with served("--manifest", manifest) as server:
         for path in ("/pages", "/pages/other", "/search?q=see", "/links/other"):
             layers = server.ask("GET", f"/api/v1{path}").json["layers"]
-            assert [(one["layer"], one["state"]) for one in layers] == [
+            assert [(layer["layer"], layer["state"]) for layer in layers] == [
                 ("gone", "missing"),
                 ("top", "ok"),
                 ("low", "ok"),
@@ -84,9 +84,9 @@ def test_other_sources_beside_layers_are_refused(
     manifest: Path, capsys: pytest.CaptureFixture[str], command: str, beside: list[str]
 ) -> None:
     assert main([command, "--manifest", str(manifest), *beside]) == 2
-    told = capsys.readouterr().err
-    assert "--manifest" in told
-    assert beside[-1] in told
+    err = capsys.readouterr().err
+    assert "--manifest" in err
+    assert beside[-1] in err
 
 
 def test_connect_writes_an_entry_that_works_without_variables(

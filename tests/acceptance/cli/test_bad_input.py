@@ -75,12 +75,12 @@ class Bad:
             env={**os.environ, **own, "HOME": str(self.place / "own"), "COMMONPLACE_COMMIT": "manual"},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        told = [(words, *rest) for words, rest in zip(commands, json.loads(done.stdout), strict=True)]
-        for words, code, out, err in told:
+        codes = [(words, *rest) for words, rest in zip(commands, json.loads(done.stdout), strict=True)]
+        for words, code, out, err in codes:
             assert code in {0, 1, 3, 4, 6, 10, 11}, (words, code, out, err)
             assert "Traceback" not in err, words
             assert str(self.place) not in err.replace(str(self.place / "own"), ""), words
-        return told
+        return codes
 
 
 @pytest.fixture(scope="module")
@@ -108,12 +108,12 @@ def bad() -> Iterator[Bad]:
 
 @pytest.mark.usefixtures("amount")  # how much of a page is too much
 def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: Bad) -> None:
-    asked = [
+    requested_texts = [
         [{"PAGE": page, "FIRST": bad.first}.get(word, word) for word in words] for page in WRONG for words in OF_A_PAGE
     ]
-    told = bad.run([["index"], *asked])
-    assert "locked: cannot be listed: Permission denied" in told[0][3]
-    for words, code, _, err in told[1:]:
+    rows = bad.run([["index"], *requested_texts])
+    assert "locked: cannot be listed: Permission denied" in rows[0][3]
+    for words, code, _, err in rows[1:]:
         expected = WRONG[words[1]]
         verb = words[0] if "--dry-run" not in words else "delete"
         assert (code, err) == (expected.get(verb, expected[""])[0], err), words
@@ -122,7 +122,7 @@ def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: B
             assert err.startswith("Error: "), words
     assert (bad.repo.path / "bad.md").read_bytes() == PAGES["bad.md"]
     assert (bad.repo.path / "big.md").stat().st_size == len(BIG)
-    nearest = next(err for words, _, _, err in told if words == ["links", "nowhere"])
+    nearest = next(err for words, _, _, err in rows if words == ["links", "nowhere"])
     assert "Hint: " in nearest
 
 
@@ -130,17 +130,17 @@ def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: B
 def test_every_command_about_all_pages_lists_the_rest_of_a_read_only_folder_without_a_cache(bad: Bad) -> None:
     (bad.repo.path / "big.md").unlink()  # its size is the other test's
     folders = [bad.repo.path, *(path for path in bad.repo.path.rglob("*") if path.is_dir() and not path.is_symlink())]
-    kept = {path: path.stat().st_mode for path in folders}
+    st_modes = {path: path.stat().st_mode for path in folders}
     for path in folders:
-        path.chmod(kept[path] & 0o555)
+        path.chmod(st_modes[path] & 0o555)
     shutil.rmtree(bad.place / "own" / "CACHE", ignore_errors=True)
     try:
-        told = bad.run([*ALL, ["read", "a"], ["write", "a", "--append"], ["write", "new"]])
+        rows = bad.run([*ALL, ["read", "a"], ["write", "a", "--append"], ["write", "new"]])
     finally:
         for path in folders:
-            path.chmod(kept[path])
-    codes = {" ".join(words): code for words, code, _, _ in told}
-    said = {" ".join(words): out + err for words, _, out, err in told}
+            path.chmod(st_modes[path])
+    codes = {" ".join(words): code for words, code, _, _ in rows}
+    said = {" ".join(words): out + err for words, _, out, err in rows}
     assert {name for name, code in codes.items() if code} == {
         "check",
         "write a --append",
@@ -162,11 +162,11 @@ def test_a_store_of_projects_with_a_locked_folder_is_served_and_nothing_in_it_is
     locked = store.path / "projects" / "app"
     locked.chmod(0)
     at = ["-C", str(store.path)]
-    told = bad.run(
+    rows = bad.run(
         [["list"], *(["projects", *words, *at] for words in (["list"], ["show", "--project", "app"], ["sync"]))]
     )
     locked.chmod(0o755)
-    _, listed, shown, synced = told
+    _, listed, shown, synced = rows
     assert (listed[1], "other" in listed[2]) == (0, True)
     assert (shown[1], "cannot be read: Permission denied" in shown[3]) == (11, True)
     assert (synced[1], "Permission denied" in synced[3]) == (11, True)

@@ -53,15 +53,15 @@ def test_each_of_several_folders_gets_an_entry_of_its_own_which_is_removed_alone
     for name, folder in zip(made["names"], folders, strict=True):
         assert servers[name]["args"] == ["mcp", str(folder)]
         assert anyio.run(_found, servers[name]["command"], servers[name]["args"]) == ["tea"]
-    told = shell.ok("doctor", "-C", folders[0]).text
-    assert "The server 'work-notes' serves ~/work/notes." in told
+    reported_text = shell.ok("doctor", "-C", folders[0]).text
+    assert "The server 'work-notes' serves ~/work/notes." in reported_text
     assert "Nothing was written" in shell.ok("connect", "codex", "--remove", "--name", "work-notes").stderr
     assert shell.ok("connect", "codex", "--remove", "--name", "work-notes", "--yes", "--json").json["written"]
     assert list(tomllib.loads(file.read_text())["mcp_servers"]) == ["home-notes"]
     again = shell.ok("connect", "codex", "--remove", "--name", "work-notes", "--yes")
     assert "has no such entry" in again.stderr
-    one = shell.ok("connect", "codex", *both, "--name", "all", "--json").json
-    assert one["entry"]["mcp_servers"]["all"]["args"] == ["mcp", *map(str, folders)]
+    other_json = shell.ok("connect", "codex", *both, "--name", "all", "--json").json
+    assert other_json["entry"]["mcp_servers"]["all"]["args"] == ["mcp", *map(str, folders)]
 
 
 def test_a_file_that_cannot_be_changed_is_said_to_be_so_and_left_alone(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def repo(tmp_path: Path) -> GitRepo:
     return new_repo(tmp_path / "notes", PAGES)
 
 
-def by_check(found: Any) -> dict[str, Any]:
-    return {one["check"]: one for one in found}
+def by_check(findings: Any) -> dict[str, Any]:
+    return {finding["check"]: finding for finding in findings}
 
 
 def test_every_finding_comes_with_what_mends_it(repo: GitRepo, cache_dir: Path, tmp_path: Path, taken: int) -> None:
@@ -56,21 +56,21 @@ def test_every_finding_comes_with_what_mends_it(repo: GitRepo, cache_dir: Path, 
 
     done = shell("doctor", "--json")
     assert done.code == 1
-    found = by_check(done.json["findings"])
-    assert {name for name, one in found.items() if one["severity"] != "info"} == {
+    values = by_check(done.json["findings"])
+    assert {name for name, element in values.items() if element["severity"] != "info"} == {
         "lock", "index", "setting", "port", "client",
     }  # fmt: skip
     assert done.json["count"] == 5
     assert "quite-secret" not in done.text
-    assert "page-2.md" in found["index"]["message"]
-    assert "index.lock" in found["lock"]["message"]
-    assert found["fsync"]["severity"] == "info"
-    given = {one["subject"]: one["message"] for one in done.json["looked_at"] if one["check"] == "setting"}
-    assert given["tier"] == "write, given by tier in config.toml."
-    assert given["commit"] == "auto, given by COMMONPLACE_COMMIT."
+    assert "page-2.md" in values["index"]["message"]
+    assert "index.lock" in values["lock"]["message"]
+    assert values["fsync"]["severity"] == "info"
+    messages = {value["subject"]: value["message"] for value in done.json["looked_at"] if value["check"] == "setting"}
+    assert messages["tier"] == "write, given by tier in config.toml."
+    assert messages["commit"] == "auto, given by COMMONPLACE_COMMIT."
 
     for name in ("lock", "index", "setting", "client", "fsync", "identity"):
-        if name in found:
+        if name in values:
             program = f"{Path(COMMAND[0]).parent}{os.pathsep}{os.environ['PATH']}"
             environment = {
                 **os.environ,
@@ -78,7 +78,9 @@ def test_every_finding_comes_with_what_mends_it(repo: GitRepo, cache_dir: Path, 
                 "PATH": program,
                 "GIT_CONFIG_GLOBAL": str(config.parent / "git"),
             }
-            subprocess.run(["sh", "-c", found[name]["command"]], cwd=repo.path, env=environment, check=True, timeout=60)
+            subprocess.run(
+                ["sh", "-c", values[name]["command"]], cwd=repo.path, env=environment, check=True, timeout=60
+            )
     mended = Shell(repo.path, {**shell.environment, "COMMONPLACE_PORT": "0"})("doctor", "--quiet")
     assert (mended.code, mended.text, mended.stderr) == (0, "", "Nothing is wrong.\n")
 

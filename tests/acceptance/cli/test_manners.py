@@ -226,13 +226,13 @@ def test_check_finds_what_is_wrong_and_where(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "e.md")
     done = shell("check", "--json")
     assert done.code == 1
-    found = {(one["path"], one["rule"]): one for one in done.json["findings"]}
-    assert found["a.md", "bad_yaml"]["severity"] == "error"
-    assert found["b.md", "broken_link"]["line"] == 6
-    assert found["b.md", "duplicate_id"]["severity"] == found["c.md", "duplicate_id"]["severity"] == "error"
-    assert ("d.md", "not_utf8") in found
-    assert ("e.md", "skipped") in found
-    assert found["d.md", "orphan_entry"]["severity"] == "info"
+    values = {(finding["path"], finding["rule"]): finding for finding in done.json["findings"]}
+    assert values["a.md", "bad_yaml"]["severity"] == "error"
+    assert values["b.md", "broken_link"]["line"] == 6
+    assert values["b.md", "duplicate_id"]["severity"] == values["c.md", "duplicate_id"]["severity"] == "error"
+    assert ("d.md", "not_utf8") in values
+    assert ("e.md", "skipped") in values
+    assert values["d.md", "orphan_entry"]["severity"] == "info"
     assert done.json["documents"] == 4
     assert sum(done.json["counts"].values()) == len(done.json["findings"])
     text = shell("check", "--quiet")

@@ -54,10 +54,10 @@ def told(folder: Path, mode: Mode, log: Path, *, fresh: bool) -> list[Any]:
     """Everything that a server sends to its client, without its exit code."""
     with agent("mcp", "--toolset", "kb", folder, "--tier", "write", mode=mode, log=log, fresh=fresh) as client:
         tools = {name: tool.model_dump() for name, tool in client.tools().items()}
-        found = client.call("kb_search", query="tea")["results"]
+        found_results = client.call("kb_search", query="tea")["results"]
         wrong = client.refusal("kb_get", entry_id="nowhere")
         about = client.client.server_info
-    return [tools, found, wrong, about, log.read_text()]
+    return [tools, found_results, wrong, about, log.read_text()]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -36,9 +36,9 @@ def run(home: Path, *arguments: str, text: str = "", code: int = 0) -> str:
 
 def exposed(*folders: Path) -> list[str]:
     """Folders and files that others may read, write or enter. The folder of the platform above ours is not ours."""
-    found = [path for folder in folders for path in (folder / "commonplace").rglob("*")]
-    assert any(path.is_file() for path in found)
-    return [str(path) for path in (*found, *(folder / "commonplace" for folder in folders)) if _is_exposed(path)]
+    paths = [path for folder in folders for path in (folder / "commonplace").rglob("*")]
+    assert any(path.is_file() for path in paths)
+    return [str(path) for path in (*paths, *(folder / "commonplace" for folder in folders)) if _is_exposed(path)]
 
 
 def _is_exposed(path: Path) -> bool:
@@ -78,9 +78,9 @@ def test_indexes_journals_and_deleted_text_are_private_and_pages_are_not(tmp_pat
         for name in (*folders, *files):
             Path(folder, name).chmod(0o777 if name in folders else 0o666)
     assert len(exposed(homes[0])) > 10
-    told = run(tmp_path, "doctor", "-C", str(tmp_path / "repo"), code=1)
-    assert "Others have permissions for" in told
-    assert "chmod -R go=" in told
+    completed = run(tmp_path, "doctor", "-C", str(tmp_path / "repo"), code=1)
+    assert "Others have permissions for" in completed
+    assert "chmod -R go=" in completed
     used_again = run(tmp_path, "search", "secret", "-C", str(tmp_path / "repo"))
     assert "a.md" in used_again
     assert exposed(*homes) == []

@@ -13,11 +13,11 @@ def test_instruction_files_are_brought_in_and_shown_and_the_store_goes_to_its_re
     (tmp_path / "AGENTS.md").write_text("## Build\n\nmake\n")
     home = tmp_path / "home"
     shell = Shell(tmp_path, {"KNOWLEDGE_MCP_HOME": str(home)})
-    given = ("projects", "import", "CLAUDE.md", "AGENTS.md", "--project", "My App")
-    done = shell.ok(*given, "--json").json
+    given_row = ("projects", "import", "CLAUDE.md", "AGENTS.md", "--project", "My App")
+    done = shell.ok(*given_row, "--json").json
     assert done == {"project_id": "My App", "imported": ["CLAUDE.md", "AGENTS.md"]}
     assert (home / "projects/my-app/main.md").read_text() == "# App\n\nBe kind.\n\n## Build\n\nmake\n"
-    again = shell(*given, "--json")
+    again = shell(*given_row, "--json")
     assert again.code == 5
     assert again.error["code"] == "already_exists"
     assert (tmp_path / "CLAUDE.md").exists()

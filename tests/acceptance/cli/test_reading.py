@@ -191,7 +191,7 @@ def test_links_lead_out_and_back_with_their_sentence(shell: Shell) -> None:
     assert (back["path"], back["title"], back["broken"]) == ("welcome.md", "Welcome", False)
     assert "before anything else" in back["sentence"]
     out = shell.ok("links", "welcome", "--out", "--json").json
-    assert [(one["path"], one["fragment"], one["kind"]) for one in out["out"]] == [
+    assert [(element["path"], element["fragment"], element["kind"]) for element in out["out"]] == [
         ("tea.md", "", "wiki"),
         ("kitchen/kettle.md", "Safety", "markdown"),
     ]
@@ -212,7 +212,7 @@ def test_broken_links_come_with_their_line(shell: Shell) -> None:
 
 def test_orphans_are_pages_that_nothing_links_to(shell: Shell) -> None:
     orphans = shell.ok("links", "--orphans", "--json").json
-    assert {one["path"] for one in orphans["orphans"]} == {"welcome.md", "kitchen/tea towel.md", "茶/茶道.md"}
+    assert {orphan["path"] for orphan in orphans["orphans"]} == {"welcome.md", "kitchen/tea towel.md", "茶/茶道.md"}
     assert orphans["total"] == 3
 
 

@@ -60,9 +60,9 @@ def run(folder: Path, *arguments: str) -> list[str]:
 
 
 def test_bash_offers_pages_whose_names_hold_spaces(folder: Path) -> None:
-    asked = 'COMP_WORDS=(commonplace read "notes/tw"); COMP_CWORD=2; _commonplace; printf "%s\\n" "${COMPREPLY[@]}"'
+    request = 'COMP_WORDS=(commonplace read "notes/tw"); COMP_CWORD=2; _commonplace; printf "%s\\n" "${COMPREPLY[@]}"'
     with script(folder, "bash"):
-        assert run(folder, "bash", "-c", f"source ./completion; {asked}") == ["notes/two\\ words.md"]
+        assert run(folder, "bash", "-c", f"source ./completion; {request}") == ["notes/two\\ words.md"]
 
 
 @needs("fish")

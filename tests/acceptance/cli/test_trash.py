@@ -85,8 +85,8 @@ def test_force_exchanges_the_file_and_what_the_trash_keeps(plain: Shell) -> None
     done = plain.ok("restore", "notes/draft.md", "--at", command["revision"][:12], "--force", "--json").json
     assert (done["action"], done["revision"]) == ("updated", revision_of(TEXT.encode()))
     assert (plain.folder / "notes/draft.md").read_text() == TEXT
-    (kept,) = done["kept"]
-    assert kept["revision"] == revision_of(b"# Another\n")
+    (kept_value,) = done["kept"]
+    assert kept_value["revision"] == revision_of(b"# Another\n")
     (item,) = plain.ok("restore", "--json").json["items"]
     assert item["revision"] == revision_of(b"# Another\n")
 
@@ -125,8 +125,8 @@ def test_what_is_not_there_is_refused_without_a_trace(plain: Shell, arguments: l
 
 
 def test_what_is_replaced_unseen_is_kept_without_git_too(plain: Shell) -> None:
-    (kept,) = plain.ok("write", "notes/draft", "--force", "--json", stdin="# New\n").json["kept"]
-    assert (kept["path"], kept["revision"]) == ("notes/draft.md", revision_of(TEXT.encode()))
+    (kept_value,) = plain.ok("write", "notes/draft", "--force", "--json", stdin="# New\n").json["kept"]
+    assert (kept_value["path"], kept_value["revision"]) == ("notes/draft.md", revision_of(TEXT.encode()))
     plain.ok("restore", "notes/draft", "--to", "old")
     assert (plain.folder / "old.md").read_text() == TEXT
 
@@ -135,11 +135,11 @@ def test_a_write_that_commits_keeps_what_was_edited_and_never_committed(git_repo
     repo: GitRepo = git_repo("repo", {"a.md": "# A\n"})
     repo.write("a.md", TEXT)
     shell = Shell(repo.path)
-    (kept,) = shell.ok("write", "a", "--force", "--json", stdin="# New\n").json["kept"]
-    assert (kept["path"], kept["revision"], kept["place"]) == ("a.md", revision_of(TEXT.encode()), "trash")
+    (rest,) = shell.ok("write", "a", "--force", "--json", stdin="# New\n").json["kept"]
+    assert (rest["path"], rest["revision"], rest["place"]) == ("a.md", revision_of(TEXT.encode()), "trash")
     assert repo.git("status", "--porcelain") == ""
-    assert repo.git("cat-file", "blob", kept["revision"]) == TEXT
-    command = kept["restore"].split()
+    assert repo.git("cat-file", "blob", rest["revision"]) == TEXT
+    command = rest["restore"].split()
     refused = shell(*command[1:])
     assert refused.code == 5
     shell.ok(*command[1:], "--to", "b")
@@ -151,8 +151,8 @@ def test_a_deletion_names_the_commit_that_has_the_last_text_and_restore_finds_it
     repo: GitRepo = git_repo("repo", {"a.md": "# A\n", "b.md": "x"})
     head = repo.git("rev-parse", "HEAD")
     shell = Shell(repo.path)
-    (kept,) = shell.ok("write", "a", "--delete", "--force", "--json").json["kept"]
-    assert (kept["place"], kept["commit"], kept["revision"]) == ("commit", head, revision_of(b"# A\n"))
+    (rest,) = shell.ok("write", "a", "--delete", "--force", "--json").json["kept"]
+    assert (rest["place"], rest["commit"], rest["revision"]) == ("commit", head, revision_of(b"# A\n"))
     assert shell.ok("restore", "--json").json == {"items": []}
     done = shell.ok("restore", "a", "--json").json
     assert (done["from"], done["action"]) == (head, "created")
@@ -180,8 +180,8 @@ def test_a_forced_restore_sends_uncommitted_text_to_the_trash(git_repo: MakeRepo
     repo.write("a.md", TEXT)
     shell = Shell(repo.path)
     assert shell("restore", "a", "--at", head).code == 5
-    (kept,) = shell.ok("restore", "a", "--at", head, "--force", "--json").json["kept"]
-    assert kept["revision"] == revision_of(TEXT.encode())
+    (kept_value,) = shell.ok("restore", "a", "--at", head, "--force", "--json").json["kept"]
+    assert kept_value["revision"] == revision_of(TEXT.encode())
     assert (repo.path / "a.md").read_text() == "# A\n"
-    shell.ok("restore", kept["revision"], "--to", "mine")
+    shell.ok("restore", kept_value["revision"], "--to", "mine")
     assert (repo.path / "mine.md").read_text() == TEXT

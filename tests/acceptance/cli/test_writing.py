@@ -143,8 +143,8 @@ def test_the_pattern_that_an_error_names_includes_the_ignored_page(
     shell: Shell, repo: GitRepo, ignored: str, page: str, pattern: str
 ) -> None:
     (repo.path / ".gitignore").write_text(ignored)
-    told = shell("write", page, stdin="# New\n").stderr
-    assert f"include it with {pattern} in .commonplaceignore" in told
+    stderr = shell("write", page, stdin="# New\n").stderr
+    assert f"include it with {pattern} in .commonplaceignore" in stderr
     (repo.path / ".commonplaceignore").write_text(f"{pattern}\n")
     shell.ok("write", page, stdin="# New\n")
     assert shell.ok("read", page).text == "# New\n"

@@ -27,12 +27,12 @@ TEXT = b"Appended by the test.\n"
 
 def ran(words: list[str]) -> tuple[int, str, str]:
     """The exit code and output of a command line."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
-        given.write(TEXT)
-        given.seek(0)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as random:
+        random.write(TEXT)
+        random.seek(0)
         child = os.fork()
         if child == 0:
-            for number, file in enumerate((given, out, err)):
+            for number, file in enumerate((random, out, err)):
                 os.dup2(file.fileno(), number)
             signal.alarm(SECONDS)
             code = 99
@@ -57,13 +57,13 @@ def warm(folder: Path, commands: list[list[str]]) -> None:
         words[0]: [words[0], *("a" if position == 0 else word for position, word in enumerate(words[1:]))]
         for words in commands
     }
-    kept = [os.dup(number) for number in range(3)]
+    dups = [os.dup(number) for number in range(3)]
     with Path(os.devnull).open("r+b", buffering=0) as nothing:
         for number in range(3):
             os.dup2(nothing.fileno(), number)
         for words in kinds.values():
             main(words)
-    for number, descriptor in enumerate(kept):
+    for number, descriptor in enumerate(dups):
         os.dup2(descriptor, number)
 
 

@@ -13,16 +13,16 @@ from remotes.replicas import team, writing_pair
 @pytest.mark.parametrize("peers", [False, True], ids=["alone", "handed over to an owner"])
 def test_the_answer_to_a_write_names_its_commit(tmp_path: Path, *, peers: bool) -> None:
     work, remote = team(tmp_path)
-    with writing_pair(tmp_path, remote, peers=peers) as (one, two):
-        for number, (writer, reader) in enumerate([(one, two), (two, one)] * 3):
+    with writing_pair(tmp_path, remote, peers=peers) as (server, two):
+        for number, (writer, reader) in enumerate([(server, two), (two, server)] * 3):
             body = {"content": f"# Page {number}\n\nwords\n"}
             answer = writer.page("PUT", f"page{number}", body)
             assert answer.status == 201, answer.body
             commit = answer.headers["commonplace-commit"]
             assert commit == f"team={work.git('--git-dir', str(remote), 'rev-parse', 'HEAD')}"
             assert reader.page("GET", f"page{number}", headers={"commonplace-at-least": commit}).status == 200
-            found = reader.ask("GET", "/api/v1/search?q=words", headers={"commonplace-at-least": commit}).json["total"]
-            assert found >= number + 1
+            total = reader.ask("GET", "/api/v1/search?q=words", headers={"commonplace-at-least": commit}).json["total"]
+            assert total >= number + 1
 
 
 def test_the_answer_to_a_write_over_mcp_names_its_commit(tmp_path: Path, cache_dir: Path) -> None:

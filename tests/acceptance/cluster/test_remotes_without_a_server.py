@@ -46,8 +46,8 @@ def test_a_command_reads_what_the_remote_has_now(base: tuple[GitRepo, Path, str]
 def test_a_write_has_reached_the_remote_when_the_command_ends(base: tuple[GitRepo, Path, str], tmp_path: Path) -> None:
     work, remote, url = base
     shell = Shell(tmp_path)
-    told = shell.ok("write", "new", "-m", "Add a page", "-C", url, "--json", stdin="# New\n").json
-    assert told["commit"] == work.git("--git-dir", str(remote), "rev-parse", "HEAD")
+    json = shell.ok("write", "new", "-m", "Add a page", "-C", url, "--json", stdin="# New\n").json
+    assert json["commit"] == work.git("--git-dir", str(remote), "rev-parse", "HEAD")
     assert subjects(remote, work)[0] == "Add a page"
     shell.ok("mv", "new", "newer", "-C", url)
     assert "newer.md" in work.git("--git-dir", str(remote), "ls-tree", "--name-only", "HEAD").split()
@@ -93,7 +93,7 @@ def test_among_several_bases_no_push_takes_the_name_of_another(base: tuple[GitRe
     push(work, "kb.yaml", "name: other\n")
     line = ("mcp", "--replica-of", url, "--replica-of", f"file://{tmp_path}/other.git", "--toolset", "kb")
     with agent(*line) as client:
-        assert sorted(one["name"] for one in client.call("kb_list")["knowledge_bases"]) == sorted(
+        assert sorted(knowledge_base["name"] for knowledge_base in client.call("kb_list")["knowledge_bases"]) == sorted(
             [remote.stem, "other"]
         )
 

@@ -44,9 +44,9 @@ def test_a_call_that_is_sent_again_to_another_server_is_made_once(
     work, remote = team(tmp_path)
     with writing_pair(tmp_path, remote, peers=peers) as servers:
         for number, (tool, arguments) in enumerate(CALLS):
-            one, two = servers if number % 2 else servers[::-1]
+            server, two = servers if number % 2 else servers[::-1]
             named = {**arguments, "request_id": f"call {number}", "message": f"{tool}\n\nSigned-off-by: A <a@b>"}
-            first = text_of(one, tool, named)
+            first = text_of(server, tool, named)
             if outside:  # the page changes, too, before the call is sent again
                 work.git("fetch", "--quiet", "origin", "HEAD")
                 work.git("reset", "--quiet", "--hard", "FETCH_HEAD")
@@ -61,8 +61,8 @@ def test_a_call_that_is_sent_again_to_another_server_is_made_once(
 
 def test_a_call_is_answered_by_its_commit_and_another_id_is_another_call(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
-    with writing_pair(tmp_path, remote, peers=False) as (one, two):
-        made = {commit_in(text_of(one, "edit", {**EDIT, "request_id": "x"}))}
+    with writing_pair(tmp_path, remote, peers=False) as (server, two):
+        made = {commit_in(text_of(server, "edit", {**EDIT, "request_id": "x"}))}
         text_of(two, "write", {"page": "b.md", "text": "# B\n"})  # it knows the commit from now on
         again = text_of(two, "edit", {**EDIT, "request_id": "x"})
         assert "nothing was written now" in again

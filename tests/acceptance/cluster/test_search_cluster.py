@@ -61,8 +61,8 @@ def push(work: GitRepo, path: str, text: str, *options: str) -> str:
 
 
 def state(server: Server) -> str:
-    (found,) = server.ask("GET", "/health/collections").json["collections"].values()
-    return str(found.get("shared_index"))
+    (found_value,) = server.ask("GET", "/health/collections").json["collections"].values()
+    return str(found_value.get("shared_index"))
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
@@ -91,31 +91,31 @@ def test_searches_through_the_cluster_are_those_of_a_server_alone(tmp_path: Path
     options = ("--engine-url", opensearch_url)
     with (
         replica(tmp_path / "alone", remote) as alone,
-        replica(tmp_path / "one", remote, *options, env={"COMMONPLACE_ENGINE_PREFIX": prefix}) as one,
+        replica(tmp_path / "one", remote, *options, env={"COMMONPLACE_ENGINE_PREFIX": prefix}) as other_server,
         replica(tmp_path / "two", remote, *options, env={"COMMONPLACE_ENGINE_PREFIX": prefix}) as two,
         OpenSearch([opensearch_url]) as client,
     ):
         first = work.git("rev-parse", "HEAD")
-        for server in (alone, one, two):
+        for server in (alone, other_server, two):
             assert server.ask("GET", f"/api/v1/search?q=restore&at_least={first}").status == 200
         assert state(alone) == "None"
-        for server in (one, two):
+        for server in (other_server, two):
             wait_until(lambda server=server: state(server) == "current", "the shared index")
         before = _searches(client, prefix)
         for text in QUESTIONS:
-            wanted = without_scores(rest(alone, text).json)
-            assert without_scores(rest(one, text).json) == wanted
-            assert without_scores(rest(two, text).json) == wanted
+            scores = without_scores(rest(alone, text).json)
+            assert without_scores(rest(other_server, text).json) == scores
+            assert without_scores(rest(two, text).json) == scores
         for toolset, tool in TOOLS:
-            answers = [server.call(toolset, tool, {"query": "restore"}) for server in (alone, one)]
+            answers = [server.call(toolset, tool, {"query": "restore"}) for server in (alone, other_server)]
             assert without_scores(answers[0]) == without_scores(answers[1])
         assert _searches(client, prefix) > before, "the cluster was asked"
         commit = push(work, "notes/new.md", "# Brand new\n\nunmistakable words about a restore\n")
-        for server in (one, two):
-            found = server.ask("GET", f"/api/v1/search?q=unmistakable&at_least={commit}").json
-            assert [hit["path"] for hit in found["results"]] == ["notes/new"]
+        for server in (other_server, two):
+            json = server.ask("GET", f"/api/v1/search?q=unmistakable&at_least={commit}").json
+            assert [hit["path"] for hit in json["results"]] == ["notes/new"]
             wait_until(lambda server=server: state(server) == "current", "the shared index")
-            assert without_scores(rest(server, "unmistakable").json) == without_scores(found)
+            assert without_scores(rest(server, "unmistakable").json) == without_scores(json)
 
 
 def test_a_base_that_is_force_pushed_or_dropped_from_the_cluster_is_answered_right_all_the_while(
@@ -133,8 +133,8 @@ def test_a_base_that_is_force_pushed_or_dropped_from_the_cluster_is_answered_rig
         assert _paths(server, "unmistakable", dropped) == ["notes/new"]
         wait_until(lambda: state(server) == "current", "the shared index")
         work.git("reset", "--quiet", "--hard", first)
-        kept = push(work, "notes/kept.md", "# Kept\n\ninconfusable words\n", "--force")
-        assert _paths(server, "unmistakable", kept) == []
+        kept_text = push(work, "notes/kept.md", "# Kept\n\ninconfusable words\n", "--force")
+        assert _paths(server, "unmistakable", kept_text) == []
         wait_until(lambda: state(server) == "current", "the index after the forced push")
         before = _searches(client, prefix)
         assert (_paths(server, "unmistakable"), _paths(server, "inconfusable")) == ([], ["notes/kept"])
@@ -176,9 +176,9 @@ def test_a_cluster_that_goes_away_is_said_while_answers_go_on_and_is_used_again_
         commit = push(work, "notes/new.md", "# Brand new\n\nunmistakable words\n")
         assert server.ask("GET", f"/api/v1/search?q=unmistakable&at_least={commit}").status == 200
         wait_until(lambda: "cluster" in state(server), "the server knows that the cluster is away")
-        found = server.call("notes", "search", {"query": "unmistakable"})
-        assert "new" in str(found)
-        assert "own index" in str(found)
+        found_value = server.call("notes", "search", {"query": "unmistakable"})
+        assert "new" in str(found_value)
+        assert "own index" in str(found_value)
         assert "own index" in str(server.call("kb", "kb_search", {"query": "unmistakable"}))
         assert "own index" in rest(server, "unmistakable").headers["commonplace-notice"]
         page = server.ask("GET", "/search?q=unmistakable")
@@ -186,7 +186,7 @@ def test_a_cluster_that_goes_away_is_said_while_answers_go_on_and_is_used_again_
         assert server.page("GET", "notes/new").status == 200
         for secret in (PASSWORD, url.rpartition("/")[2]):
             assert secret not in state(server)
-            assert secret not in str(found)
+            assert secret not in str(found_value)
         with gateway(opensearch_url, certificates, int(url.rpartition(":")[2])):
             wait_until(lambda: state(server) == "current", "the cluster is used again")
             again = server.call("notes", "search", {"query": "unmistakable"})
@@ -226,5 +226,5 @@ def test_settings_that_cannot_be_are_refused_at_the_start(
 
 def _searches(client: OpenSearch, prefix: str) -> int:
     """Number of searches that the indexes with a prefix have answered."""
-    found = client.indices.stats(index=f"{prefix}-*", metric="search")
-    return int(found["_all"]["total"]["search"]["query_total"])
+    stats = client.indices.stats(index=f"{prefix}-*", metric="search")
+    return int(stats["_all"]["total"]["search"]["query_total"])

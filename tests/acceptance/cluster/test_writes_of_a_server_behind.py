@@ -22,8 +22,8 @@ def remote(tmp_path: Path) -> tuple[GitRepo, Path]:
 @pytest.fixture
 def behind(remote: tuple[GitRepo, Path], tmp_path: Path) -> Iterator[Server]:
     """A ready server that reads its remote on demand only."""
-    with writing_pair(tmp_path, remote[1], peers=False) as (one, _):
-        yield one
+    with writing_pair(tmp_path, remote[1], peers=False) as (server, _):
+        yield server
 
 
 def text_of(answer: Any) -> str:
@@ -54,15 +54,15 @@ def test_a_write_that_changes_nothing_at_a_server_behind_is_not_confirmed_while_
     behind: Server, remote: tuple[GitRepo, Path]
 ) -> None:
     work, _ = remote
-    known = (work.path / "a.md").read_text()
+    known_text = (work.path / "a.md").read_text()
     push(work, "a.md", "# Alpha\n\nsecond words\n")
-    refused = behind.page("PUT", "a", {"content": known})
+    refused = behind.page("PUT", "a", {"content": known_text})
     assert refused.status == 409, refused.body
     assert refused.json["current_revision"] == work.git("rev-parse", "HEAD")
-    push(work, "a.md", known)
+    push(work, "a.md", known_text)
     assert behind.page("PUT", "a", {"content": "# Alpha\n\nsecond words\n"}).status == 409
     push(work, "a.md", "# Alpha\n\nthird words\n")
-    answer = behind.call("notes", "write", {"page": "a", "text": known})
+    answer = behind.call("notes", "write", {"page": "a", "text": known_text})
     assert answer["isError"]
     assert behind.page("PUT", "a", {"content": "# Alpha\n\nthird words\n"}).json["unchanged"] is True
 

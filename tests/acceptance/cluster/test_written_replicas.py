@@ -49,36 +49,36 @@ def tip(remote: Path, work: GitRepo) -> str:
 def test_a_confirmed_write_is_in_the_remote_and_any_replica_reads_it(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with (
-        replica(tmp_path / "one", remote, flags=WRITES) as one,
+        replica(tmp_path / "one", remote, flags=WRITES) as other_server,
         replica(tmp_path / "two", remote, poll=3600) as two,
     ):
-        wait_ready(one)
+        wait_ready(other_server)
         wait_ready(two)
-        answer = put(one, "folder/new", "# New\n\nwords of the new page\n")
+        answer = put(other_server, "folder/new", "# New\n\nwords of the new page\n")
         assert answer.status == 201, answer.body
         assert at(remote, work, "folder/new.md") == "# New\n\nwords of the new page"
         commit = tip(remote, work)
-        for server, headers in ((one, {}), (two, {AT_LEAST: commit})):
-            found = server.ask("GET", "/api/v1/search?q=words+of+the+new", headers=headers).json["results"]
-            assert found[0]["path"] == "folder/new"
-        changed = put(one, "folder/new", "# New\n\nother words\n", revision=answer.json["revision"])
+        for server, headers in ((other_server, {}), (two, {AT_LEAST: commit})):
+            found_results = server.ask("GET", "/api/v1/search?q=words+of+the+new", headers=headers).json["results"]
+            assert found_results[0]["path"] == "folder/new"
+        changed = put(other_server, "folder/new", "# New\n\nother words\n", revision=answer.json["revision"])
         assert changed.status == 200, changed.body
         assert len(history(remote, work)) == 3
-        assert put(one, "folder/new", "# Stale\n", revision=answer.json["revision"]).status == 409
+        assert put(other_server, "folder/new", "# Stale\n", revision=answer.json["revision"]).status == 409
 
 
 @pytest.mark.parametrize("peers", [False, True])
 def test_a_page_read_at_one_server_is_changed_at_another_that_is_behind(tmp_path: Path, *, peers: bool) -> None:
     work, remote = team(tmp_path)
-    with writing_pair(tmp_path, remote, peers=peers) as (one, two):
-        seen = str(one.page("GET", "a").json["revision"])
-        for number, server in enumerate((one, two, one, two, two, one), 1):
+    with writing_pair(tmp_path, remote, peers=peers) as (other_server, two):
+        seen = str(other_server.page("GET", "a").json["revision"])
+        for number, server in enumerate((other_server, two, other_server, two, two, other_server), 1):
             answer = put(server, "a", f"# Alpha\n\nstate {number}\n", revision=seen)
             assert answer.status == 200, answer.body
             seen = str(answer.json["revision"])
         edited = two.call("notes", "edit", {"page": "a", "changes": [{"do": "append", "text": "appended"}]})
         assert not edited.get("isError"), edited
-        stale = put(one, "a", "# Stale\n", revision=seen)
+        stale = put(other_server, "a", "# Stale\n", revision=seen)
         assert (stale.status, stale.json["current_revision"]) == (409, tip(remote, work)), stale.body
     assert at(remote, work, "a.md").endswith("appended")
 
@@ -151,12 +151,12 @@ def _pushed(work: GitRepo, path: str) -> bool:
 def test_writers_on_two_replicas_and_another_program_lose_nothing(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with (
-        replica(tmp_path / "one", remote, flags=WRITES) as one,
+        replica(tmp_path / "one", remote, flags=WRITES) as server,
         replica(tmp_path / "two", remote, flags=WRITES) as two,
     ):
-        wait_ready(one)
+        wait_ready(server)
         wait_ready(two)
-        confirmed, problems = _together((one, two), work)
+        confirmed, problems = _together((server, two), work)
     files = work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD").splitlines()
     assert problems == []
     assert {f"{path}.md" for path in confirmed} <= set(files)
@@ -324,7 +324,7 @@ def test_after_a_forced_push_writes_go_on_top_of_it_and_nothing_that_was_dropped
         assert put(server, "dropped", "# Dropped\n").status == 201
         assert put(server, "kept", "# Kept\n\nas dropped\n").status == 201
         revision = server.page("GET", "kept").json["revision"]
-        kept = push(work, "kept.md", "# Kept\n\nas forced\n", "--force")
+        kept_text = push(work, "kept.md", "# Kept\n\nas forced\n", "--force")
         answer = put(server, "new", "# New\n")
         assert answer.status == 201, answer.body
         refused = put(server, "kept", "# Kept\n\nlate\n", revision=revision)
@@ -334,7 +334,7 @@ def test_after_a_forced_push_writes_go_on_top_of_it_and_nothing_that_was_dropped
     assert history(remote, work)[1:] == ["Write kept.md", "[api] Create: new"]
     files = work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD").split()
     assert files == ["a.md", "kept.md", "new.md"]
-    assert work.git("--git-dir", str(remote), "rev-parse", "HEAD~1", "HEAD~2").split() == [kept, first]
+    assert work.git("--git-dir", str(remote), "rev-parse", "HEAD~1", "HEAD~2").split() == [kept_text, first]
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])
@@ -404,15 +404,15 @@ def test_a_recorded_call_that_is_sent_again_changes_nothing(tmp_path: Path) -> N
         return {WRITES_SIGNATURE: facts.header(body, "of these servers")}
 
     with ExitStack() as stack:
-        one, two = _nodes(stack, tmp_path, remote, 2)
-        for headers in (signed(one.url, -90), signed(one.url, 90), signed(two.url), signed("http://other")):
-            assert one.ask("POST", "/cluster/writes", body, headers=headers).status == 401
-        recorded = signed(one.url)
-        assert one.ask("POST", "/cluster/writes", body, headers=recorded).status == 200
-        assert one.page("DELETE", "new").status < 300
+        server, two = _nodes(stack, tmp_path, remote, 2)
+        for headers in (signed(server.url, -90), signed(server.url, 90), signed(two.url), signed("http://other")):
+            assert server.ask("POST", "/cluster/writes", body, headers=headers).status == 401
+        recorded = signed(server.url)
+        assert server.ask("POST", "/cluster/writes", body, headers=recorded).status == 200
+        assert server.page("DELETE", "new").status < 300
         count = len(history(remote, work))
-        for node in (one, one, two):
+        for node in (server, server, two):
             answer = node.ask("POST", "/cluster/writes", body, headers=recorded)
             assert (answer.status, answer.json["kind"]) == (401, "signature")
-        assert one.page("GET", "new").status == 404
+        assert server.page("GET", "new").status == 404
     assert len(history(remote, work)) == count

@@ -70,8 +70,8 @@ def with_kb_commit(root: Path) -> set[str]:
         (root / "picture.png").write_bytes(b"png")
         done = client.call("kb_commit", kb="code", message="A picture", paths=["picture.png"])
         assert done["files"] == ["picture.png"]
-        told = client.refusal("kb_commit", kb="code", message="Again")
-        assert "paths" in told["suggestion"]
+        refusal = client.refusal("kb_commit", kb="code", message="Again")
+        assert "paths" in refusal["suggestion"]
         client.call("kb_push", kb="code")
     return {"notes/one.md", "picture.png"}
 
@@ -123,7 +123,7 @@ def with_projects(root: Path) -> set[str]:
         assert client.call("sync_storage")["pushed"] is True
     return {
         "index.json",
-        *(f"projects/app/{one}" for one in ("main.md", "TODO/1/index.json", "TODO/1/TASK-001-one.md")),
+        *(f"projects/app/{element}" for element in ("main.md", "TODO/1/index.json", "TODO/1/TASK-001-one.md")),
     }
 
 
@@ -142,12 +142,12 @@ WAYS: list[Callable[[Path], set[str]]] = [
 def test_a_commit_holds_what_was_written_and_a_push_sends_nothing_else(
     code: Code, write: Callable[[Path], set[str]]
 ) -> None:
-    asked = write(code.repo.path)
+    requested_texts = write(code.repo.path)
     committed = code.committed()
     assert committed, "the way makes commits"
-    assert committed <= asked
+    assert committed <= requested_texts
     assert sorted(code.repo.git("status", "--porcelain").splitlines()) == sorted(UNASKED)
     names, published = code.published()
     assert names == ["refs/heads/main"]
-    assert published <= asked | {"src/app.py", "docs/Home.md", "docs/kb.yaml"}
+    assert published <= requested_texts | {"src/app.py", "docs/Home.md", "docs/kb.yaml"}
     assert code.origin.git("show", "main:src/app.py") == "print(1)"

@@ -138,7 +138,7 @@ def test_a_proposal_is_seen_by_its_proposer_and_by_those_who_decide(tier: str, s
         if not _may(endpoint, tier):
             assert answer.status == 403, (path, answer.body)
         elif path.endswith("/proposals"):
-            assert (site.proposal in {one["id"] for one in answer.json["proposals"]}) is is_seen
+            assert (site.proposal in {proposal["id"] for proposal in answer.json["proposals"]}) is is_seen
         elif is_seen:
             assert answer.status == (200 if method == "GET" else 403), (path, answer.body)
         else:

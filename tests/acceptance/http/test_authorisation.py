@@ -75,9 +75,9 @@ class Site:
             path = f"/api/v1/pages/{self.name(act).replace('/', '%2F')}"
             purpose = {"Commonplace-Purpose": f"page {self.made}"}
             made = self.server.ask("PUT", path, {"content": "# New\n"}, key=self.proposer, headers=purpose)
-            found = re.search(r"[0-9]{8}-[0-9a-f]{6}", made.json["proposal"])
-            assert found
-            self.waiting[folder] = found[0]
+            match = re.search(r"[0-9]{8}-[0-9a-f]{6}", made.json["proposal"])
+            assert match
+            self.waiting[folder] = match[0]
         return self.waiting[folder]
 
     def commit(self, act: str) -> str:
@@ -92,11 +92,11 @@ class Site:
     def open(self) -> set[str]:
         """The ids of the open proposals."""
         listed = self.repo.git("for-each-ref", "--format=%(refname)", "refs/heads/proposals").split()
-        return {one.rpartition("/")[2] for one in listed}
+        return {element.rpartition("/")[2] for element in listed}
 
     def state(self) -> tuple[str, str, str]:
         """Everything that a refused act must leave as it is."""
-        files = {str(one.relative_to(self.repo.path)): one.read_bytes() for one in self.repo.path.rglob("*.md")}
+        files = {str(path.relative_to(self.repo.path)): path.read_bytes() for path in self.repo.path.rglob("*.md")}
         keys = Path(os.environ["XDG_STATE_HOME"]) / "commonplace" / "keys.json"
         return self.repo.git("for-each-ref"), repr(sorted(files.items())), keys.read_text()
 
@@ -137,18 +137,18 @@ def by_rest(site: Site, key: str, act: str) -> bool:
     kind = act.partition(" ")[0]
     if kind == "accept":
         proposal = site.proposal(act)
-        asked: tuple[str, str, Any] = "POST", f"/proposals/{proposal}/accept", {"tip": tip_of(site, proposal)}
+        row: tuple[str, str, Any] = "POST", f"/proposals/{proposal}/accept", {"tip": tip_of(site, proposal)}
     elif kind == "write":
-        asked = "PUT", f"/pages/{site.name(act).replace('/', '%2F')}", {"content": "# New\n"}
+        row = "PUT", f"/pages/{site.name(act).replace('/', '%2F')}", {"content": "# New\n"}
     elif kind == "undo":
-        asked = "POST", "/undo", {"commits": [site.commit(act)]}
+        row = "POST", "/undo", {"commits": [site.commit(act)]}
     else:
-        asked = {
+        row = {
             "read": ("GET", "/pages/out%2FB", None),
             "activity": ("GET", "/activity", None),
             "admin": ("POST", "/reindex", None),
         }[kind]
-    method, path, body = asked
+    method, path, body = row
     return allowed(site.server.ask(method, f"/api/v1{path}", body, key=key).status)
 
 
@@ -230,20 +230,20 @@ def test_every_cell_of_programs_of_this_machine(site: Site) -> None:
     wrong: list[str] = []
     with ExitStack() as running:
         for tier in TIERS:
-            one = running.enter_context(
+            enter_context = running.enter_context(
                 agent("mcp", site.repo.path, "--toolset", "notes", "--tier", tier, "--commit", "auto")
             )
             kb = running.enter_context(
                 agent("mcp", site.repo.path, "--toolset", "kb", "--tier", tier, "--commit", "auto")
             )
             shell = Shell(site.repo.path, {"COMMONPLACE_TIER": tier})
-            for act in [one for one in ACTS if one != "activity"]:
+            for act in [other_act for other_act in ACTS if other_act != "activity"]:
                 if act.startswith("accept"):
                     site.proposal(act)
                 if act.startswith("undo"):
                     site.commit(act)
                 before = site.state()
-                became = outcome(site, act, by_stdio(site, one, kb, act), before)
+                became = outcome(site, act, by_stdio(site, enter_context, kb, act), before)
                 if became != expected("mcp", tier, act, limited=False):
                     wrong.append(f"stdio, {tier}, {act}: {became}")
             for act in ACTS:
@@ -333,24 +333,24 @@ def test_what_a_caller_may_not_see_stands_nowhere(
             sessions = set(re.findall(r"/activity/([0-9a-f]{16})", whole))
             ids = open_proposals(open_base) | open_proposals(hidden)
             assert len(ids) == 2
-            paths = [f"/activity/{one}" for one in sessions] + [f"/proposals/{one}" for one in ids]
-            paths += [f"/api/v1{one}" for one in ("/activity", "/proposals", *paths)]
+            paths = [f"/activity/{session}" for session in sessions] + [f"/proposals/{other_id}" for other_id in ids]
+            paths += [f"/api/v1{path}" for path in ("/activity", "/proposals", *paths)]
             paths += ["/activity", "/proposals", "/feed.atom", "/proposals.atom", "/recent", "/admin", "/admin/keys"]
             for tier, key in keys.items():
                 for path in paths:
                     answer = server.ask("GET", path, key=key, headers=HTML)
                     assert CANARY.encode() not in answer.body, (tier, path)
                 for action in ("list", "show", "accept", "undo"):
-                    for one in (*ids, *sessions, hidden.git("rev-parse", "HEAD")):
-                        if action != "accept" or one not in open_proposals(open_base):
-                            said = server.call("notes", "proposals", {"action": action, "id": one}, key=key)
-                            assert CANARY not in str(said).replace(one, ""), (tier, action)
+                    for element in (*ids, *sessions, hidden.git("rev-parse", "HEAD")):
+                        if action != "accept" or element not in open_proposals(open_base):
+                            said = server.call("notes", "proposals", {"action": action, "id": element}, key=key)
+                            assert CANARY not in str(said).replace(element, ""), (tier, action)
         assert [CANARY.encode() in body for _, _, body in receiver.got] == [False] * len(receiver.got)
-        assert {one["base"] for one in receiver.taken} == {"tea"}
+        assert {element["base"] for element in receiver.taken} == {"tea"}
     assert hidden.git("log", "-1", "--format=%s").endswith(CANARY)
 
 
 def open_proposals(repo: GitRepo) -> set[str]:
     """The ids of the open proposals of a repository."""
     listed = repo.git("for-each-ref", "--format=%(refname)", "refs/heads/proposals").split()
-    return {one.rpartition("/")[2] for one in listed}
+    return {element.rpartition("/")[2] for element in listed}

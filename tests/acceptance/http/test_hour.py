@@ -86,12 +86,14 @@ class Watch:
             record(kind, count)
         for name, samples in self._samples.items():
             for what in ("memory", "resident", "files", "threads", "cpu"):
-                values = [getattr(one, what) for one in samples]
+                values = [getattr(other_sample, what) for other_sample in samples]
                 record(f"{name}: {what}", " ".join(f"{value:.0f}" for value in values[:: max(1, len(values) // 10)]))
         step = max(1, len(self._times) // 6)
         for name, kinds in (("reads", READS), ("writes", WRITES)):
             spans = [_times(self._times[start : start + step], kinds) for start in range(0, len(self._times), step)]
-            shown = [f"{percentile(one, 0.5) * 1000:.0f}/{percentile(one, 0.99) * 1000:.0f}" for one in spans if one]
+            shown = [
+                f"{percentile(item, 0.5) * 1000:.0f}/{percentile(item, 0.99) * 1000:.0f}" for item in spans if item
+            ]
             record(f"{name}: ms p50/p99", " ".join(shown))
 
     def judge(self) -> None:
@@ -107,12 +109,12 @@ class Watch:
 
 
 def _times(minutes: Sequence[Mapping[str, list[float]]], kinds: Sequence[str]) -> list[float]:
-    return [one for minute in minutes for kind in kinds for one in minute.get(kind, ())]
+    return [element for minute in minutes for kind in kinds for element in minute.get(kind, ())]
 
 
 def _assert_level(name: str, samples: Sequence[Sample]) -> None:
     for what, spare in (("memory", 8.0), ("resident", 8.0), ("files", 2.0), ("threads", 1.0)):
-        points = [(one.minute, float(getattr(one, what))) for one in samples]
+        points = [(other_sample.minute, float(getattr(other_sample, what))) for other_sample in samples]
         held = statistics.median(value for _, value in points[:5])
         growth = slope(points) * 60
         assert growth <= max(GROWTH * held, spare), f"{what} of {name} grew by {growth:.1f} an hour, from {held:.1f}"
@@ -167,12 +169,12 @@ def _assert_kept(folder: SharedFolder) -> None:
 
 def _assert_as_fresh(folder: SharedFolder, place: Path) -> None:
     """The index that lived through it lists what one says that is made anew."""
-    kept = _listed(folder)
+    kept_values = _listed(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", os.fspath(place / "fresh"))
-        assert kept == _listed(folder)
+        assert kept_values == _listed(folder)
     files = [path for path in folder.repo.git("ls-files", "-z").split("\0") if path.endswith(".md")]
-    assert [one["path"] for one in kept] == sorted(files)
+    assert [kept_value["path"] for kept_value in kept_values] == sorted(files)
 
 
 def _listed(folder: SharedFolder) -> list[dict[str, object]]:

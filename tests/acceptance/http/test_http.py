@@ -98,11 +98,11 @@ def test_a_thousand_slow_connections_keep_nobody_out(server: Server) -> None:
     """Each kind is slow in its way: with nothing, a request's head, a later one's, a body, taking an answer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, SLOW + 500)), hard))
-    asked = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+    requested_flag = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
     kinds = (
         b"",
         b"GET /health HTTP/1.1\r\nHost: ",
-        asked + b"\r\n" + asked,
+        requested_flag + b"\r\n" + requested_flag,
         b"PUT /api/v1/pages/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
         b"GET /api/v1/pages/Large HTTP/1.1\r\nHost: localhost\r\n\r\n",
     )
@@ -180,8 +180,8 @@ def test_what_json_can_spell_and_is_no_text_is_refused_before_any_code_runs(serv
         refused = server.call(toolset, tool, arguments)
         assert refused["isError"], arguments
         assert "half a surrogate pair" in refused["content"][0]["text"], refused
-    asked = server.rpc("kb", "prompts/get", {"name": "daily_briefing", "arguments": {"days": half}})
-    assert "half a surrogate pair" in asked["error"]["message"]
+    rpc = server.rpc("kb", "prompts/get", {"name": "daily_briefing", "arguments": {"days": half}})
+    assert "half a surrogate pair" in rpc["error"]["message"]
     assert server.call("wiki", "list_notes", {})["isError"] is False
     assert not [line for line in server.lines if "index failed" in line]
 
@@ -229,8 +229,8 @@ def held(repo: GitRepo) -> Iterator[None]:
 def sent(server: Server, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> socket.socket:
     """A connection on which a request was sent, and nothing received yet."""
     raw = json.dumps(body).encode()
-    told = {"Host": "localhost", "Content-Type": "application/json", "Content-Length": len(raw), **(headers or {})}
-    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in told.items())]
+    report = {"Host": "localhost", "Content-Type": "application/json", "Content-Length": len(raw), **(headers or {})}
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in report.items())]
     connection = server.connect()
     connection.sendall("\r\n".join([*lines, "", ""]).encode() + raw)
     return connection

@@ -32,7 +32,7 @@ def titles(server: Server, path: str, key: str) -> list[str]:
     """The titles of a feed's entries."""
     feed = ET.fromstring(page(server, path, key=key))  # noqa: S314 - the server's own
     assert CANARY not in ET.tostring(feed, "unicode")
-    return [str(one.findtext(f"{ATOM}title")) for one in feed.iter(f"{ATOM}entry")]
+    return [str(element.findtext(f"{ATOM}title")) for element in feed.iter(f"{ATOM}entry")]
 
 
 def committed(repo: GitRepo, path: str, message: str) -> None:
@@ -62,7 +62,7 @@ def test_a_receiver_is_told_of_everything_in_order_whatever_happens(
             assert [path for path, _, _ in everything.got] == ["/hook?x=1"] * 4, "a redirect is not followed"
             assert len({headers["webhook-id"] for _, headers, _ in everything.got}) == 1
             assert (first["type"], first["base"], first["complete"]) == ("changes", "notes", True)
-            assert [(one["author"], one["files"]) for one in first["commits"]] == [("Ada", ["b.md"])]
+            assert [(commit["author"], commit["files"]) for commit in first["commits"]] == [("Ada", ["b.md"])]
             edit(server, agent, "inbox/a", f"Two {CANARY}.")
             opened = everything.wait(2)[1]
             assert (opened["type"], opened["event"], opened["files"]) == ("proposal", "opened", ["inbox/a.md"])
@@ -71,7 +71,7 @@ def test_a_receiver_is_told_of_everything_in_order_whatever_happens(
             said = {"word": "Thank you", "tip": everything.taken[2]["tip"]}
             accept = server.ask("POST", f"/api/v1/proposals/{opened['id']}/accept", said, key=person)
             assert accept.status == 200, accept.body
-            last = sorted(everything.wait(5)[3:5], key=lambda one: one["type"])
+            last = sorted(everything.wait(5)[3:5], key=lambda element: element["type"])
             assert (last[1]["event"], last[1]["word"], last[1]["commit"]) == (
                 "accepted",
                 "Thank you",
@@ -83,13 +83,13 @@ def test_a_receiver_is_told_of_everything_in_order_whatever_happens(
         committed(repo, "b.md", "While the server is away")
         with served(repo.path, "--commit", "auto"):
             assert everything.wait(7)[6]["commits"][0]["subject"] == "While the server is away"
-        assert [one["commits"][0]["author"] for one in few.taken] == ["Ada"], "by folder, tag and author"
+        assert [element["commits"][0]["author"] for element in few.taken] == ["Ada"], "by folder, tag and author"
         for _, headers, body in (*everything.got, *few.got):
             assert is_signed(headers, body)
             assert CANARY.encode() not in body
             assert len(body) <= 64_000
-    told = [one["id"] for notice in everything.taken if notice["type"] == "changes" for one in notice["commits"]]
-    assert told == repo.git("log", "--format=%H", "--reverse").split()[1:], "every commit once, in order"
+    ids = [commit["id"] for notice in everything.taken if notice["type"] == "changes" for commit in notice["commits"]]
+    assert ids == repo.git("log", "--format=%H", "--reverse").split()[1:], "every commit once, in order"
 
 
 def test_feeds_are_by_folder_tag_and_author_and_of_proposals(tmp_path: Path, cache_dir: Path) -> None:

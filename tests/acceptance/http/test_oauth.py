@@ -49,8 +49,8 @@ def issuer() -> Iterator[str]:
 
 def token(issuer: str, **claims: object) -> str:
     """An access token that the provider gives to a machine, with these claims; one that is None is left out."""
-    asked = {"grant_type": "client_credentials", "claims": json.dumps(CLAIMS | claims)}
-    return httpx2.post(f"{issuer}/token", data=asked, timeout=30).json()["access_token"]
+    requested_values = {"grant_type": "client_credentials", "claims": json.dumps(CLAIMS | claims)}
+    return httpx2.post(f"{issuer}/token", data=requested_values, timeout=30).json()["access_token"]
 
 
 @pytest.fixture(scope="module")
@@ -178,9 +178,9 @@ def proxy(folder: Path, port: int, upstream: int) -> Iterator[ssl.SSLContext]:
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
     subprocess.run([*made, "-keyout", secret, "-out", certificate], check=True, capture_output=True)
-    found = re.search(r"```nginx\n(.*?)```", (ROOT / "docs" / "hosting.md").read_text(), re.DOTALL)
-    assert found
-    site = re.sub(r"(ssl_certificate) .*?;", rf"\1 {certificate};", found[1])
+    match = re.search(r"```nginx\n(.*?)```", (ROOT / "docs" / "hosting.md").read_text(), re.DOTALL)
+    assert match
+    site = re.sub(r"(ssl_certificate) .*?;", rf"\1 {certificate};", match[1])
     site = re.sub(r"(ssl_certificate_key) .*?;", rf"\1 {secret};", site)
     site = site.replace("listen 443", f"listen 127.0.0.1:{port}").replace(":8090", f":{upstream}")
     site = site.replace("notes.example.org", "localhost")
@@ -222,13 +222,13 @@ def test_a_hosted_assistant_finds_its_way_in_through_a_tls_proxy(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     public = f"https://localhost:{port}"
-    asked = ["--toolset", "wiki", "--public-url", public, "--oauth-issuer", issuer]
-    with served(wiki_repo(git_repo).path, *asked) as server, proxy(tmp_path, port, server.port) as trusted:
+    issuers = ["--toolset", "wiki", "--public-url", public, "--oauth-issuer", issuer]
+    with served(wiki_repo(git_repo).path, *issuers) as server, proxy(tmp_path, port, server.port) as trusted:
         with httpx2.Client(verify=trusted, timeout=30) as browser:
             refused = browser.post(f"{public}/mcp", json={})
-            found = re.search(r'resource_metadata="(.*?)"', refused.headers["www-authenticate"])
-            assert found
-            metadata = browser.get(found[1]).json()
+            match = re.search(r'resource_metadata="(.*?)"', refused.headers["www-authenticate"])
+            assert match
+            metadata = browser.get(match[1]).json()
             key = _signed_in(browser, metadata["authorization_servers"][0], metadata["resource"])
             assert browser.get(f"{public}/api/v1/pages", headers={"Host": "evil.example"}).status_code == 421
         shown = anyio.run(_listed, f"{public}/mcp", key, trusted)
@@ -241,17 +241,17 @@ def _signed_in(browser: httpx2.Client, issuer: str, resource: str) -> str:
     verifier = secrets.token_urlsafe(48)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
     back = "https://assistant.example.org/callback"
-    asked = {
+    params = {
         "response_type": "code", "client_id": "assistant", "redirect_uri": back, "scope": "commonplace:read",
         "state": "s", "code_challenge": challenge, "code_challenge_method": "S256", "resource": resource,
     }  # fmt: skip
-    sent_back = browser.get(about["authorization_endpoint"], params=asked)
+    sent_back = browser.get(about["authorization_endpoint"], params=params)
     code = parse_qs(urlsplit(sent_back.headers["location"]).query)["code"][0]
-    given = {
+    given_values = {
         "grant_type": "authorization_code", "code": code, "redirect_uri": back, "client_id": "assistant",
         "code_verifier": verifier, "resource": resource, "claims": json.dumps({"scope": "commonplace:read"}),
     }  # fmt: skip
-    return browser.post(about["token_endpoint"], data=given).json()["access_token"]
+    return browser.post(about["token_endpoint"], data=given_values).json()["access_token"]
 
 
 async def _listed(url: str, key: str, trusted: ssl.SSLContext) -> str:

@@ -66,9 +66,9 @@ def body_of(write: str, path: str, revision: str) -> tuple[str, str, dict[str, A
 def test_a_stale_if_match_is_412_whatever_the_body_says(site: Site, write: str) -> None:
     path, old, current = site.page()
     method, below, body = body_of(write, path, current)
-    for given in (f'"{old}"', f'"{NONE}", "{old}"', f'W/"{current}"', '"*"', '"no revision"'):
-        answer = site.ask(method, path, body, below=below, If_Match=given)
-        assert answer.status == 412, given
+    for match in (f'"{old}"', f'"{NONE}", "{old}"', f'W/"{current}"', '"*"', '"no revision"'):
+        answer = site.ask(method, path, body, below=below, If_Match=match)
+        assert answer.status == 412, match
         assert answer.json["code"] == "precondition_failed"
         assert answer.json["current_revision"] == current
     assert site.ask("GET", path).json["content"] == "# Second\n"
@@ -79,9 +79,9 @@ def test_a_stale_if_match_is_412_whatever_the_body_says(site: Site, write: str) 
 def test_a_stale_revision_in_the_body_is_409_whatever_if_match_says(site: Site, write: str) -> None:
     path, old, current = site.page()
     method, below, body = body_of(write, path, old)
-    for given in ({}, {"If_Match": f'"{current}"'}, {"If_Match": "*"}):
-        answer = site.ask(method, path, body, below=below, **given)
-        assert answer.status == 409, given
+    for given_values in ({}, {"If_Match": f'"{current}"'}, {"If_Match": "*"}):
+        answer = site.ask(method, path, body, below=below, **given_values)
+        assert answer.status == 409, given_values
         assert answer.json["current_revision"] == current
         assert answer.json["changes"] == ["line 1 removed", "line 1 added: # Second"]
     assert site.ask("GET", path).json["content"] == "# Second\n"
@@ -114,9 +114,9 @@ def test_a_page_that_the_client_has_is_304(site: Site) -> None:
     assert got.headers["etag"] == f'"{current}"'
     blob = revision_of(b"# Second\n")
     for method in ("GET", "HEAD"):
-        for given in (got.headers["etag"], f'W/"{current}"', f'"{NONE}", "{current}"', "*", f'"{blob}"'):
-            answer = site.ask(method, path, If_None_Match=given)
-            assert (answer.status, answer.body) == (304, b""), given
+        for etag in (got.headers["etag"], f'W/"{current}"', f'"{NONE}", "{current}"', "*", f'"{blob}"'):
+            answer = site.ask(method, path, If_None_Match=etag)
+            assert (answer.status, answer.body) == (304, b""), etag
             assert answer.headers["etag"] == f'"{current}"'
             assert "content-type" not in answer.headers
         assert site.ask(method, path, If_None_Match=f'"{old}"').status == 200
@@ -132,20 +132,20 @@ REVISION_LIKE = "0123456"
 
 def test_a_header_that_is_no_list_of_tags_is_400(site: Site) -> None:
     path, _, _ = site.page()
-    for given in ("", ",", '"unended', '"a" "b"', '*, "a"', "junk", '"a", junk', "W/junk", REVISION_LIKE):
+    for given_text in ("", ",", '"unended', '"a" "b"', '*, "a"', "junk", '"a", junk', "W/junk", REVISION_LIKE):
         for header in ("If_Match", "If_None_Match"):
-            assert site.ask("GET", path, **{header: given}).status == 400, given
-            assert site.ask("DELETE", path, **{header: given}).status == 400, given
+            assert site.ask("GET", path, **{header: given_text}).status == 400, given_text
+            assert site.ask("DELETE", path, **{header: given_text}).status == 400, given_text
     assert site.ask("GET", path).status == 200
 
 
 def test_attachments_have_tags_of_their_bytes(site: Site) -> None:
     path, _, _ = site.page()
-    one, two = b"\0one", b"\0two"
-    upload = {"filename": "a.bin", "content": base64.b64encode(one).decode()}
+    element, two = b"\0one", b"\0two"
+    upload = {"filename": "a.bin", "content": base64.b64encode(element).decode()}
     assert site.ask("POST", path, upload, below="/attachments", If_Match="*").status == 412
     made = site.ask("POST", path, upload, below="/attachments", If_None_Match="*")
-    assert (made.status, made.headers["etag"]) == (201, f'"{revision_of(one)}"')
+    assert (made.status, made.headers["etag"]) == (201, f'"{revision_of(element)}"')
     assert site.ask("POST", path, upload, below="/attachments", If_None_Match="*").status == 412
     again = site.ask("POST", path, upload, below="/attachments")
     assert (again.status, again.json["code"]) == (409, "already_exists")
@@ -166,11 +166,11 @@ def test_attachments_have_tags_of_their_bytes(site: Site) -> None:
 def test_a_put_that_is_sent_again_finds_its_own_text(site: Site) -> None:
     path, _, current = site.page()
     head = site.repo.git("rev-parse", "HEAD")
-    for given in ({"revision": current}, {}):
-        headers = {} if given else {"If_Match": f'"{current}"'}
-        content = f"# Sent twice {len(given)}\n"
-        first = site.ask("PUT", path, {"content": content, **given}, **headers)
-        again = site.ask("PUT", path, {"content": content, **given}, **headers)
+    for given_values in ({"revision": current}, {}):
+        headers = {} if given_values else {"If_Match": f'"{current}"'}
+        content = f"# Sent twice {len(given_values)}\n"
+        first = site.ask("PUT", path, {"content": content, **given_values}, **headers)
+        again = site.ask("PUT", path, {"content": content, **given_values}, **headers)
         assert (first.status, again.status) == (200, 200)
         assert "unchanged" not in first.json
         assert again.json == {**first.json, "unchanged": True}
@@ -189,9 +189,9 @@ def test_what_an_asterisk_replaces_unseen_is_kept(site: Site) -> None:
     path, _, _ = site.page()
     mine = "# By hand, in no commit\n"
     site.repo.write(f"{path}.md", mine)
-    (kept,) = site.ask("PUT", path, {"content": "# Star\n"}, If_Match="*").json["kept"]
-    assert kept["revision"] == revision_of(mine.encode())
-    assert site.repo.git("cat-file", "blob", kept["revision"]) == mine.rstrip("\n")
+    (kept_value,) = site.ask("PUT", path, {"content": "# Star\n"}, If_Match="*").json["kept"]
+    assert kept_value["revision"] == revision_of(mine.encode())
+    assert site.repo.git("cat-file", "blob", kept_value["revision"]) == mine.rstrip("\n")
 
 
 def test_the_document_of_the_api_names_preconditions_where_they_hold(site: Site) -> None:
@@ -200,7 +200,8 @@ def test_the_document_of_the_api_names_preconditions_where_they_hold(site: Site)
         f"{method} {path}"
         for path, operations in paths.items()
         for method, operation in operations.items()
-        if method != "parameters" and {"If-Match", "If-None-Match"} <= {one["name"] for one in operation["parameters"]}
+        if method != "parameters"
+        and {"If-Match", "If-None-Match"} <= {parameter["name"] for parameter in operation["parameters"]}
     }
     page, file = "/pages/{path}", "/pages/{path}/attachments/{filename}"
     assert conditional == {

@@ -26,15 +26,15 @@ def folder(tmp_path: Path, cache_dir: Path) -> Path:
 
 
 def uris(number: int, name: str = "a") -> list[str]:
-    return [f"commonplace://kbs/kb/files/{name}-{one}.md" for one in range(number)]
+    return [f"commonplace://kbs/kb/files/{name}-{element}.md" for element in range(number)]
 
 
 @contextmanager
-def following(server: Server, wanted: list[str], headers: dict[str, str]) -> Iterator[Any]:
+def following(server: Server, urises: list[str], headers: dict[str, str]) -> Iterator[Any]:
     """The first message of a stream that stays open as long as the block lasts."""
-    told, body = rpc_request(LISTEN, {"notifications": {"resourceSubscriptions": wanted}})
+    reported_values, body = rpc_request(LISTEN, {"notifications": {"resourceSubscriptions": urises}})
     raw = json.dumps(body).encode()
-    lines = [f"{name}: {value}" for name, value in {"Host": "localhost", **told, **headers}.items()]
+    lines = [f"{name}: {value}" for name, value in {"Host": "localhost", **reported_values, **headers}.items()]
     head = "\r\n".join(["POST /mcp/kb HTTP/1.1", *lines, f"Content-Length: {len(raw)}", "", ""])
     with server.connect() as connection:
         connection.sendall(head.encode() + raw)
@@ -52,14 +52,16 @@ def accepted(message: Any) -> bool:
     return False
 
 
-def begins(server: Server, wanted: list[str], headers: dict[str, str]) -> bool:
-    with following(server, wanted, headers) as first:
+def begins(server: Server, urises: list[str], headers: dict[str, str]) -> bool:
+    with following(server, urises, headers) as first:
         return accepted(first)
 
 
 def test_what_clients_follow_is_bounded_for_each_and_in_all_and_given_back(folder: Path) -> None:
     with served(folder, "--public-url", "https://notes.example.org") as server, ExitStack() as open_streams:
-        clients = [{"X-Forwarded-For": f"198.51.100.{one}"} for one in range(MAX_ALL_RESOURCES // MAX_RESOURCES + 1)]
+        clients = [
+            {"X-Forwarded-For": f"198.51.100.{number}"} for number in range(MAX_ALL_RESOURCES // MAX_RESOURCES + 1)
+        ]
         *full, last = clients
         for client in full:
             for part in range(MAX_RESOURCES // MAX_STREAM_RESOURCES):
@@ -76,14 +78,14 @@ def test_what_clients_follow_is_bounded_for_each_and_in_all_and_given_back(folde
 
 
 def test_the_streams_of_one_key_are_bounded_and_another_key_has_its_own(folder: Path) -> None:
-    one, other = ({"Authorization": f"Bearer {create_key(name)}"} for name in ("one", "other"))
+    headers, other = ({"Authorization": f"Bearer {create_key(name)}"} for name in ("one", "other"))
     with served(folder) as server:
         with ExitStack() as open_streams:
             for _ in range(MAX_STREAMS):
-                assert accepted(open_streams.enter_context(following(server, uris(1), one)))
-            assert not begins(server, uris(1), one)
+                assert accepted(open_streams.enter_context(following(server, uris(1), headers)))
+            assert not begins(server, uris(1), headers)
             assert begins(server, uris(1), other)
-        eventually(lambda: begins(server, uris(1), one))
+        eventually(lambda: begins(server, uris(1), headers))
 
 
 def test_sessions_of_the_older_era_count_together_with_streams(folder: Path) -> None:
@@ -91,8 +93,8 @@ def test_sessions_of_the_older_era_count_together_with_streams(folder: Path) -> 
         sessions = [RawSession(server) for _ in range(2)]
         with following(server, uris(MAX_STREAM_RESOURCES, "b"), {}) as first:
             assert accepted(first)
-            for session, wanted in zip(sessions, (uris(600), uris(400, "c")), strict=True):
-                for number, uri in enumerate(wanted):
+            for session, urises in zip(sessions, (uris(600), uris(400, "c")), strict=True):
+                for number, uri in enumerate(urises):
                     assert "result" in session.ask(number, "resources/subscribe", {"uri": uri}), uri
             refused = sessions[1].ask("more", "resources/subscribe", {"uri": "commonplace://kbs/kb/files/more.md"})
             assert refused["error"]["code"] == -32603

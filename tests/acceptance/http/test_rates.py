@@ -59,17 +59,20 @@ def test_calls_that_need_no_key_count_by_address(tmp_path: Path) -> None:
 def test_behind_a_proxy_the_address_is_the_one_that_it_names(tmp_path: Path) -> None:
     with limited(tmp_path, "--public-url", "https://notes.example.org", key="secret") as server:
         for number in range(3):
-            told = {"X-Forwarded-For": f"198.51.100.{number}, 203.0.113.7"}
+            headers = {"X-Forwarded-For": f"198.51.100.{number}, 203.0.113.7"}
             expected = 401 if number == 0 else 429
-            assert server.ask("GET", f"{API}/pages", key="wrong", headers=told).status == expected
-        told = {"X-Forwarded-For": "203.0.113.7, 198.51.100.9"}
-        assert server.ask("GET", f"{API}/pages", key="wrong", headers=told).status == 401
+            assert server.ask("GET", f"{API}/pages", key="wrong", headers=headers).status == expected
+        reported_headers = {"X-Forwarded-For": "203.0.113.7, 198.51.100.9"}
+        assert server.ask("GET", f"{API}/pages", key="wrong", headers=reported_headers).status == 401
 
 
 def test_without_a_proxy_nobody_chooses_an_address(tmp_path: Path) -> None:
     with limited(tmp_path, key="secret") as server:
-        told = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(3)]
-        answers = [server.ask("GET", f"{API}/pages", key="wrong", headers=one).status for one in told]
+        reported_values = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(3)]
+        answers = [
+            server.ask("GET", f"{API}/pages", key="wrong", headers=reported_value).status
+            for reported_value in reported_values
+        ]
         assert answers == [401, 429, 429]
 
 

@@ -28,8 +28,8 @@ NEVER = "1" * 40
 
 
 def search(server: Server, words: str, at_least: str = "", **headers: str) -> Answer:
-    given = {**({AT_LEAST: at_least} if at_least else {}), **headers}
-    return server.ask("GET", f"/api/v1/search?q={quote(words)}", headers=given)
+    given_values = {**({AT_LEAST: at_least} if at_least else {}), **headers}
+    return server.ask("GET", f"/api/v1/search?q={quote(words)}", headers=given_values)
 
 
 def found(answer: Answer) -> list[str]:
@@ -43,20 +43,20 @@ def page(server: Server, path: str) -> str:
 
 def test_two_replicas_answer_what_was_pushed_and_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
-    with replica(tmp_path / "one", remote) as one, replica(tmp_path / "two", remote) as two:
+    with replica(tmp_path / "one", remote) as other_server, replica(tmp_path / "two", remote) as two:
         first = work.git("rev-parse", "HEAD")
-        for server in (one, two):
+        for server in (other_server, two):
             answer = search(server, "first", first)
             assert (found(answer), answer.headers[COMMIT]) == (["a"], f"team={first}")
             wait_ready(server)
         second = push(work, "b.md", "# Beta\n\nsecond words\n")
-        answers = [search(server, "second words", second) for server in (one, two)]
+        answers = [search(server, "second words", second) for server in (other_server, two)]
         assert [found(answer) for answer in answers] == [["b", "a"]] * 2
         # Scores depend on when each replica's index was flushed.
         shown = [[{**hit, "score": 0} for hit in answer.json["results"]] for answer in answers]
         assert shown[0] == shown[1]
         assert {answer.headers[COMMIT] for answer in answers} == {f"team={second}"}
-        one.process.kill()
+        other_server.process.kill()
         third = push(work, "b.md", "# Beta\n\nthird words\n")
         assert found(search(two, "third", third)) == ["b"]
         assert "third words" in page(two, "b")
@@ -81,13 +81,13 @@ def test_a_forced_push_is_followed_and_the_dropped_commit_is_said_to_be_gone(tmp
     with replica(tmp_path / "home", remote) as server:
         assert found(search(server, "dropped", dropped)) == ["b"]
         work.git("reset", "--quiet", "--hard", first)
-        kept = push(work, "c.md", "# Kept\n", "--force")
-        assert found(search(server, "dropped", kept)) == []
+        kept_text = push(work, "c.md", "# Kept\n", "--force")
+        assert found(search(server, "dropped", kept_text)) == []
         assert server.page("GET", "b").status == 404
         refused = search(server, "kept", dropped)
         assert (refused.status, refused.json["kind"]) == (404, "commit")
         assert found(search(server, "kept", first)) == ["c"]
-        forced = f"the remote was force-pushed from {dropped[:12]} to {kept[:12]}"
+        forced = f"the remote was force-pushed from {dropped[:12]} to {kept_text[:12]}"
         (line,) = [line for line in server.lines if forced in line]
         assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} WARNING commonplace\.\S+: team: ", line), line
 
@@ -230,8 +230,8 @@ def test_with_several_collections_a_commit_needs_the_name(two_teams: tuple[Serve
 
 def test_the_commit_may_stand_in_the_query_and_in_the_meta_of_a_call(two_teams: tuple[Server, list[str]]) -> None:
     server, commits = two_teams
-    asked = server.ask("GET", f"/api/v1/search?at_least=team%3D{commits[0]}&q=first")
-    assert asked.status == 200
+    answer = server.ask("GET", f"/api/v1/search?at_least=team%3D{commits[0]}&q=first")
+    assert answer.status == 200
     behind = server.ask("GET", f"/api/v1/search?q=first&at_least=team={NEVER}", headers={"Prefer": "wait=0"})
     assert behind.status == 503
     arguments = {"name": "search", "arguments": {"query": "first"}}
@@ -253,7 +253,7 @@ def meta_call(server: Server, params: dict[str, Any], at_least: str) -> Any:
 def test_an_answer_over_mcp_names_the_commit_that_the_index_contains(two_teams: tuple[Server, list[str]]) -> None:
     server, commits = two_teams
     result = server.call("notes", "search", {"query": "first"})
-    assert [one["commit"] for one in result["_meta"]["commonplace/sources"]] == commits
+    assert [element["commit"] for element in result["_meta"]["commonplace/sources"]] == commits
 
 
 @pytest.fixture(scope="module")

@@ -163,8 +163,8 @@ TYPES = ("application/json", "text/plain", "application/x-www-form-urlencoded", 
 def test_no_page_of_another_origin_writes_with_whatever_type(server: Server) -> None:
     before = server.ask("GET", f"{API}/changelog").json
     for (method, path, body), origin, kind in product(WRITES, FOREIGN, TYPES):
-        told = {"Host": f"localhost:{server.port}", "Origin": origin, "Content-Type": kind} | ACCEPT
-        status, said = answered(server, method, path, told, body)
+        reported_values = {"Host": f"localhost:{server.port}", "Origin": origin, "Content-Type": kind} | ACCEPT
+        status, said = answered(server, method, path, reported_values, body)
         assert (status, said["kind"]) == (403, "origin"), (method, path, origin, kind)
     assert server.ask("GET", f"{API}/changelog").json == before
 
@@ -174,9 +174,9 @@ def test_no_page_of_another_origin_writes_with_whatever_type(server: Server) -> 
 )
 @pytest.mark.parametrize("origin", ["", "own", ALLOWED])
 def test_a_body_that_is_not_declared_json_is_refused(origin: str, kind: str, server: Server) -> None:
-    told = {"Origin": f"http://localhost:{server.port}" if origin == "own" else origin} if origin else {}
+    reported_values = {"Origin": f"http://localhost:{server.port}" if origin == "own" else origin} if origin else {}
     for method, path, body in WRITES:
-        sent = {"Host": f"localhost:{server.port}", "Content-Type": kind} | told | ACCEPT
+        sent = {"Host": f"localhost:{server.port}", "Content-Type": kind} | reported_values | ACCEPT
         for era in ({}, {"MCP-Protocol-Version": REVISION}):
             status, said = answered(server, method, path, sent | era, body)
             assert (status, said["kind"]) == (415, "content-type"), (method, path)
@@ -207,36 +207,36 @@ def test_pages_of_an_allowed_origin_may_ask_and_read(server: Server) -> None:
     asks = {"Origin": ALLOWED, "Access-Control-Request-Method": "PUT", "Connection": "close"}
     asks["Access-Control-Request-Headers"] = "authorization,content-type,mcp-protocol-version"
     for path in (f"{API}/pages/Hub", "/mcp", "/mcp/kb", "/sse", "/sse/messages", "/metrics", "/nothing"):
-        told = head_of(server, request("OPTIONS", path, asks))
-        assert told["status"] == "204"
-        assert told["access-control-allow-origin"] == ALLOWED
-        assert "PUT" in told["access-control-allow-methods"].split(", ")
-        assert told["access-control-allow-headers"] == asks["Access-Control-Request-Headers"]
-        assert "Origin" in told["vary"]
-        assert "access-control-allow-credentials" not in told
+        head = head_of(server, request("OPTIONS", path, asks))
+        assert head["status"] == "204"
+        assert head["access-control-allow-origin"] == ALLOWED
+        assert "PUT" in head["access-control-allow-methods"].split(", ")
+        assert head["access-control-allow-headers"] == asks["Access-Control-Request-Headers"]
+        assert "Origin" in head["vary"]
+        assert "access-control-allow-credentials" not in head
     for path, status in ((f"{API}/pages/Hub", "200"), (f"{API}/pages/None", "404"), ("/metrics", "200"), ("/x", "404")):
-        told = head_of(server, request("GET", path, {"Origin": ALLOWED, "Connection": "close"}))
-        assert (told["status"], told["access-control-allow-origin"]) == (status, ALLOWED)
-        assert "ETag" in told["access-control-expose-headers"]
+        reported_head = head_of(server, request("GET", path, {"Origin": ALLOWED, "Connection": "close"}))
+        assert (reported_head["status"], reported_head["access-control-allow-origin"]) == (status, ALLOWED)
+        assert "ETag" in reported_head["access-control-expose-headers"]
     for era, status in ((INITIALIZE, "200"), (rpc_request("tools/list", {})[1], "200")):
         headers = {"Origin": ALLOWED, "Content-Type": "application/json", "Connection": "close"} | ACCEPT
         headers |= {} if era is INITIALIZE else rpc_request("tools/list", {})[0]
-        told = head_of(server, request("POST", "/mcp", headers, json.dumps(era).encode()))
-        assert (told["status"], told["access-control-allow-origin"]) == (status, ALLOWED)
-        assert "Mcp-Session-Id" in told["access-control-expose-headers"]
+        reported_values = head_of(server, request("POST", "/mcp", headers, json.dumps(era).encode()))
+        assert (reported_values["status"], reported_values["access-control-allow-origin"]) == (status, ALLOWED)
+        assert "Mcp-Session-Id" in reported_values["access-control-expose-headers"]
 
 
 def test_nobody_else_is_told_that_pages_may_ask(server: Server) -> None:
     for origin, path in product((*FOREIGN, f"http://localhost:{server.port}"), (f"{API}/pages", "/mcp", "/health")):
-        told = {"Host": f"localhost:{server.port}", "Origin": origin, "Connection": "close"}
+        reported_values = {"Host": f"localhost:{server.port}", "Origin": origin, "Connection": "close"}
         for sent in (
-            request("OPTIONS", path, {**told, "Access-Control-Request-Method": "GET"}),
-            request("GET", path, told),
+            request("OPTIONS", path, {**reported_values, "Access-Control-Request-Method": "GET"}),
+            request("GET", path, reported_values),
         ):
             assert not [name for name in head_of(server, sent) if name.startswith("access-control")], (origin, path)
-    asked = {"Origin": ALLOWED, "Access-Control-Request-Method": "GET", "Connection": "close"}
-    assert head_of(server, request("OPTIONS", "/health", {**asked, "Host": "evil.example"}))["status"] == "421"
-    odd = head_of(server, request("OPTIONS", "/health", {**asked, "Access-Control-Request-Headers": "a, b c;d"}))
+    candidate = {"Origin": ALLOWED, "Access-Control-Request-Method": "GET", "Connection": "close"}
+    assert head_of(server, request("OPTIONS", "/health", {**candidate, "Host": "evil.example"}))["status"] == "421"
+    odd = head_of(server, request("OPTIONS", "/health", {**candidate, "Access-Control-Request-Headers": "a, b c;d"}))
     assert "access-control-allow-headers" not in odd
 
 
@@ -262,9 +262,9 @@ def test_a_method_that_a_path_does_not_take_names_those_that_it_does(
     pages = server.ask("GET", f"{API}/pages").json["total"]
     sent = {"content": "x\n", "revision": "", "filename": "x", "old_string": "a", "new_string": "b", "new_path": "x"}
     headers = {"Content-Type": "application/json", "Connection": "close"}
-    told = request(method, f"{API}/pages/Hub{below}", headers, json.dumps(sent).encode())
-    assert head_of(server, told)["status"] == "405"
-    assert head_of(server, told)["allow"] == allowed
+    reported_request = request(method, f"{API}/pages/Hub{below}", headers, json.dumps(sent).encode())
+    assert head_of(server, reported_request)["status"] == "405"
+    assert head_of(server, reported_request)["allow"] == allowed
     assert server.ask("GET", f"{API}/pages").json["total"] == pages
 
 
@@ -280,13 +280,15 @@ def test_every_route_says_in_json_what_methods_it_takes(server: Server) -> None:
         ("DELETE", "/sse", "GET"),
         ("GET", "/sse/messages", "POST"),
     ):
-        told = head_of(server, request(method, path, {"Connection": "close"}))
-        assert (told["status"], told["allow"]) == ("405", allowed), path
+        head = head_of(server, request(method, path, {"Connection": "close"}))
+        assert (head["status"], head["allow"]) == ("405", allowed), path
         status, said = answered(server, method, path, {})
         assert (status, said["kind"], bool(said["hint"])) == (405, "method", True)
     for method in ("GET", "PUT", "DELETE"):
-        told = head_of(server, request(method, "/mcp", {"MCP-Protocol-Version": REVISION, "Connection": "close"}))
-        assert (told["status"], told["allow"]) == ("405", "POST")
+        reported_head = head_of(
+            server, request(method, "/mcp", {"MCP-Protocol-Version": REVISION, "Connection": "close"})
+        )
+        assert (reported_head["status"], reported_head["allow"]) == ("405", "POST")
 
 
 def test_a_page_of_the_name_of_an_operation_is_written_where_it_is_meant(server: Server) -> None:

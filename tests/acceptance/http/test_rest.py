@@ -97,9 +97,9 @@ def test_finding_answers_as_listed(untouched: tuple[Server, GitRepo]) -> None:
     changes = server.ask("GET", f"{API}/changelog").json
     assert changes == {"entries": [{**commit, "pages_affected": paths}], "total": 1}
 
-    found = server.ask("GET", f"{API}/search?q=interceptor%20inventories&limit=1").json
-    assert found["query"] == "interceptor inventories"
-    (hit,) = found["results"]
+    found_json = server.ask("GET", f"{API}/search?q=interceptor%20inventories&limit=1").json
+    assert found_json["query"] == "interceptor inventories"
+    (hit,) = found_json["results"]
     assert set(hit) == {"name", "path", "snippet", "score"}
     assert hit["path"] == "Variables/Interceptor Stockpiles"
     assert 0 <= hit["score"] <= 1

@@ -112,15 +112,15 @@ GOOD: list[tuple[str, str, dict[str, Any], Check]] = [
     ("links say relation and note", "kb_get", {"entry_id": "the-gull"},
      lambda a: a["entry"]["links"][0] == {"target_id": "ada", "target_kb": "ships", "relation": "owned_by", "note": "since 2020"}),
     ("backlinks show the inverse", "kb_backlinks", {"entry_id": "ada", **IN},
-     lambda a: "owns" in {one["relation"] for one in a["backlinks"]}),
+     lambda a: "owns" in {backlink["relation"] for backlink in a["backlinks"]}),
     ("created_at is not the event's date", "kb_get", {"entry_id": "launch"},
      lambda a: (a["entry"]["date"], a["entry"]["created_at"][:10] != "2020-05-01") == ("2020-05-01", True)),
     ("fields that a type declares are shown", "kb_get", {"entry_id": "the-gull"}, lambda a: a["entry"]["length"] == 12),
     ("chosen fields", "kb_get", {"entry_id": "ada", "fields": ["title"]}, lambda a: set(a["entry"]) == {"id", "kb_name", "title"}),
-    ("timeline", "kb_timeline", {}, lambda a: [one["id"] for one in a["events"]] == ["launch"]),
+    ("timeline", "kb_timeline", {}, lambda a: [event["id"] for event in a["events"]] == ["launch"]),
     ("timeline by importance", "kb_timeline", {"min_importance": 10}, lambda a: a["events"] == []),
     ("recent", "kb_recent", {**IN, "limit": 2}, lambda a: a["count"] == 2),
-    ("tags nest", "kb_tags", {**IN, "tree": True}, lambda a: {"sail", "wood"} == {one["name"] for one in a["tree"]}),
+    ("tags nest", "kb_tags", {**IN, "tree": True}, lambda a: {"sail", "wood"} == {item["name"] for item in a["tree"]}),
     ("tags by prefix", "kb_tags", {**IN, "prefix": "sail"}, lambda a: a["tags"] == [{"tag": "sail/gaff", "count": 1}]),
     ("stats", "kb_stats", {}, lambda a: set(a["kbs"]) == {"ships", "adrift"}),
     # Search.
@@ -138,7 +138,7 @@ GOOD: list[tuple[str, str, dict[str, Any], Check]] = [
     ("operators in lower case are words", "kb_search", {"query": "apple not banana", **IN}, lambda a: "the-gull" in ids(a)),
     ("a minus excludes", "kb_search", {"query": "apple -banana", **IN}, lambda a: ids(a) == {"ada", "notes/two.md"}),
     ("a hit holds nothing empty", "kb_search", {"query": "apple", **IN},
-     lambda a: all(value not in (None, "", [], {}) for one in a["results"] for value in one.values())),
+     lambda a: all(value not in (None, "", [], {}) for element in a["results"] for value in element.values())),
     ("an unknown type names the nearest", "kb_search", {"query": "apple", "entry_type": "vesel"}, lambda a: a["did_you_mean"] == ["vessel"]),
     ("an unknown type in a list, too", "kb_list_entries", {"entry_type": "persn"}, lambda a: a["did_you_mean"] == ["person"]),
     ("a known type without entries is no mistake", "kb_recent", {"entry_type": "log"}, lambda a: "did_you_mean" not in a),
@@ -158,29 +158,29 @@ GOOD: list[tuple[str, str, dict[str, Any], Check]] = [
     # A broken kb.yaml is told wherever it counts.
     ("broken: kb_schema", "kb_schema", {"kb_name": "adrift"}, lambda a: "kb.yaml, line" in a["problems"][0]),
     ("broken: kb_orient", "kb_orient", {"kb_name": "adrift"}, lambda a: "kb.yaml, line" in a["problems"][0]),
-    ("broken: kb_list", "kb_list", {}, lambda a: ["problems" in one for one in a["knowledge_bases"]] == [False, True]),
+    ("broken: kb_list", "kb_list", {}, lambda a: ["problems" in item for item in a["knowledge_bases"]] == [False, True]),
     ("broken: show_schema", "kb_manage", {"action": "show_schema", "kb_name": "adrift"}, lambda a: "kb.yaml, line" in a["problems"][0]),
     ("broken: validate", "kb_manage", {"action": "validate", "kb_name": "adrift"}, lambda a: not a["valid"] and a["errors"]),
     ("broken: an unknown type", "kb_search", {"query": "wood", "kb_name": "adrift", "entry_type": "vessel"}, lambda a: "kb.yaml, line" in a["problems"][0]),
     ("broken: an unknown type of a list", "kb_list_entries", {"kb_name": "adrift", "entry_type": "vessel"}, lambda a: "kb.yaml, line" in a["problems"][0]),
     ("broken: an unknown relation", "kb_link", {"source_id": "plank", "source_kb": "adrift", "target_id": "plank", "relation": "nailed_to"},
      lambda a: "kb.yaml, line" in a["warnings"][1]["message"]),
-    ("broken: kb_qa_validate", "kb_qa_validate", {"kb_name": "adrift"}, lambda a: "bad_yaml" in {one["rule"] for one in a["issues"]}),
+    ("broken: kb_qa_validate", "kb_qa_validate", {"kb_name": "adrift"}, lambda a: "bad_yaml" in {item["rule"] for item in a["issues"]}),
     ("broken: kb_create", "kb_create", {"kb_name": "adrift", "entry_type": "note", "title": "Mast"}, lambda a: "kb.yaml" in a["warnings"][0]["message"]),
     # Quality.
-    ("one finding for a broken target", "kb_qa_validate", {"entry_id": "the-gull"}, lambda a: [one["rule"] for one in a["issues"]] == ["broken_link"]),
+    ("one finding for a broken target", "kb_qa_validate", {"entry_id": "the-gull"}, lambda a: [item["rule"] for item in a["issues"]] == ["broken_link"]),
     ("a link in the body says so", "kb_qa_validate", {"entry_id": "the-gull"}, lambda a: a["issues"][0]["field"] == "body"),
     ("a link in the frontmatter names its field", "kb_qa_validate", {"entry_id": "notes/lost"},
-     lambda a: "links" in {one["field"] for one in a["issues"] if one["rule"] == "broken_link"}),
+     lambda a: "links" in {issue["field"] for issue in a["issues"] if issue["rule"] == "broken_link"}),
     ("a double id", "kb_qa_validate", IN,
-     lambda a: [one["entry_id"] for one in a["issues"] if one["rule"] == "duplicate_id"] == ["notes/one.md", "notes/two.md"]),
-    ("a missing title", "kb_qa_validate", IN, lambda a: [one["entry_id"] for one in a["issues"] if one["rule"] == "missing_title"] == ["notes/lost"]),
+     lambda a: [item["entry_id"] for item in a["issues"] if item["rule"] == "duplicate_id"] == ["notes/one.md", "notes/two.md"]),
+    ("a missing title", "kb_qa_validate", IN, lambda a: [item["entry_id"] for item in a["issues"] if item["rule"] == "missing_title"] == ["notes/lost"]),
     ("a rule's range", "kb_qa_validate", {"entry_id": "launch"}, lambda a: "at most 5" in a["issues"][0]["message"]),
     ("coverage before any assessment", "kb_qa_status", {"kb_name": "adrift"}, lambda a: a["coverage"]["assessed"] == 0),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "arguments", "holds"), [one[1:] for one in GOOD], ids=[one[0] for one in GOOD])
+@pytest.mark.parametrize(("tool", "arguments", "holds"), [row[1:] for row in GOOD], ids=[row[0] for row in GOOD])
 def test_a_call_answers_as_its_users_know_it(admin: Agent, tool: str, arguments: dict[str, Any], holds: Check) -> None:
     answer = admin.call(tool, **arguments)
     assert holds(answer), json.dumps(answer, indent=1)
@@ -205,7 +205,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "code", "said"), [one[1:] for one in REFUSED], ids=[one[0] for one in REFUSED]
+    ("tool", "arguments", "code", "said"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
 def test_a_refusal_says_what_to_do_next(
     admin: Agent, tool: str, arguments: dict[str, Any], code: str, said: str
@@ -251,7 +251,7 @@ def test_a_body_comes_back_as_it_was_given(admin: Agent, base: Path, body: str) 
 
 
 def test_fields_that_a_type_declares_are_taken_by_name(admin: Agent, base: Path) -> None:
-    given = {
+    given_values = {
         "status": "active",
         "length": 9,
         "captain": "ada",
@@ -259,12 +259,12 @@ def test_fields_that_a_type_declares_are_taken_by_name(admin: Agent, base: Path)
         "capture_lanes": ["north"],
         "owner": "ada",
     }
-    made = admin.call("kb_create", kb_name="ships", entry_type="vessel", title="The Skua", body="Fast.", **given)
+    made = admin.call("kb_create", kb_name="ships", entry_type="vessel", title="The Skua", body="Fast.", **given_values)
     assert made["file_path"] == "fleet/active/the-skua.md"
     assert "warnings" not in made
     entry = admin.call("kb_get", entry_id="the-skua")["entry"]
-    assert {key: entry[key] for key in given} == given
-    assert entry["metadata"] == {key: value for key, value in given.items() if key not in {"date", "status"}}
+    assert {key: entry[key] for key in given_values} == given_values
+    assert entry["metadata"] == {key: value for key, value in given_values.items() if key not in {"date", "status"}}
     changed = admin.call("kb_update", entry_id="the-skua", **IN, status="scrapped", length=900, captain="launch")
     assert changed["file_path"] == made["file_path"], "a file stays where it is"
     assert len(changed["warnings"]) == 3
@@ -278,7 +278,7 @@ def test_bulk_entries_without_a_type_are_notes_and_take_fields_by_name(admin: Ag
         {"title": "X", "colour": 1},
     ]
     answer = admin.call("kb_bulk_create", kb_name="ships", entries=entries)
-    assert [one.get("file_path", one.get("error_code")) for one in answer["results"]] == [
+    assert [result.get("file_path", result.get("error_code")) for result in answer["results"]] == [
         "notes/bulk-note.md",
         "fleet/laid-up/bulk-ship.md",
         "VALIDATION_FAILED",
@@ -291,8 +291,8 @@ def test_a_link_takes_titles_and_aliases_and_says_that_it_does_not_know_a_relati
     )
     assert (linked["source_id"], linked["target_id"]) == ("launch", "ada")
     assert "supports" in linked["did_you_mean"]
-    known = admin.call("kb_link", source_id="launch", source_kb="ships", target_id="ada", relation="berthed_at")
-    assert "warnings" not in known
+    known_value = admin.call("kb_link", source_id="launch", source_kb="ships", target_id="ada", relation="berthed_at")
+    assert "warnings" not in known_value
 
 
 def test_the_reference_uris_hold_bare_payloads_and_every_resource_is_described(admin: Agent) -> None:
@@ -301,8 +301,8 @@ def test_the_reference_uris_hold_bare_payloads_and_every_resource_is_described(a
         assert content.mime_type == "application/json"
         return json.loads(content.text)
 
-    assert [one["name"] for one in read("pyrite://kbs")] == ["ships", "adrift"]
-    assert "ada" in {one["id"] for one in read("pyrite://kbs/ships/entries")}
+    assert [element["name"] for element in read("pyrite://kbs")] == ["ships", "adrift"]
+    assert "ada" in {element["id"] for element in read("pyrite://kbs/ships/entries")}
     assert read("pyrite://entries/ada")["title"] == "Ada Moor"
     assert read("pyrite://kbs/ships/entries/ada")["body"].startswith("Ada sails")
     assert read("commonplace://entries/ada")["entry"]["title"] == "Ada Moor"
@@ -324,8 +324,8 @@ def test_assessments_are_kept_newest_first(tmp_path: Path) -> None:
         assert client.call("kb_qa_assess", kb_name="fleet")["skipped"] == 1
         second = client.call("kb_qa_assess", kb_name="fleet", max_age_hours=0)
         assert second["assessed"] == 1
-        kept = client.call("kb_qa_status", kb_name="fleet")
-    names = [one["results"][0]["assessment_id"] for one in (second, first)]
-    assert [one["assessment_id"] for one in kept["assessments"]] == names
-    assert kept["coverage"]["by_status"] == {"pass": 0, "warn": 1, "fail": 0}
+        kept_value = client.call("kb_qa_status", kb_name="fleet")
+    names = [other_second["results"][0]["assessment_id"] for other_second in (second, first)]
+    assert [assessment["assessment_id"] for assessment in kept_value["assessments"]] == names
+    assert kept_value["coverage"]["by_status"] == {"pass": 0, "warn": 1, "fail": 0}
     assert len(list((folder / "qa_assessments").glob("*.md"))) == 2

@@ -39,12 +39,12 @@ def page(server: Server, path: str) -> str:
 
 
 def test_backlinks_count_entries_and_list_each_relation_once(client: Agent, folder: Path) -> None:
-    found = client.call("kb_backlinks", entry_id="hub", kb_name="base")
-    rows = [(one["id"], one["relation"]) for one in found["backlinks"]]
+    found_value = client.call("kb_backlinks", entry_id="hub", kb_name="base")
+    rows = [(backlink["id"], backlink["relation"]) for backlink in found_value["backlinks"]]
     assert rows == [("both", "supported_by"), ("both", "wikilinked_by"), ("one", "wikilinked_by")]
-    assert found["backlink_count"] == 2
+    assert found_value["backlink_count"] == 2
     entry = client.call("kb_get", entry_id="hub")["entry"]
-    assert [(one["id"], one["relation"]) for one in entry["backlinks"]] == rows
+    assert [(backlink["id"], backlink["relation"]) for backlink in entry["backlinks"]] == rows
     with served(folder) as server:
         assert "Linked from 2 pages" in page(server, "/p/hub")
         dates = page(server, "/timeline")
@@ -63,8 +63,8 @@ CALLS = {
 
 @pytest.mark.parametrize("tool", CALLS)
 def test_unknown_fields_are_named_with_the_valid_ones(client: Agent, tool: str) -> None:
-    known = ["title", "body", "room", "floor", "place", "snippet"]
-    assert "warnings" not in client.call(tool, **CALLS[tool], fields=known)
+    fields = ["title", "body", "room", "floor", "place", "snippet"]
+    assert "warnings" not in client.call(tool, **CALLS[tool], fields=fields)
     (warning,) = client.call(tool, **CALLS[tool], fields=["title", "titel", "nonsense"])["warnings"]
     assert warning["rule"] == "unknown_field"
     assert warning["message"].startswith("No entry has 'titel', 'nonsense'. Names for fields: id, kb_name, entry_type")

@@ -246,20 +246,24 @@ def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
         yield client
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda one: f"{one.base}: {one.said}")
+@pytest.mark.parametrize("case", CASES, ids=lambda element: f"{element.base}: {element.said}")
 def test_a_declared_rule_counts(admin: Agent, case: Case, request: pytest.FixtureRequest) -> None:
-    given = {key: value for key, value in case.given.items() if value is not None}
-    arguments = {"kb_name": case.base, "title": f"About {request.node.name}", **given}
+    given_values = {key: value for key, value in case.given.items() if value is not None}
+    arguments = {"kb_name": case.base, "title": f"About {request.node.name}", **given_values}
     if case.refused:
         shown = admin.refusal("kb_create", **arguments)
         assert (shown["error_code"], case.said in shown["error"]) == ("SCHEMA_VIOLATION", True), shown
         return
     made = admin.call("kb_create", **arguments)
-    found = admin.call("kb_qa_validate", kb_name=case.base, entry_id=made["entry_id"], severity="info")["issues"]
-    violations = [{"field": "", "expected": "", "got": "", "message": "", **one} for one in made.get("warnings", ())]
-    warned = [f"{one['field']}: expected {one['expected']}, got {one['got']} ({one['message']})" for one in violations]
-    told = [*warned, *(issue["message"] for issue in found)]
-    assert case.said in " ".join(told), made
+    issues = admin.call("kb_qa_validate", kb_name=case.base, entry_id=made["entry_id"], severity="info")["issues"]
+    violations = [
+        {"field": "", "expected": "", "got": "", "message": "", **warning} for warning in made.get("warnings", ())
+    ]
+    warned = [
+        f"{item['field']}: expected {item['expected']}, got {item['got']} ({item['message']})" for item in violations
+    ]
+    messages = [*warned, *(issue["message"] for issue in issues)]
+    assert case.said in " ".join(messages), made
 
 
 @pytest.mark.parametrize(
@@ -277,7 +281,9 @@ def test_what_keeps_the_rules_lies_where_its_type_says(
 ) -> None:
     title = "Kept note" if given["entry_type"] == "note" else "Kept"
     made = admin.call("kb_create", kb_name=base, title=title, **given)
-    warnings = [one for one in made.get("warnings", ()) if one.get("rule") != "not_checked"]  # on a busy machine
+    warnings = [
+        warning for warning in made.get("warnings", ()) if warning.get("rule") != "not_checked"
+    ]  # on a busy machine
     assert (made["file_path"], warnings) == (path, [])
 
 
@@ -310,10 +316,10 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("base", "key", "said"), NAMED, ids=[one[2] for one in NAMED])
+@pytest.mark.parametrize(("base", "key", "said"), NAMED, ids=[row[2] for row in NAMED])
 def test_what_is_wrong_or_not_understood_is_named(admin: Agent, base: str, key: str, said: str) -> None:
     judged = admin.call("kb_manage", action="validate", kb_name=base)
-    assert [one for one in judged[key] if said in one], judged
+    assert [element for element in judged[key] if said in element], judged
     assert judged["valid"] is not bool(judged["errors"])
 
 
@@ -330,4 +336,4 @@ def test_backlinks_show_the_declared_inverse_of_a_relation(admin: Agent) -> None
         made = admin.call("kb_create", kb_name="archive", entry_type="note", title=f"It {relation}")
         admin.call("kb_link", source_id=made["entry_id"], source_kb="archive", target_id="bob", relation=relation)
         back = admin.call("kb_backlinks", entry_id="bob", kb_name="archive")["backlinks"]
-        assert [one["relation"] for one in back if one["id"] == made["entry_id"]] == [inverse]
+        assert [element["relation"] for element in back if element["id"] == made["entry_id"]] == [inverse]

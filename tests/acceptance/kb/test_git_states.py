@@ -77,8 +77,8 @@ def test_a_linked_work_tree_is_written_on_its_own_branch(desk: Desk) -> None:
 
 
 def test_a_submodule_is_read_and_says_that_it_is_not_written(desk: Desk) -> None:
-    found = desk.agent.call("kb_search", query="herons", kb_name="sub")["results"]
-    assert [hit["id"] for hit in found] == ["in/page"]
+    found_results = desk.agent.call("kb_search", query="herons", kb_name="sub")["results"]
+    assert [hit["id"] for hit in found_results] == ["in/page"]
     assert "submodule" in desk.refused("sub")
     assert desk.agent.call("kb_get", entry_id="sub/in/page", kb_name="outer")["entry"]["body"]
     assert "sub is a submodule" in desk.refused("outer", "sub/in/page")
@@ -141,7 +141,7 @@ def test_an_answer_names_the_commit_and_the_index_that_it_came_from(desk: Desk) 
     repo = desk.repos["main"]
 
     def sources(result: Any) -> dict[str, Any]:
-        return {one["collection"]: one for one in result.meta["commonplace/sources"]}
+        return {element["collection"]: element for element in result.meta["commonplace/sources"]}
 
     desk.agent.call("kb_get", entry_id="in/page", kb_name="main")
     before = sources(desk.agent.raw("kb_search", query="tree", kb_name="main"))

@@ -50,8 +50,8 @@ def test_a_declared_type_that_says_nothing_is_a_declared_type(odd: Agent) -> Non
 
 
 def test_brackets_that_are_no_link_stay_in_a_snippet(odd: Agent) -> None:
-    (found,) = odd.call("kb_search", query="rest")["results"]
-    assert found["snippet"] == "See [1] and a[0]; the rest is in the other."
+    (found_value,) = odd.call("kb_search", query="rest")["results"]
+    assert found_value["snippet"] == "See [1] and a[0]; the rest is in the other."
 
 
 def test_a_link_says_how(odd: Agent) -> None:
@@ -71,11 +71,13 @@ def test_checks_of_a_folder_without_kb_yaml_have_the_severities_of_the_contract(
     contract = {"empty_body": "warning", "importance_range": "warning", "invalid_date": "error"}
     with agent("mcp", "--toolset", "kb", tmp_path, "--tier", "admin", "--no-embed") as kb:
         for answer in (kb.call("kb_qa_validate"), kb.call("kb_qa_validate", entry_id="bad")):
-            found = {one["rule"]: one["severity"] for one in answer["issues"] if one["entry_id"] == "bad"}
-            assert found == contract
-        twins = [one["severity"] for one in kb.call("kb_qa_validate")["issues"] if one["rule"] == "duplicate_title"]
+            severities = {issue["rule"]: issue["severity"] for issue in answer["issues"] if issue["entry_id"] == "bad"}
+            assert severities == contract
+        twins = [
+            issue["severity"] for issue in kb.call("kb_qa_validate")["issues"] if issue["rule"] == "duplicate_title"
+        ]
         assert twins == ["warning", "warning"]
         assert kb.call("kb_qa_status")["issues_by_severity"]["error"] == 1
         written = kb.call("kb_create", kb_name=tmp_path.name, entry_type="note", title="New", validate=True)
-        assert {one["rule"]: one["severity"] for one in written["qa_issues"]} == {"empty_body": "warning"}
+        assert {issue["rule"]: issue["severity"] for issue in written["qa_issues"]} == {"empty_body": "warning"}
         assert kb.call("kb_qa_assess", kb_name=tmp_path.name, entry_id="bad")["qa_status"] == "fail"

@@ -42,13 +42,13 @@ def test_kb_list_names_the_bases_and_no_absolute_path(reader: Agent) -> None:
 
 
 def test_a_question_as_typed_finds_its_page_first(reader: Agent) -> None:
-    found = reader.call("kb_search", query="how do we restore the database after an outage?")
-    first = found["results"][0]
+    found_value = reader.call("kb_search", query="how do we restore the database after an outage?")
+    first = found_value["results"][0]
     assert first["id"] == RESTORE
     assert set(first) >= ROW - {"date", "importance", "status", "metadata"} | {"snippet", "score"}
     assert not [key for key, value in first.items() if value in (None, "", [], {})], "a hit holds nothing empty"
-    assert found["count"] == len(found["results"])
-    assert found["query"] == "how do we restore the database after an outage?"
+    assert found_value["count"] == len(found_value["results"])
+    assert found_value["query"] == "how do we restore the database after an outage?"
 
 
 @pytest.mark.parametrize("offset", [10**30, 10**9, 37, 38])
@@ -83,9 +83,9 @@ def test_a_search_is_paged_with_a_true_total(reader: Agent) -> None:
 )
 def test_filters_hold_in_every_mode(reader: Agent, mode: str, filters: dict[str, Any], kept: Any) -> None:
     whole = reader.call("kb_search", query="the database", limit=100, mode=mode)["results"]
-    found = reader.call("kb_search", query="the database", limit=100, mode=mode, **filters)["results"]
-    assert sorted(ids(found)) == sorted(row["id"] for row in whole if kept(row))
-    assert found
+    found_results = reader.call("kb_search", query="the database", limit=100, mode=mode, **filters)["results"]
+    assert sorted(ids(found_results)) == sorted(row["id"] for row in whole if kept(row))
+    assert found_results
 
 
 def test_a_search_gives_bodies_and_chosen_fields_when_asked(reader: Agent) -> None:
@@ -250,8 +250,8 @@ def test_quality_names_the_one_broken_link_and_the_one_orphan(reader: Agent) -> 
     assert sorted(issue["rule"] for issue in issues) == ["broken_link", "orphan_entry"]
     assert set(issues[0]) == {"entry_id", "kb_name", "rule", "severity", "field", "message"}
     assert reader.call("kb_qa_validate")["count"] == 1
-    one = reader.call("kb_qa_validate", entry_id="topics/monitoring", kb_name="harbour")
-    assert [issue["rule"] for issue in one["issues"]] == ["broken_link"]
+    element = reader.call("kb_qa_validate", entry_id="topics/monitoring", kb_name="harbour")
+    assert [issue["rule"] for issue in element["issues"]] == ["broken_link"]
     status = reader.call("kb_qa_status")
     assert status["issues_by_rule"] == {"broken_link": 1, "orphan_entry": 1}
     assert status["issues_by_severity"] == {"error": 0, "warning": 1, "info": 1}
@@ -332,7 +332,10 @@ def test_prompts_hold_the_instruction_and_the_current_content(reader: Agent) -> 
 def test_resources_are_listed_and_read_under_both_schemes(reader: Agent) -> None:
     uris = [str(resource.uri) for resource in reader.run(reader.client.list_resources).resources]
     assert uris[:2] == ["pyrite://kbs", "pyrite://kbs/harbour/entries"]
-    templates = [one.uri_template for one in reader.run(reader.client.list_resource_templates).resource_templates]
+    templates = [
+        resource_template.uri_template
+        for resource_template in reader.run(reader.client.list_resource_templates).resource_templates
+    ]
     for scheme in ("pyrite", "commonplace"):
         for template in ("kbs/{name}/entries", "entries/{id}", "kbs/{name}/entries/{id}"):
             assert f"{scheme}://{template}" in templates

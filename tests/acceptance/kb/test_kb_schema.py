@@ -60,6 +60,6 @@ def test_a_type_that_is_added_changed_and_removed_leaves_every_other_byte(tmp_pa
         types = client.call("kb_manage", kb_name="Ships", action="show_schema")["types"]
         assert types["vessel"]["fields"]["flag"] == {"type": "list"}
         vessel = {"required": ["title"], "fields": {"length": {"type": "number"}, "flag": {"type": "text"}}}
-        given = {"types": {"vessel": vessel, "person": {"description": "Who"}}, "policies": {}}
-        client.call("kb_manage", kb_name="Ships", action="set_schema", schema=given)
+        given_values = {"types": {"vessel": vessel, "person": {"description": "Who"}}, "policies": {}}
+        client.call("kb_manage", kb_name="Ships", action="set_schema", schema=given_values)
         assert text() == SCHEMA

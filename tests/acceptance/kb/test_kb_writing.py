@@ -244,8 +244,10 @@ def test_checks_after_a_write_are_given_only_when_there_is_something(writer: Age
     note = {"kb_name": "harbour", "entry_type": "note"}
     assert "qa_issues" not in writer.call("kb_create", **note, title="Good", body="Text.", validate=True)
     many = [writer.call("kb_create", **note, title=f"Bad {n}", body=f"[[none-{n}]]") for n in range(9)]
-    told = next(one["qa_issues"] for one in many if "qa_issues" in one)  # a busy machine leaves some out, and says so
-    assert [issue["rule"] for issue in told] == ["broken_link"], "kb.yaml says qa_on_write"
+    issues = next(
+        value["qa_issues"] for value in many if "qa_issues" in value
+    )  # a busy machine leaves some out, and says so
+    assert [issue["rule"] for issue in issues] == ["broken_link"], "kb.yaml says qa_on_write"
 
 
 def test_a_value_that_breaks_its_type_comes_back_as_a_warning(writer: Agent) -> None:
@@ -256,10 +258,10 @@ def test_a_value_that_breaks_its_type_comes_back_as_a_warning(writer: Agent) -> 
 
 
 def test_an_assessment_is_kept_as_an_entry(writer: Agent, own: Base) -> None:
-    one = writer.call("kb_qa_assess", kb_name=own.name, entry_id="topics/monitoring")
-    assert (one["target_entry"], one["qa_status"], one["issues_found"]) == ("topics/monitoring", "warn", 1)
-    kept = writer.call("kb_get", entry_id=one["assessment_id"], kb_name=own.name)["entry"]
-    assert (kept["entry_type"], kept["qa_status"]) == ("qa_assessment", "warn")
+    element = writer.call("kb_qa_assess", kb_name=own.name, entry_id="topics/monitoring")
+    assert (element["target_entry"], element["qa_status"], element["issues_found"]) == ("topics/monitoring", "warn", 1)
+    entry = writer.call("kb_get", entry_id=element["assessment_id"], kb_name=own.name)["entry"]
+    assert (entry["entry_type"], entry["qa_status"]) == ("qa_assessment", "warn")
     whole = writer.call("kb_qa_assess", kb_name=own.name)
     assert (whole["assessed"], whole["skipped"]) == (36, 1)
     assert writer.call("kb_qa_assess", kb_name=own.name)["assessed"] == 0
@@ -349,9 +351,9 @@ def test_a_commit_holds_this_bases_files_alone_and_leaves_other_staging(shop: Sh
     repo.git("add", "src/code.py")
     admin.call("kb_create", kb_name="part", entry_type="note", title="B")
     admin.call("kb_create", kb_name="part", entry_type="note", title="C")
-    one = admin.call("kb_commit", kb="part", message="Add B", paths=["notes/b.md"], sign_off=True)
-    assert (one["success"], one["files"], one["files_changed"]) == (True, ["notes/b.md"], 1)
-    assert one["commit_hash"] == repo.git("rev-parse", "HEAD")
+    element = admin.call("kb_commit", kb="part", message="Add B", paths=["notes/b.md"], sign_off=True)
+    assert (element["success"], element["files"], element["files_changed"]) == (True, ["notes/b.md"], 1)
+    assert element["commit_hash"] == repo.git("rev-parse", "HEAD")
     rest = admin.call("kb_commit", kb="part", message="Add the rest")
     assert rest["files"] == ["notes/c.md"]
     nothing = admin.refusal("kb_commit", kb="part", message="Again")

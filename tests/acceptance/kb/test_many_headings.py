@@ -36,8 +36,8 @@ def base(tmp_path: Path) -> Path:
 
 def test_a_page_of_very_many_headings_is_created_updated_found_listed_and_checked(base: Path) -> None:
     with agent("mcp", "--toolset", "kb", base, "--tier", "write") as writer:
-        given = {"kb_name": "base", "entry_type": "note", "title": "Large", "body": page("kangaroo")}
-        revision = writer.call("kb_create", **given)["revision"]
+        given_values = {"kb_name": "base", "entry_type": "note", "title": "Large", "body": page("kangaroo")}
+        revision = writer.call("kb_create", **given_values)["revision"]
         assert writer.call("kb_search", query="kangaroo")["results"][0]["id"] == "large"
         assert writer.call("kb_search", query="n11999", limit=1)["results"][0]["snippet"]
         changed = writer.call("kb_update", kb_name="base", entry_id="large", body=page("wombat"), revision=revision)
@@ -66,8 +66,8 @@ def test_a_process_whose_client_goes_away_in_mid_write_ends_with_the_page_whole(
     with wire("mcp", "--toolset", "kb", base, "--tier", "write") as server:
         server.initialize()
         server.call("kb_list")
-        given = {"kb_name": "base", "entry_type": "note", "title": "Large", "body": page("kangaroo")}
-        server.ask("tools/call", {"name": "kb_create", "arguments": given})
+        given_values = {"kb_name": "base", "entry_type": "note", "title": "Large", "body": page("kangaroo")}
+        server.ask("tools/call", {"name": "kb_create", "arguments": given_values})
         assert server.process.stdin is not None
         server.process.stdin.close()
         eventually(lambda: server.process.poll() is not None, END_SECONDS)

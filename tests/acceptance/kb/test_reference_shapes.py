@@ -36,8 +36,8 @@ def writer(folder: Path) -> Iterator[Agent]:
 
 def test_orientation_and_rows(writer: Agent) -> None:
     shown = writer.call("kb_orient", kb_name="one")
-    assert sorted((one["type"], one["count"]) for one in shown["types"]) == [("boat", 1), ("note", 1)]
-    assert all(one.keys() == {"type", "count"} for one in shown["types"])
+    assert sorted((value["type"], value["count"]) for value in shown["types"]) == [("boat", 1), ("note", 1)]
+    assert all(other_type.keys() == {"type", "count"} for other_type in shown["types"])
     assert shown["top_tags"] == [{"name": "sea", "count": 1}]
     entry = writer.call("kb_get", entry_id="a")["entry"]
     assert (entry["metadata"], entry["hull"], entry["importance"]) == (
@@ -79,17 +79,17 @@ def test_violations_are_objects(writer: Agent) -> None:
 
 
 def test_an_undeclared_type_is_taken_where_it_is_allowed(writer: Agent) -> None:
-    given = {"kb_name": "one", "entry_type": "ship", "title": "S"}
-    assert writer.refusal("kb_create", **given)["error_code"] == "UNDECLARED_TYPE"
-    assert writer.call("kb_create", **given, allow_undeclared=True)["file_path"] == "s.md"
+    given_values = {"kb_name": "one", "entry_type": "ship", "title": "S"}
+    assert writer.refusal("kb_create", **given_values)["error_code"] == "UNDECLARED_TYPE"
+    assert writer.call("kb_create", **given_values, allow_undeclared=True)["file_path"] == "s.md"
     entries = [{"entry_type": "raft", "title": "R"}]
     assert writer.call("kb_bulk_create", kb_name="one", entries=entries)["failed"] == 1
     assert writer.call("kb_bulk_create", kb_name="one", entries=entries, allow_undeclared=True)["created"] == 1
 
 
 def test_an_update_names_what_it_ignores_and_finds_fields_where_they_stand(writer: Agent, folder: Path) -> None:
-    given = {"entry_id": "a", "kb_name": "one", "metadata": {"keel": 4, "rig": "ketch"}}
-    changed = writer.call("kb_update", **given, file_path="x.md", backlinks=[], status="new")
+    counts = {"entry_id": "a", "kb_name": "one", "metadata": {"keel": 4, "rig": "ketch"}}
+    changed = writer.call("kb_update", **counts, file_path="x.md", backlinks=[], status="new")
     assert changed["ignored"] == ["backlinks", "file_path"]
     text = (folder / "one" / "a.md").read_text()
     assert "keel: 4\nstatus: new\nmetadata:\n  rig: ketch\n" in text
@@ -97,8 +97,8 @@ def test_an_update_names_what_it_ignores_and_finds_fields_where_they_stand(write
 
 
 def test_status_selects_and_bodies_and_findings_are_read_on(writer: Agent) -> None:
-    found = writer.call("kb_search", query="boat", status="open")["results"]
-    assert sorted(hit["id"] for hit in found) == ["b", "c"]
+    found_results = writer.call("kb_search", query="boat", status="open")["results"]
+    assert sorted(hit["id"] for hit in found_results) == ["b", "c"]
     assert writer.call("kb_search", query="boat", status="lost")["results"] == []
     length = len("A boat. ") + 9001
     read = writer.call("kb_read_body", entry_id="c", body_offset=8000)
@@ -146,14 +146,14 @@ def test_a_field_at_the_top_and_below_metadata_is_read_and_written_as_one(writer
         writer.call("kb_search", query="Text", kb_name="one")["results"],
     ]
     for entries in rows:
-        assert [one["metadata"]["category"] for one in entries if one["id"] == "fields"] == ["rigging"]
+        assert [entry["metadata"]["category"] for entry in entries if entry["id"] == "fields"] == ["rigging"]
 
 
 def test_a_relation_is_turned_round_or_related_to(writer: Agent, folder: Path) -> None:
     links = "links:\n- {target: b, relation: subtask_of}\n- {target: b, relation: admires}\n"
     (folder / "one/d.md").write_text(f"---\ntitle: D\n{links}---\nText.\n")
     back = writer.call("kb_backlinks", entry_id="b", kb_name="one")["backlinks"]
-    assert {one["relation"] for one in back if one["id"] == "d"} == {"has_subtask", "related_to"}
+    assert {element["relation"] for element in back if element["id"] == "d"} == {"has_subtask", "related_to"}
     warned = writer.call("kb_link", source_id="a", source_kb="one", target_id="b", relation="admires")
     assert "backlinks show related_to" in warned["warnings"][0]["message"]
 
@@ -172,7 +172,7 @@ def test_an_undeclared_type_and_a_part_of_a_date(writer: Agent) -> None:
         writer.call("kb_create", kb_name="one", entry_type="event", title=f"On {day}", date=day)
 
     def days(**span: str) -> list[str]:
-        return [one["date"][5:] for one in writer.call("kb_timeline", **span)["events"]]
+        return [event["date"][5:] for event in writer.call("kb_timeline", **span)["events"]]
 
     assert days(date_from="2026-03") == ["03-01", "03-31", "04-01"]
     assert days(date_from="2026-03", date_to="2026-03") == ["03-01", "03-31"]
@@ -194,7 +194,7 @@ def test_a_link_to_an_id_of_two_entries_is_ambiguous(writer: Agent, folder: Path
     body = "See [[same]] and [[gone]].\n"
     writer.call("kb_update", entry_id="a", kb_name="one", body=body, revision=current)
     issues = writer.call("kb_qa_validate", kb_name="one", entry_id="a")["issues"]
-    assert [one["message"] for one in issues if one["rule"] == "broken_link"] == [
+    assert [issue["message"] for issue in issues if issue["rule"] == "broken_link"] == [
         "The link to 'same' is ambiguous: first.md, second.md. Give the path of one.",
         "The link to 'gone' leads nowhere.",
     ]
@@ -216,5 +216,5 @@ def test_an_excluded_word_excludes_its_other_forms(writer: Agent) -> None:
     for title, body in (("Task one", "A task for agents."), ("Task two", "A job for people.")):
         writer.call("kb_create", kb_name="one", entry_type="note", title=title, body=body)
 
-    found = writer.call("kb_search", query="task NOT agent", kb_name="one", mode="keyword")["results"]
-    assert [hit["id"] for hit in found] == ["task-two"]
+    found_results = writer.call("kb_search", query="task NOT agent", kb_name="one", mode="keyword")["results"]
+    assert [hit["id"] for hit in found_results] == ["task-two"]

@@ -29,7 +29,7 @@ def completed(editor: Editor, path: str, text: str) -> list[types.CompletionItem
 
 def texts(items: list[types.CompletionItem]) -> list[str]:
     """The text that each item inserts."""
-    return [one.text_edit.new_text for one in items if isinstance(one.text_edit, types.TextEdit)]
+    return [element.text_edit.new_text for element in items if isinstance(element.text_edit, types.TextEdit)]
 
 
 def test_a_link_is_completed_by_title_path_heading_and_block(editor: Editor) -> None:
@@ -54,14 +54,14 @@ def test_tags_fields_and_their_values_are_completed(editor: Editor) -> None:
 
 def test_a_hover_shows_the_section_that_a_link_names(editor: Editor) -> None:
     editor.open("index.md")
-    found = editor.call(
+    hover = editor.call(
         editor.client.text_document_hover_async, types.HoverParams(**editor.place("index.md", "Set up"))
     )
-    assert isinstance(found, types.Hover)
-    assert isinstance(found.contents, types.MarkupContent)
-    assert "## Set up" in found.contents.value
-    assert "Do it." in found.contents.value
-    assert "Intro." not in found.contents.value
+    assert isinstance(hover, types.Hover)
+    assert isinstance(hover.contents, types.MarkupContent)
+    assert "## Set up" in hover.contents.value
+    assert "Do it." in hover.contents.value
+    assert "Intro." not in hover.contents.value
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_hover_shows_the_section_that_a_link_names(editor: Editor) -> None:
 def test_a_definition_is_the_page_or_heading_that_a_link_names(editor: Editor, text: str, path: str, line: int) -> None:
     editor.open("index.md")
     params = types.DefinitionParams(**editor.place("index.md", text, 3))
-    found = editor.call(editor.client.text_document_definition_async, params)
-    assert isinstance(found, types.Location)
-    assert (found.uri, found.range.start.line) == (editor.uri(path), line)
+    found_value = editor.call(editor.client.text_document_definition_async, params)
+    assert isinstance(found_value, types.Location)
+    assert (found_value.uri, found_value.range.start.line) == (editor.uri(path), line)
 
 
 def test_references_are_those_of_the_page_or_of_the_heading(editor: Editor) -> None:
@@ -83,8 +83,10 @@ def test_references_are_those_of_the_page_or_of_the_heading(editor: Editor) -> N
         params = types.ReferenceParams(
             types.ReferenceContext(include_declaration=False), **editor.place("guide.md", text)
         )
-        found = editor.call(editor.client.text_document_references_async, params)
-        return {f"{Path(one.uri).name}:{one.range.start.line}:{one.range.start.character}" for one in found or ()}
+        locations = editor.call(editor.client.text_document_references_async, params)
+        return {
+            f"{Path(item.uri).name}:{item.range.start.line}:{item.range.start.character}" for item in locations or ()
+        }
 
     whole = references("The Guide\n\n")
     assert {name.partition(":")[0] for name in whole} == {"index.md", "deep.md", "%D0%BA%D0%BB%D1%8E%D1%87.md"}
@@ -96,15 +98,15 @@ def test_references_are_those_of_the_page_or_of_the_heading(editor: Editor) -> N
 def test_headings_are_symbols_and_pages_are_found_by_words(editor: Editor) -> None:
     editor.open("guide.md")
     document = types.TextDocumentIdentifier(editor.uri("guide.md"))
-    found = editor.call(editor.client.text_document_document_symbol_async, types.DocumentSymbolParams(document))
-    top = found[0] if found else None
+    informations = editor.call(editor.client.text_document_document_symbol_async, types.DocumentSymbolParams(document))
+    top = informations[0] if informations else None
     assert isinstance(top, types.DocumentSymbol)
     assert top.name == "The Guide"
-    assert [one.name for one in top.children or ()] == ["Set up"]
+    assert [symbol.name for symbol in top.children or ()] == ["Set up"]
     everywhere = editor.call(editor.client.workspace_symbol_async, types.WorkspaceSymbolParams("guide"))
-    assert "The Guide" in [one.name for one in everywhere or ()]
+    assert "The Guide" in [information.name for information in everywhere or ()]
     folds = editor.call(editor.client.text_document_folding_range_async, types.FoldingRangeParams(document))
-    assert (0, 4) in {(one.start_line, one.end_line) for one in folds or ()}
+    assert (0, 4) in {(folding_range.start_line, folding_range.end_line) for folding_range in folds or ()}
 
 
 def test_a_page_is_renamed_with_every_link_to_it(editor: Editor) -> None:
@@ -141,11 +143,13 @@ def test_unsaved_text_counts_in_a_rename(editor: Editor) -> None:
     params = types.RenameParams(new_name="manual", **editor.place("index.md", "[[guide]]", 3))
     edit = editor.call(editor.client.text_document_rename_async, params)
     changes = [
-        one for one in (edit.document_changes if edit else None) or () if isinstance(one, types.TextDocumentEdit)
+        document_change
+        for document_change in (edit.document_changes if edit else None) or ()
+        if isinstance(document_change, types.TextDocumentEdit)
     ]
-    deep = next(one for one in changes if one.text_document.uri == editor.uri("notes/deep.md"))
-    made = [one for one in deep.edits if isinstance(one, types.TextEdit)]
-    assert [one.new_text for one in made] == ["Now [[manual]] twice: [[manual|g]].\n"]
+    deep = next(edit for edit in changes if edit.text_document.uri == editor.uri("notes/deep.md"))
+    made = [edit for edit in deep.edits if isinstance(edit, types.TextEdit)]
+    assert [edit.new_text for edit in made] == ["Now [[manual]] twice: [[manual|g]].\n"]
     assert made[0].range.start.line == 4
 
 
@@ -166,9 +170,9 @@ def test_images_in_a_folder_that_the_editor_moves_stay_beside_their_pages(editor
     moved = types.FileRename(editor.uri("notes"), editor.uri("archive/old"))
     edit = editor.call(editor.client.workspace_will_rename_files_async, types.RenameFilesParams([moved]))
     made = {
-        one.text_document.uri: [change.new_text for change in one.edits if isinstance(change, types.TextEdit)]
-        for one in (edit.document_changes if edit else None) or ()
-        if isinstance(one, types.TextDocumentEdit)
+        change.text_document.uri: [change.new_text for change in change.edits if isinstance(change, types.TextEdit)]
+        for change in (edit.document_changes if edit else None) or ()
+        if isinstance(change, types.TextDocumentEdit)
     }
     assert made[editor.uri("notes/deep.md")] == ["![](pot.png) [home](../../index.md)\n"]
 
@@ -179,9 +183,10 @@ def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(editor: Edit
     edit = editor.call(editor.client.text_document_rename_async, params)
     made = [
         change.new_text
-        for one in (edit.document_changes if edit else None) or ()
-        if isinstance(one, types.TextDocumentEdit) and one.text_document.uri == editor.uri("index.md")
-        for change in one.edits
+        for document_change in (edit.document_changes if edit else None) or ()
+        if isinstance(document_change, types.TextDocumentEdit)
+        and document_change.text_document.uri == editor.uri("index.md")
+        for change in document_change.edits
         if isinstance(change, types.TextEdit)
     ]
     assert made == ["See [[deep]] and [[notes/deep]].\n"]
@@ -207,12 +212,12 @@ def test_diagnostics_follow_what_is_typed_and_what_is_mended_elsewhere(editor: E
 def test_a_wanted_page_is_made_and_a_dead_link_is_mended_by_the_nearest_name(editor: Editor) -> None:
     editor.open("index.md", "# Start\n\n[[giude]] and [[guide#Set upp]]\n")
     editor.diagnosed("index.md", "broken_link", "dead_anchor")
-    found = list(editor.client.diagnostics[editor.uri("index.md")])
+    diagnostics = list(editor.client.diagnostics[editor.uri("index.md")])
     params = types.CodeActionParams(
-        types.TextDocumentIdentifier(editor.uri("index.md")), found[0].range, types.CodeActionContext(found)
+        types.TextDocumentIdentifier(editor.uri("index.md")), diagnostics[0].range, types.CodeActionContext(diagnostics)
     )
     offered = editor.call(editor.client.text_document_code_action_async, params)
-    titles = {one.title: one for one in offered or () if isinstance(one, types.CodeAction)}
+    titles = {command.title: command for command in offered or () if isinstance(command, types.CodeAction)}
     assert {"Change the link to guide", "Create giude.md", "Change the heading to Set up"} <= titles.keys()
     (editor.root / "index.md").write_text("# Start\n\n[[giude]] and [[guide#Set upp]]\n")
     for title in ("Change the link to guide", "Change the heading to Set up"):
@@ -238,9 +243,9 @@ def test_positions_count_the_units_that_the_client_chose(root: Path) -> None:
             agreed.add(editor.codec)
             editor.open("notes/ключ.md")
             params = types.DefinitionParams(**editor.place("notes/ключ.md", "Deep 😀]]"))
-            found = editor.call(editor.client.text_document_definition_async, params)
-            assert isinstance(found, types.Location)
-            assert found.uri == editor.uri("notes/deep.md")
+            found_value = editor.call(editor.client.text_document_definition_async, params)
+            assert isinstance(found_value, types.Location)
+            assert found_value.uri == editor.uri("notes/deep.md")
     assert agreed == {"utf-8", "utf-16-le"}
 
 
@@ -269,8 +274,8 @@ def test_a_folder_on_the_command_line_counts_more_than_that_of_the_editor(root: 
     other.mkdir()
     (other / "alone.md").write_text("# Alone\n")
     with editing(root, str(other)) as editor:
-        found = editor.call(editor.client.workspace_symbol_async, types.WorkspaceSymbolParams("alone guide"))
-        assert {one.name for one in found or ()} == {"Alone"}
+        informations = editor.call(editor.client.workspace_symbol_async, types.WorkspaceSymbolParams("alone guide"))
+        assert {information.name for information in informations or ()} == {"Alone"}
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path, cache_dir: Path) -> None:

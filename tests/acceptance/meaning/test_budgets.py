@@ -56,17 +56,17 @@ def test_a_search_never_takes_more_than_its_budget(reader: Agent, budget: int, q
 
 
 def test_the_best_sections_come_with_their_headings_and_text(reader: Agent) -> None:
-    found = reader.call("kb_search", query=QUESTION, max_tokens=1000)
-    first = found["results"][0]
+    found_value = reader.call("kb_search", query=QUESTION, max_tokens=1000)
+    first = found_value["results"][0]
     assert first["id"] == "runbooks/restore-database"
     assert first["section"].startswith("Restore the database after an outage")
     assert {"kb_name", "entry_type", "file_path"} <= first.keys()
     assert "text" not in first, "the text block has it"
     text = json.loads(reader.text("kb_search", query=QUESTION, max_tokens=1000))
-    assert [row["id"] for row in text["results"]] == ids(found["results"])
+    assert [row["id"] for row in text["results"]] == ids(found_value["results"])
     assert len(text["results"][0]["text"]) > 200
-    assert found["count"] == len(found["results"]) > 1
-    assert found["has_more"] == (found["count"] < found["total"])
+    assert found_value["count"] == len(found_value["results"]) > 1
+    assert found_value["has_more"] == (found_value["count"] < found_value["total"])
 
 
 def test_more_room_is_used(reader: Agent) -> None:
@@ -112,10 +112,10 @@ def test_the_command_line_keeps_to_the_budget(harbour: Path, cache_dir: Path, bu
 
 
 def test_ten_hits_with_snippets_take_at_most_6800_characters(reader: Agent) -> None:
-    found = reader.raw("kb_search", query="database outage restore backup", limit=10)
-    assert json.loads(text_of(found))["count"] == 10
-    structured = json.dumps(found.structured_content, ensure_ascii=False, separators=(",", ":"))
-    assert len(text_of(found)) + len(structured) <= 6_800
+    found_result = reader.raw("kb_search", query="database outage restore backup", limit=10)
+    assert json.loads(text_of(found_result))["count"] == 10
+    structured = json.dumps(found_result.structured_content, ensure_ascii=False, separators=(",", ":"))
+    assert len(text_of(found_result)) + len(structured) <= 6_800
 
 
 @pytest.mark.parametrize("budget", [300, 1000])
@@ -123,12 +123,12 @@ def test_sections_within_a_budget_go_on_at_an_offset_until_each_was_there_once(r
     seen: list[tuple[str, str]] = []
     more = True
     while more:
-        found = reader.call("kb_search", query=QUESTION, max_tokens=budget, offset=len(seen))
-        assert found["count"] == len(found["results"]) > 0
-        seen += [(row["id"], row["section"]) for row in found["results"]]
-        more = found["has_more"]
+        value = reader.call("kb_search", query=QUESTION, max_tokens=budget, offset=len(seen))
+        assert value["count"] == len(value["results"]) > 0
+        seen += [(row["id"], row["section"]) for row in value["results"]]
+        more = value["has_more"]
     assert len(seen) == len(set(seen)) > 12
-    assert len({entry for entry, _ in seen}) == found["total"] == reader.call("kb_search", query=QUESTION)["total"]
+    assert len({entry for entry, _ in seen}) == value["total"] == reader.call("kb_search", query=QUESTION)["total"]
     assert reader.call("kb_search", query=QUESTION, max_tokens=1000, limit=1)["count"] == 1
     beyond = reader.call("kb_search", query=QUESTION, max_tokens=budget, offset=len(seen))
     assert (beyond["count"], beyond["has_more"]) == (0, False)
@@ -141,8 +141,8 @@ def test_an_entry_whose_sections_are_cut_says_how_to_read_the_rest(reader: Agent
 
 def test_fields_choose_what_sections_of_a_search_have(reader: Agent) -> None:
     arguments = {"query": QUESTION, "max_tokens": 1000, "fields": ["summary", "tags", "nosuch"]}
-    found = reader.call("kb_search", **arguments)
-    for row in found["results"]:
+    found_value = reader.call("kb_search", **arguments)
+    for row in found_value["results"]:
         assert (
             {"id", "kb_name", "summary", "tags"} <= set(row) <= {"id", "kb_name", "summary", "tags", "title", "section"}
         )

@@ -44,8 +44,8 @@ def state(shell: Shell) -> str:
 
 def paths(shell: Shell, text: str, mode: str = "hybrid") -> list[str]:
     """Ids of what is found."""
-    found = shell("search", text, "--mode", mode, "--json").json
-    return [hit["id"] for hit in found["hits"]]
+    json = shell("search", text, "--mode", mode, "--json").json
+    return [hit["id"] for hit in json["hits"]]
 
 
 def found(server: Wire, text: str, mode: str, limit: int = 100) -> int:
@@ -64,11 +64,11 @@ def test_a_kill_while_embedding_loses_one_batch_at_the_most(folder: Path, server
         eventually(lambda: len(server.texts) > 2 * BATCH, 60)
         killed.process.kill()
         killed.process.wait()
-    asked = len(server.texts)
+    count = len(server.texts)
     with wire("mcp", "--toolset", "kb", folder, env=server.environment) as again:
         again.initialize()
         eventually(lambda: set(server.texts) >= {f"Page {n}\nWord{n} and others." for n in range(PAGES)}, 60)
-    assert asked < PAGES + 2, "it was killed too late to show anything"
+    assert count < PAGES + 2, "it was killed too late to show anything"
     assert len(server.texts) <= PAGES + 2 + BATCH
 
 

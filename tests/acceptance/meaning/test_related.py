@@ -56,10 +56,10 @@ def test_short_entries_are_no_duplicates(writer: Agent) -> None:
 def test_related_pages_are_about_the_same_and_never_the_page_itself(harbour: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     shell = Shell(harbour)
-    found = shell("related", "runbooks/restore-database", "--limit", "8", "--json").json
-    paths = [one["path"] for one in found["related"]]
-    assert found["page"] == "runbooks/restore-database"
+    json = shell("related", "runbooks/restore-database", "--limit", "8", "--json").json
+    paths = [element["path"] for element in json["related"]]
+    assert json["page"] == "runbooks/restore-database"
     assert "runbooks/restore-database.md" not in paths
     assert "events/2026-02-14-database-outage.md" in paths
-    assert any(one["linked"] for one in found["related"])
+    assert any(element["linked"] for element in json["related"])
     assert "no-such-page" in shell("related", "no-such-page").stderr

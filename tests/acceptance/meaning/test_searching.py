@@ -56,9 +56,9 @@ def test_meaning_finds_what_words_do_not(reader: Agent) -> None:
 
 
 def test_hybrid_is_the_default_and_shows_what_every_search_shows(reader: Agent) -> None:
-    found = reader.call("kb_search", query=IN_OTHER_WORDS)
-    assert found == reader.call("kb_search", query=IN_OTHER_WORDS, mode="hybrid")
-    assert all(row["snippet"] and row["title"] for row in found["results"])
+    found_value = reader.call("kb_search", query=IN_OTHER_WORDS)
+    assert found_value == reader.call("kb_search", query=IN_OTHER_WORDS, mode="hybrid")
+    assert all(row["snippet"] and row["title"] for row in found_value["results"])
 
 
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
@@ -73,9 +73,9 @@ def test_a_page_whose_title_is_the_query_comes_first_in_every_mode(reader: Agent
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_filters_hold_in_every_mode(reader: Agent, mode: str) -> None:
-    found = reader.call("kb_search", query="restore the database", mode=mode, entry_type="event", limit=100)
-    assert found["results"]
-    assert {row["entry_type"] for row in found["results"]} == {"event"}
+    found_value = reader.call("kb_search", query="restore the database", mode=mode, entry_type="event", limit=100)
+    assert found_value["results"]
+    assert {row["entry_type"] for row in found_value["results"]} == {"event"}
     tagged = reader.call("kb_search", query="restore the database", mode=mode, tags=["database"], limit=100)
     assert tagged["results"]
     assert all("database" in row["tags"] for row in tagged["results"])
@@ -88,7 +88,7 @@ def test_filters_hold_in_every_mode(reader: Agent, mode: str) -> None:
 def test_pages_of_an_answer_follow_each_other(reader: Agent, mode: str) -> None:
     whole = search(reader, "restore the database", mode=mode, limit=30)
     parts = [search(reader, "restore the database", mode=mode, limit=10, offset=offset) for offset in (0, 10, 20)]
-    assert [one for part in parts for one in part] == whole
+    assert [element for part in parts for element in part] == whole
 
 
 @pytest.mark.parametrize("query", ['"off-site" copy', "database -restore"])
@@ -155,8 +155,10 @@ def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour
     (before,) = shell("model", "status", "--json").json["collections"]
     assert (before["status"], before["documents"], before["pending"]) == ("waiting", 0, pages)
     said = f"Search by meaning knows 0 of {pages} pages; nothing embeds the rest."
-    (found,) = [one for one in shell("doctor", "--json").json["findings"] if one["check"] == "meaning"]
-    assert (found["message"], found["command"]) == (said, "commonplace index --embed")
+    (found_value,) = [
+        finding for finding in shell("doctor", "--json").json["findings"] if finding["check"] == "meaning"
+    ]
+    assert (found_value["message"], found_value["command"]) == (said, "commonplace index --embed")
     by_words = shell("search", "restore", "database")
     assert "These hits are by words alone: no page has been embedded yet." in by_words.stderr
     assert "harbour: nothing embeds the rest. Run: commonplace index --embed" in by_words.stderr
@@ -165,8 +167,8 @@ def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour
     shell("index", "--embed")
     (after,) = shell("model", "status", "--json").json["collections"]
     assert (after["status"], after["documents"], after["pending"]) == ("ready", pages, 0)
-    found = shell("search", IN_OTHER_WORDS, "--mode", "semantic", "--json").json
-    assert found["hits"][0]["id"] == DISK
+    json = shell("search", IN_OTHER_WORDS, "--mode", "semantic", "--json").json
+    assert json["hits"][0]["id"] == DISK
 
 
 def test_a_search_on_the_command_line_embeds_what_few_pages_have_changed(tmp_path: Path) -> None:

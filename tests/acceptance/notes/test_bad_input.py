@@ -25,8 +25,8 @@ def many_commits(folder: Path, count: int) -> GitRepo:
         when = FIRST_SECOND + MINUTE * number
         stream.append(f"commit refs/heads/main\ncommitter A <a@example.org> {when} +0000\ndata 2\nc\n")
         stream.append(f"M 644 inline {path}\ndata {len(text)}\n{text}\n")
-    given = "".join(stream).encode()
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=folder, input=given, check=True, timeout=300)
+    given_content = "".join(stream).encode()
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=folder, input=given_content, check=True, timeout=300)
     repo.git("reset", "--quiet", "--hard", "main")
     return repo
 
@@ -100,9 +100,9 @@ def test_budgets_of_one_and_of_a_million_are_answered_for(tmp_path: Path) -> Non
 
 
 def test_a_handle_from_another_base_names_what_is_near(tmp_path: Path) -> None:
-    one = new_repo(tmp_path / "one", {"drinks/green.md": "# Green\n\n## Brewing\n\nHot water.\n"})
+    repo = new_repo(tmp_path / "one", {"drinks/green.md": "# Green\n\n## Brewing\n\nHot water.\n"})
     two = new_repo(tmp_path / "two", {"drinks/greens.md": "# Greens\n\nKale.\n"})
-    with agent("mcp", one.path, "--no-embed") as client:
+    with agent("mcp", repo.path, "--no-embed") as client:
         handle = client.text("search", query="hot water").split()[1]
         assert handle == "drinks/green.md#brewing"
         cursor = "9.99"

@@ -40,23 +40,23 @@ def test_a_brief_tells_rules_sections_and_what_changed_since_the_last_session(re
     time.sleep(1.1)  # the times of commits are whole seconds
     with agent("mcp", repo.path, "--no-embed") as first:
         first.text("search", query="tea")  # waits for the first index
-        told = first.text("brief", task="brew green tea")
-        assert "AGENTS.md: # Rules" in told
-        assert "README.md: All about tea." in told
-        assert "[tea.md#brewing] Tea > Brewing\nWater of 80 degrees on green leaves." in told
-        assert "Since" not in told, "no session was here before"
+        reported_text = first.text("brief", task="brew green tea")
+        assert "AGENTS.md: # Rules" in reported_text
+        assert "README.md: All about tea." in reported_text
+        assert "[tea.md#brewing] Tea > Brewing\nWater of 80 degrees on green leaves." in reported_text
+        assert "Since" not in reported_text, "no session was here before"
     later = TEA.replace("Hot water", "Water of 70 degrees")
     repo.write("tea.md", later)
     repo.git("add", "-A")
     repo.git("commit", "--quiet", "-m", "Third")
     with agent("mcp", repo.path, "--no-embed", fresh=True) as second:
         second.text("search", query="tea")
-        told = second.text("brief", task="brew green tea")
-        assert re.search(r"Since \d{4}-\d\d-\d\d \d\d:\d\d: 1 page changed: tea\.md \(", told)
-        assert "[tea.md#brewing] changed since Tea > Brewing\nWater of 70 degrees" in told
+        report = second.text("brief", task="brew green tea")
+        assert re.search(r"Since \d{4}-\d\d-\d\d \d\d:\d\d: 1 page changed: tea\.md \(", report)
+        assert "[tea.md#brewing] changed since Tea > Brewing\nWater of 70 degrees" in report
         for budget in (100, 150, 300, 1_000):
-            told = second.text("brief", task="brew green tea", max_tokens=budget)
-            assert 0 < tokens_of(told) <= budget
+            candidate = second.text("brief", task="brew green tea", max_tokens=budget)
+            assert 0 < tokens_of(candidate) <= budget
     shown = commonplace("brief", "brew green tea", "--since", "yesterday", "--max-tokens", "400", "--kb", repo.path)
     assert tokens_of(shown.stdout) <= 400
     assert "Water of 70 degrees" in shown.stdout
@@ -81,9 +81,9 @@ def test_pages_sections_and_sessions_are_brought_back(writer: Agent, repo: GitRe
     first = repo.git("rev-list", "--max-parents=0", "HEAD").strip()
     assert "Edited tea.md" in writer.text("restore", page="Tea", section="Brewing", at=first)
     assert "Hot water on green leaves." in (repo.path / "tea.md").read_text()
-    told = writer.text("restore", page="Tea", at="HEAD~1")
-    assert "Restored tea.md" in told
-    assert 'Undo: restore {"page": "tea.md", "at": "HEAD~1"}' in told
+    reported_text = writer.text("restore", page="Tea", at="HEAD~1")
+    assert "Restored tea.md" in reported_text
+    assert 'Undo: restore {"page": "tea.md", "at": "HEAD~1"}' in reported_text
     assert "80 degrees" in (repo.path / "tea.md").read_text()
     writer.text("edit", page="tea", changes=[{"do": "section", "section": "Log", "text": "- none"}])
     assert "Restored tea.md" in writer.text("restore", page="tea", at=f"before {repo.git('rev-parse', 'HEAD').strip()}")

@@ -53,8 +53,8 @@ def refused(client: Agent, tool: str, **arguments: object) -> str:
 
 
 def contents(client: Agent, uri: str) -> str:
-    (found,) = client.run(client.client.read_resource, uri).contents
-    return found.text
+    (found_value,) = client.run(client.client.read_resource, uri).contents
+    return found_value.text
 
 
 def test_a_plain_folder_is_served_as_notes(reader: Agent) -> None:
@@ -151,10 +151,10 @@ def test_the_cursor_leads_through_all_hits_once(reader: Agent) -> None:
     for _ in range(60):
         shown = reader.text("search", query="word7 word8 word9 tea", max_tokens=400, cursor=cursor)
         met += re.findall(r"^\[\d+\] (.*) \(", shown, re.MULTILINE)
-        found = re.search(r"More: cursor='([^']+)'", shown)
-        if not found:
+        match = re.search(r"More: cursor='([^']+)'", shown)
+        if not match:
             break
-        cursor = found[1]
+        cursor = match[1]
     assert len(met) == len(set(met))
     assert {"drinks/green.md#green-tea", "long.md#part-7", "long.md#part-8", "long.md#part-9"} <= set(met)
     assert "Invalid cursor" in refused(reader, "search", query="tea", cursor="x")
@@ -172,9 +172,9 @@ def test_filters_narrow_a_search(reader: Agent) -> None:
 def test_a_long_page_is_an_outline_and_goes_on_where_it_says(reader: Agent) -> None:
     shown = reader.text("read", page="long", max_tokens=1_500)
     assert "  - Part 3 15-18 (" in shown
-    found = re.search(r'Lines 1-(\d+) shown\. Next: read \{"page": "long.md", "lines": "(\d+)-"\}', shown)
-    assert found
-    assert int(found[2]) == int(found[1]) + 1
+    match = re.search(r'Lines 1-(\d+) shown\. Next: read \{"page": "long.md", "lines": "(\d+)-"\}', shown)
+    assert match
+    assert int(match[2]) == int(match[1]) + 1
     assert "word3" in reader.text("read", page="long", section="Part 3")
     assert "word39" in reader.text("read", page="long", lines="157-")
     assert "word9 " in reader.text("read", page="long", query="word9", max_tokens=400)
@@ -206,9 +206,9 @@ def test_the_rest_of_a_section_ends_with_the_section(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"# A\n\n## First\n\n{words}\n\n## Second\n\nNot asked for.\n")
     with agent("mcp", tmp_path, "--no-embed") as client:
         shown = client.text("read", page="a#First", max_tokens=150)
-        found = re.search(r'"lines": "(\d+)-(\d+)"', shown)
-        assert found is not None
-        rest = client.text("read", page="a", lines=f"{found[1]}-{found[2]}")
+        match = re.search(r'"lines": "(\d+)-(\d+)"', shown)
+        assert match is not None
+        rest = client.text("read", page="a", lines=f"{match[1]}-{match[2]}")
     assert "Line 29 has" in rest
     assert "Second" not in rest
 
@@ -286,8 +286,8 @@ def test_a_deletion_that_no_commit_has_is_no_commits_deletion(tmp_path: Path) ->
     with agent("mcp", repo.path, "--tier", "write", "--commit", "manual", "--no-embed") as client:
         client.text("read", page="tea")
         client.text("delete", page="tea")
-        told = client.text("changes", deleted=True)
-    assert told.startswith(f"tea.md deleted and not committed yet; last in {repo.git('rev-parse', 'HEAD')[:12]}: ")
+        report = client.text("changes", deleted=True)
+    assert report.startswith(f"tea.md deleted and not committed yet; last in {repo.git('rev-parse', 'HEAD')[:12]}: ")
 
 
 @pytest.mark.parametrize("diff", [False, True])
@@ -300,9 +300,9 @@ def test_changes_go_on_at_the_commit_that_did_not_fit(tmp_path: Path, *, diff: b
     with agent("mcp", repo.path, "--no-embed") as client:
         cursor: str | None = ""
         while cursor is not None:
-            told = client.text("changes", diff=diff, cursor=cursor, max_tokens=200)
-            seen += re.findall(r"Commit number \d+", told)
-            more = re.search(r"More: cursor='(\d+)'", told)
+            reported_text = client.text("changes", diff=diff, cursor=cursor, max_tokens=200)
+            seen += re.findall(r"Commit number \d+", reported_text)
+            more = re.search(r"More: cursor='(\d+)'", reported_text)
             cursor = more[1] if more else None
     assert list(dict.fromkeys(seen)) == [f"Commit number {number}" for number in reversed(range(30))]
     assert diff or len(seen) == 30, "no commit is shown twice"
@@ -371,17 +371,17 @@ def test_a_subscriber_of_changes_is_told_of_each_change(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {"tea.md": "# Tea\n"})
     uri = f"notes://{repo.path.name}/changes"
     heard: list[str] = []
-    told = heard.append
+    append = heard.append
 
     async def collect(stream: Subscription) -> None:
         async for event in stream:
             assert isinstance(event, ResourceUpdated)
-            told(event.uri)
+            append(event.uri)
 
     with agent("mcp", repo.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
         client.text("overview")
-        asked = client.client.listen(resource_subscriptions=[uri])
-        with client.portal.wrap_async_context_manager(asked) as stream:
+        manager = client.client.listen(resource_subscriptions=[uri])
+        with client.portal.wrap_async_context_manager(manager) as stream:
             reading = client.portal.start_task_soon(collect, stream)
             client.text("edit", page="tea", changes=[{"do": "append", "text": "By an agent."}])
             eventually(lambda: heard == [uri])

@@ -103,9 +103,9 @@ def test_the_past_keeps_to_the_budget_and_counts_for_nothing_as_seen(reader: Age
 
 
 def test_search_links_and_overview_answer_as_of_a_moment(reader: Agent) -> None:
-    found = reader.text("search", query="hot water", at="2026-01-09")
-    assert found.startswith("AS IT WAS at ")
-    assert "of 2026-01-05, not as it is now\n[1] tea.md#brewing" in found
+    found_text = reader.text("search", query="hot water", at="2026-01-09")
+    assert found_text.startswith("AS IT WAS at ")
+    assert "of 2026-01-05, not as it is now\n[1] tea.md#brewing" in found_text
     assert "[1] tea.md#brewing" in reader.text("search", query="80 degrees", at="v10")
     assert "80 degrees" not in reader.text("search", query="degrees", at="v05")
     assert "gone05.md" in reader.text("search", query="Of 05", at="v20")
@@ -240,7 +240,7 @@ def test_a_page_that_lives_elsewhere_is_not_restored_twice(tmp_path: Path) -> No
         assert hint in done.stderr
     assert repo.git("status", "--porcelain") == ""
     assert commonplace("restore", "three.md", "--at", commits[0], "--kb", repo.path).returncode == 0
-    assert sorted(one.name for one in repo.path.glob("*.md")) == ["three.md"]
+    assert sorted(path.name for path in repo.path.glob("*.md")) == ["three.md"]
     # As it was under that path in that commit, it is a page of its own.
     assert commonplace("restore", "two.md", "--at", commits[1], "--kb", repo.path).returncode == 0
 

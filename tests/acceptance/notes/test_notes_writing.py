@@ -299,8 +299,8 @@ def test_a_move_keeps_lines_that_were_not_seen_and_whose_links_it_rewrites(repo:
         (repo.path / "README.md").write_text("# Notes\n")
         again = client.text("move", page="pots", to="kettles.md")
     assert "old text of pots.md" not in again, "the session was shown it"
-    kept = Shell(repo.path).ok("restore", "--json").stdout
-    assert {one["path"] for one in json.loads(kept)["items"]} >= {"pots.md", "drinks/oolong.md"}
+    stdout = Shell(repo.path).ok("restore", "--json").stdout
+    assert {element["path"] for element in json.loads(stdout)["items"]} >= {"pots.md", "drinks/oolong.md"}
 
 
 def test_a_transaction_is_one_commit_or_nothing(repo: GitRepo) -> None:
@@ -420,9 +420,9 @@ def test_a_page_that_no_commit_has_is_read_in_the_trash_and_written_again(in_git
         revision = client.text("delete", page="new.md").rpartition("--at ")[2].split()[0]
         assert f'restore {{"page": "new.md", "at": "{revision[:12]}"}}' in client.text("changes", deleted=True)
         assert "AS IN THE TRASH" in client.text("read", page="new.md#Part", at=revision)
-        found = client.text("read", page="new.md", at=revision)
-        assert text.strip() in found
-        assert "not as it is now" in found
+        found_text = client.text("read", page="new.md", at=revision)
+        assert text.strip() in found_text
+        assert "not as it is now" in found_text
         with pytest.raises(RefusedError):
             client.text("read", page="a.md" if in_git else "new.md", at="1234567")
         client.text("write", page="new.md", text=text)

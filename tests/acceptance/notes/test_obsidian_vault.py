@@ -42,14 +42,16 @@ def vault(tmp_path: Path) -> GitRepo:
 def files_of(vault: GitRepo) -> dict[str, bytes]:
     """Every file that is not Git's, by path."""
     paths = (path for path in vault.path.rglob("*") if path.is_file())
-    found = {path.relative_to(vault.path).as_posix(): path.read_bytes() for path in paths}
-    return {path: content for path, content in found.items() if path in VAULT or path.endswith(".md")}
+    found_contents = {path.relative_to(vault.path).as_posix(): path.read_bytes() for path in paths}
+    return {path: content for path, content in found_contents.items() if path in VAULT or path.endswith(".md")}
 
 
 def expected(changes: dict[str, str | None]) -> dict[str, bytes]:
     """The vault with some files changed, added, or (None) gone."""
     whole = {**VAULT, **changes}
-    return {path: one if isinstance(one, bytes) else one.encode() for path, one in whole.items() if one is not None}
+    return {
+        path: text if isinstance(text, bytes) else text.encode() for path, text in whole.items() if text is not None
+    }
 
 
 def test_a_page_that_moves_is_linked_as_before_in_the_shortest_form(vault: GitRepo) -> None:

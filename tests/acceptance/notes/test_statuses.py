@@ -46,8 +46,8 @@ def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
         rows = server.ask("GET", "/api/v1/search?q=server+port").json["results"]
         assert rows[0]["path"] == "new"
         assert {row["snippet"].partition("]")[0] for row in rows[1:]} == {"[SUPERSEDED by new.md", "[EXPIRED"}
-        found = server.ask("GET", "/search?q=server+port", headers={"Accept": "text/html"}).body.decode()
-        assert found.index("/new") < found.index("SUPERSEDED by new.md")
+        body = server.ask("GET", "/search?q=server+port", headers={"Accept": "text/html"}).body.decode()
+        assert body.index("/new") < body.index("SUPERSEDED by new.md")
         assert (
             "This page is superseded by new.md"
             in server.ask("GET", "/p/old", headers={"Accept": "text/html"}).body.decode()

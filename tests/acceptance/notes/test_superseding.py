@@ -32,8 +32,8 @@ def test_superseding_is_one_act_that_undo_takes_back(tmp_path: Path) -> None:
         text = (repo.path / "network.md").read_text()
         assert text.startswith("# Network\n\n## Port\n\nThe port is 9090.[^1]\n\n## History\n\n### Port, until")
         assert "8080" in text
-        found = notes.text("search", query="port 8080")
-        assert "SUPERSEDED by network.md#port" in found
+        found_text = notes.text("search", query="port 8080")
+        assert "SUPERSEDED by network.md#port" in found_text
         answer = notes.text("edit", page="old.md", changes=[{"do": "supersede", "by": "network.md"}])
         assert "Links that meant the old text: links.md" in answer
         assert "SUPERSEDED by network.md" in notes.text("read", page="old.md")
@@ -52,7 +52,7 @@ def test_the_queue_is_narrowed_to_an_owner_in_every_face(tmp_path: Path) -> None
     due = "---\nreview_by: 2020-01-01\n---\n# Due\n\nText of its own {}.\n"
     repo = new_repo(tmp_path / "base", {**PAGES, "team/a.md": due.format("a"), "b.md": due.format("b")})
     shell = Shell(repo.path)
-    paths = {owner: [one["path"] for one in shell("review", "--owner", owner, "--json").json["items"]]
+    paths = {owner: [element["path"] for element in shell("review", "--owner", owner, "--json").json["items"]]
              for owner in ("@team", "ALL", "docs", "nobody")}  # fmt: skip
     assert paths == {"@team": ["team/a.md"], "ALL": ["b.md"], "docs": ["guide.md"], "nobody": []}
     assert "team/a.md: It was to be reviewed by 2020-01-01" in shell.ok("review").text
@@ -63,4 +63,4 @@ def test_the_queue_is_narrowed_to_an_owner_in_every_face(tmp_path: Path) -> None
         assert "team/a.md" not in page
     shell.ok("review", "--done", "team/a.md", "--by", "Ada", "--until", "2999-01-01")
     assert "review_by: 2999-01-01" in (repo.path / "team/a.md").read_text()
-    assert [one["path"] for one in shell("review", "--json").json["items"]] == ["b.md", "guide.md"]
+    assert [element["path"] for element in shell("review", "--json").json["items"]] == ["b.md", "guide.md"]

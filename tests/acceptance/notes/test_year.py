@@ -26,15 +26,15 @@ def test_a_year_of_a_team(tmp_path: Path, amount: Amount) -> None:
             for question, pages_held in year.held.items():
                 held = [path for day, path in pages_held if day <= moment][-1]
                 text = notes.text("search", query=question, at=day_of(moment), max_tokens=300)
-                found = _FIRST.search(text)
+                match = _FIRST.search(text)
                 answers += 1
-                right += found is not None and found[1] == held
+                right += match is not None and match[1] == held
                 marked = [" SUPERSEDED " in line for line in text.splitlines() if re.match(r"\[\d+\] ", line)]
                 assert marked == sorted(marked), text
     assert right >= 0.95 * answers
     items = Shell(repo.path)("review", "--json").json["items"]
-    told = {(item["path"], item["rule"], item["line"]) for item in items}
-    missed, false = year.faults - told, told - year.faults
+    rows = {(item["path"], item["rule"], item["line"]) for item in items}
+    missed, false = year.faults - rows, rows - year.faults
     assert len(missed) <= 0.02 * len(year.faults), sorted(missed)[:5]
-    assert len(false) <= 0.05 * len(told), sorted(false)[:5]
+    assert len(false) <= 0.05 * len(rows), sorted(false)[:5]
     assert year.faults

@@ -61,7 +61,7 @@ def test_an_answer_in_xml(space: SpaceFolder, environment: Mapping[str, str]) ->
     assert (root.tag, root.get("query")) == ("search-results", "gateway")
     assert int(root.get("count", "")) >= 2
     assert root.findtext("filters/author") == "Ann Archer"
-    assert [one.get("rank") for one in root.findall("result")] == ["1", "2"]
+    assert [element.get("rank") for element in root.findall("result")] == ["1", "2"]
     for result in root.findall("result"):
         page = space.pages[result.findtext("page_id", "")]
         assert result.findtext("path") == page.path

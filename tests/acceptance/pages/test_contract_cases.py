@@ -142,7 +142,7 @@ SEARCHES: list[tuple[str, dict[str, Any], Check]] = [
     # The snippet.
     ("a snippet shows the word", {"query": "authentication"}, lambda a: "authentication" in first(a)["snippet"]),
     ("without markers", {"query": "test content"}, lambda a: not {"*", "[", "`"} & set(first(a)["snippet"])),
-    ("at most 200 characters", {"query": "content"}, lambda a: all(len(one["snippet"]) <= 200 for one in a["results"])),
+    ("at most 200 characters", {"query": "content"}, lambda a: all(len(item["snippet"]) <= 200 for item in a["results"])),
     ("of the body's start without a word in it", {"query": "Größe Maß"}, lambda a: first(a)["snippet"].startswith("Die Größe")),
     # Words.
     ("in another case", {"query": "ELEPHANTS"}, lambda a: "456" in ids(a)),
@@ -184,14 +184,14 @@ SEARCHES: list[tuple[str, dict[str, Any], Check]] = [
     ("stale for a century", {"query": "", "stale": "99y"}, lambda a: a["total"] == 0),
     ("a date is a day", {"query": "", "labels": ["draft"]}, lambda a: first(a)["created_at"] == "2024-06-01T00:00:00Z"),
     # Sorts.
-    ("oldest first", {"query": "", "sort": "created_at", "created_within": "99y"}, lambda a: [one["id"] for one in a["results"]] == ["page-456", "page-123", "42"]),
-    ("newest first", {"query": "", "sort": "-created_at", "created_within": "99y"}, lambda a: [one["id"] for one in a["results"]] == ["42", "page-123", "page-456"]),
-    ("by change", {"query": "", "sort": "-updated_at"}, lambda a: [one["id"] for one in a["results"]][:3] == ["page-456", "42", "page-123"]),
-    ("without a date comes last", {"query": "", "sort": "updated_at"}, lambda a: {one["updated_at"] for one in a["results"][3:]} == {None}),
+    ("oldest first", {"query": "", "sort": "created_at", "created_within": "99y"}, lambda a: [item["id"] for item in a["results"]] == ["page-456", "page-123", "42"]),
+    ("newest first", {"query": "", "sort": "-created_at", "created_within": "99y"}, lambda a: [item["id"] for item in a["results"]] == ["42", "page-123", "page-456"]),
+    ("by change", {"query": "", "sort": "-updated_at"}, lambda a: [item["id"] for item in a["results"]][:3] == ["page-456", "42", "page-123"]),
+    ("without a date comes last", {"query": "", "sort": "updated_at"}, lambda a: {item["updated_at"] for item in a["results"][3:]} == {None}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "holds"), [one[1:] for one in SEARCHES], ids=[one[0] for one in SEARCHES])
+@pytest.mark.parametrize(("arguments", "holds"), [row[1:] for row in SEARCHES], ids=[row[0] for row in SEARCHES])
 def test_a_search_answers_as_its_users_know_it(reader: Agent, arguments: dict[str, Any], holds: Check) -> None:
     answer = reader.call("search", **arguments)
     assert holds(answer), json.dumps(answer, indent=1)
@@ -219,7 +219,7 @@ READS: list[tuple[str, dict[str, Any], Check]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "holds"), [one[1:] for one in READS], ids=[one[0] for one in READS])
+@pytest.mark.parametrize(("arguments", "holds"), [row[1:] for row in READS], ids=[row[0] for row in READS])
 def test_a_page_reads_as_its_users_know_it(reader: Agent, arguments: dict[str, Any], holds: Check) -> None:
     answer = reader.call("read_page", **arguments)
     assert holds(answer), json.dumps(answer, indent=1)
@@ -262,7 +262,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "arguments", "says"), [one[1:] for one in REFUSED], ids=[one[0] for one in REFUSED])
+@pytest.mark.parametrize(("tool", "arguments", "says"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_a_refusal_is_a_protocol_error_that_says_why(
     reader: Agent, tool: str, arguments: dict[str, Any], says: str
 ) -> None:
@@ -280,25 +280,25 @@ COMMANDS: list[tuple[str, tuple[str, ...], int, Callable[[Done], bool]]] = [
     ("JSON without filters", ("authentication", "--json"), 0, lambda d: d.json["filters"] is None),
     ("a result in JSON", ("test content", "--json"), 0, lambda d: list(d.json["results"][0]) == ["rank", "title", "path", "page_id", "labels", "snippet", "url", "created_at", "updated_at"]),
     ("dates in JSON are seconds", ("test content", "--json"), 0, lambda d: d.json["results"][0]["created_at"] == 1705312800),
-    ("ranks count from 1", ("authentication", "--json"), 0, lambda d: [one["rank"] for one in d.json["results"]][:2] == [1, 2]),
+    ("ranks count from 1", ("authentication", "--json"), 0, lambda d: [item["rank"] for item in d.json["results"]][:2] == [1, 2]),
     ("options before the query", ("--json", "--limit", "1", "authentication"), 0, lambda d: len(d.json["results"]) == 1),
     ("two words without quotation marks", ("test", "content", "--json"), 0, lambda d: d.json["query"] == "test content"),
-    ("a label", ("", "--labels", "draft", "--json"), 0, lambda d: [one["page_id"] for one in d.json["results"]] == ["42"]),
+    ("a label", ("", "--labels", "draft", "--json"), 0, lambda d: [item["page_id"] for item in d.json["results"]] == ["42"]),
     ("labels are OR-ed", ("", "--labels", "draft", "--labels", "api", "--json"), 0, lambda d: d.json["totalHits"] == 2),
     ("an author", ("", "--author", "author@example.com", "--json"), 0, lambda d: d.json["totalHits"] == 1),
     ("a range of days", ("", "--created-after", "2024-01-15", "--created-before", "2024-01-15", "--json"), 0, lambda d: d.json["totalHits"] == 1),
     ("a sort", ("", "--sort", "-updated_at", "--json"), 0, lambda d: d.json["results"][0]["page_id"] == "page-456"),
     ("stale", ("", "--stale", "1y", "--json"), 0, lambda d: d.json["totalHits"] == 3),
     ("XML", ("authentication", "--xml"), 0, lambda d: (xml(d).tag, xml(d).get("query")) == ("search-results", "authentication")),
-    ("labels in XML", ("test content", "--xml"), 0, lambda d: [one.text for one in xml(d).findall("result[@rank='1']/labels/label")] == ["documentation", "api"]),
+    ("labels in XML", ("test content", "--xml"), 0, lambda d: [item.text for item in xml(d).findall("result[@rank='1']/labels/label")] == ["documentation", "api"]),
     ("a result in XML", ("test content", "--xml"), 0, lambda d: xml(d).findtext("result/page_id") == "page-123"),
-    ("nothing empty in XML", ("elephants nothing else", "--xml"), 0, lambda d: {one.tag for one in xml(d)[0]} == {"title", "path", "page_id", "snippet"}),
+    ("nothing empty in XML", ("elephants nothing else", "--xml"), 0, lambda d: {item.tag for item in xml(d)[0]} == {"title", "path", "page_id", "snippet"}),
     ("filters in XML", ("authentication", "--xml", "--author", "Ann Author"), 0, lambda d: xml(d).findtext("filters/author") == "Ann Author"),
     ("for people", ("test content",), 0, lambda d: d.lines[0] == 'Found 1 result(s) for "test content"' or d.lines[0].startswith("Found ")),
     ("nothing found", ("zzzyxw",), 0, lambda d: d.text == 'No results found for "zzzyxw"\n'),
     ("status in JSON", ("status", "--json"), 0, lambda d: list(d.json) == ["connected", "meilisearchUrl", "indexName", "documentCount", "space", "error"]),
     ("what the status says", ("status", "--json"), 0, lambda d: (d.json["indexName"], d.json["documentCount"], d.json["space"], d.json["error"]) == ("cases", len(PAGES), {"key": "TEST", "name": "Test Space"}, None)),
-    ("status in XML", ("status", "--xml"), 0, lambda d: [one.tag for one in xml(d)][-2:] == ["index", "space"] and xml(d).get("connected") == "true"),
+    ("status in XML", ("status", "--xml"), 0, lambda d: [item.tag for item in xml(d)][-2:] == ["index", "space"] and xml(d).get("connected") == "true"),
     ("index", ("index",), 0, lambda d: d.text == f"Indexed {len(PAGES)} pages\n"),
     ("index by force", ("index", "--force"), 0, lambda d: d.text == f"Indexed {len(PAGES)} pages\n"),
     ("index on trial", ("index", "--dry-run"), 0, lambda d: d.text == f"Would index {len(PAGES)} pages\n"),
@@ -313,7 +313,7 @@ COMMANDS: list[tuple[str, tuple[str, ...], int, Callable[[Done], bool]]] = [
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "holds"), [one[1:] for one in COMMANDS], ids=[one[0] for one in COMMANDS]
+    ("arguments", "code", "holds"), [command[1:] for command in COMMANDS], ids=[command[0] for command in COMMANDS]
 )
 def test_a_command_does_what_its_users_know(
     space: Path, environment: Mapping[str, str], arguments: tuple[str, ...], code: int, holds: Callable[[Done], bool]

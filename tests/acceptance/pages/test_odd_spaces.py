@@ -58,7 +58,7 @@ def test_pages_with_broken_frontmatter_are_found_named_and_counted(
             assert f"Error: {path} was indexed with what could be read of it: {reason}" in done.stderr
         assert done.stderr.count("\n") == len(NAMED)
     rows = {row["page_id"]: row for row in cn(folder, "search", "elephant", "--json", env=environment).json["results"]}
-    assert {one: rows[one]["title"] for one in rows} == {"1": "Tab", "2": "Open", "3": "Fine", "4": "Mapped"}
+    assert {row: rows[row]["title"] for row in rows} == {"1": "Tab", "2": "Open", "3": "Fine", "4": "Mapped"}
     assert rows["2"]["labels"] == ["b"]
     assert "page_id" not in rows["2"]["snippet"]
     status = cn(folder, "search", "status", "--json", env=environment).json

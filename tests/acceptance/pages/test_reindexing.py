@@ -66,7 +66,7 @@ def test_no_search_of_four_clients_fails_or_is_empty_while_the_index_is_built_an
         ]
         totals = [client.call("search", query=word)["total"] for client, word in zip(clients, WORDS, strict=True)]
         threads = [
-            threading.Thread(target=watch.search, args=one) for one in zip(range(CLIENTS), clients, totals, strict=True)
+            threading.Thread(target=watch.search, args=row) for row in zip(range(CLIENTS), clients, totals, strict=True)
         ]
         for thread in threads:
             thread.start()

@@ -108,16 +108,16 @@ def test_the_fewer_hits_are_wanted_the_longer_are_their_snippets(desk: Desk) -> 
 
 
 def test_filters_and_limits_work_together(desk: Desk) -> None:
-    wanted = kept(
+    wanted_texts = kept(
         desk.space.pages.values(),
         lambda page: bool({"runbook", "faq"} & set(page.labels)),
         lambda page: same_text("Boris Bělák") == same_text(page.name),
     )
     shown = desk.search(labels=["RUNBOOK", "faq"], author="boris bělák", limit=100)
-    assert {row["id"] for row in shown["results"]} == wanted
-    assert shown["total"] == len(wanted) > 3
+    assert {row["id"] for row in shown["results"]} == wanted_texts
+    assert shown["total"] == len(wanted_texts) > 3
     few = desk.search(labels=["RUNBOOK", "faq"], author="boris bělák", limit=2)
-    assert (len(few["results"]), few["total"]) == (2, len(wanted))
+    assert (len(few["results"]), few["total"]) == (2, len(wanted_texts))
 
 
 def test_dates_include_the_named_day_and_durations_count_back(desk: Desk) -> None:
@@ -222,7 +222,7 @@ def test_no_generated_path_leads_out(desk: Desk, amount: Amount) -> None:
         "\u200b..", ".\u200b.", "\uff0e\uff0e", "eng", ".git", "GIT~1", "config", str(desk.space.root), "\x00", "é",
         "e\u0301",
     ]  # fmt: skip
-    known = {page.path for page in desk.space.pages.values()}
+    paths = {page.path for page in desk.space.pages.values()}
     read = 0
     for _ in range(amount(250, 1000)):
         path = chance.choice(("/", "/", "\\", "//")).join(chance.choices(parts, k=chance.randrange(1, 6)))
@@ -233,7 +233,7 @@ def test_no_generated_path_leads_out(desk: Desk, amount: Amount) -> None:
             assert "TOP-SECRET" not in said
             assert said.startswith(("Invalid params: ", "Page not found: ")), said
         else:
-            assert path in known
+            assert path in paths
             assert "TOP-SECRET" not in shown["content"]
             read += 1
     assert read > 0
@@ -264,17 +264,17 @@ def test_an_id_that_no_map_has_is_found_in_the_frontmatter(desk: Desk) -> None:
     file = desk.space.root / "unmapped.md"
     file.write_text("---\npage_id: 424242\n---\n# Unmapped\n\nHere.\n")
     try:
-        found: list[dict[str, Any]] = []
+        found_values: list[dict[str, Any]] = []
 
         def read() -> bool:
             try:
-                found.append(desk.agent.call("read_page", id="424242"))
+                found_values.append(desk.agent.call("read_page", id="424242"))
             except Exception:  # noqa: BLE001 - the watcher has not told of it yet
                 return False
             return True
 
         eventually(read)
-        assert found[0]["path"] == "unmapped.md"
+        assert found_values[0]["path"] == "unmapped.md"
     finally:
         file.unlink()
 

@@ -262,4 +262,4 @@ def test_a_chapter_that_repeats_its_heading_has_it_once(client: Agent) -> None:
     create(client, chapters=[{"title": "A", "content": "## A\n\na"}])
     where = {"project_id": "app", "filename": "auth.md"}
     client.call("add_chapter", **where, chapter_title="B", content="##  B\n\nb")
-    assert [one["title"] for one in client.call("list_chapters", **where)["chapters"]] == ["A", "B"]
+    assert [chapter["title"] for chapter in client.call("list_chapters", **where)["chapters"]] == ["A", "B"]

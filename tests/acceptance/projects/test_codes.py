@@ -77,8 +77,8 @@ def test_something_else_in_the_place_of_a_file_is_an_invalid_path(home: Path) ->
                 (app / "main.md").touch()
         shutil.rmtree(app / "knowledge")
         (app / "knowledge").write_text("a file")
-        given = {"filename": "n", "title": "T", "introduction": "", "keywords": ["k"], "chapters": []}
-        assert failure(client, "create_knowledge_file", project_id="app", **given) == "INVALID_PATH"
+        given_values = {"filename": "n", "title": "T", "introduction": "", "keywords": ["k"], "chapters": []}
+        assert failure(client, "create_knowledge_file", project_id="app", **given_values) == "INVALID_PATH"
         assert client.call("search_knowledge", project_id="app", query="x")["total_documents"] == 0
 
 
@@ -154,8 +154,8 @@ def test_a_fault_in_the_code_is_an_internal_error_that_tells_the_log_alone(home:
         assert "secret" not in json.dumps(shown)
         assert client.call("get_project_main", project_id="app")["exists"] is True
         eventually(lambda: shown["context"]["traceId"] in log.read_text())
-    told = log.read_text()
-    assert "ZeroDivisionError: a secret of the code" in told
+    reported_text = log.read_text()
+    assert "ZeroDivisionError: a secret of the code" in reported_text
     assert noted(home, "list_todos") == ["INTERNAL_ERROR"]
 
 

@@ -64,7 +64,7 @@ def found(answer: Any) -> list[str]:
 
 
 def titles(answer: Any) -> list[str]:
-    return [one["title"] for one in answer["chapters"]]
+    return [chapter["title"] for chapter in answer["chapters"]]
 
 
 CASES: list[tuple[str, list[Step], Check]] = [
@@ -95,9 +95,9 @@ CASES: list[tuple[str, list[Step], Check]] = [
     ("other scripts stay", [("create_knowledge_file", {**DOCUMENT[1], "filename": "日本語"})], lambda a: a["filepath"] == "knowledge/日本語.md"),
     ("one .md", [("create_knowledge_file", {**DOCUMENT[1], "filename": "x.md"})], lambda a: a["filepath"] == "knowledge/x.md"),
     ("a document is deleted", [DOCUMENT, ("delete_knowledge_file", FILE), ("list_knowledge_files", {})], lambda a: a["files"] == []),
-    ("documents are listed", [DOCUMENT, NESTED, ("list_knowledge_files", {})], lambda a: [set(one) for one in a["files"]] == [{"filename", "title", "keywords", "created", "updated"}] * 2),
+    ("documents are listed", [DOCUMENT, NESTED, ("list_knowledge_files", {})], lambda a: [set(file) for file in a["files"]] == [{"filename", "title", "keywords", "created", "updated"}] * 2),
     # Chapters.
-    ("chapters are listed", [DOCUMENT, ("list_chapters", FILE)], lambda a: (a["total_chapters"], [one["index"] for one in a["chapters"]]) == (2, [0, 1])),
+    ("chapters are listed", [DOCUMENT, ("list_chapters", FILE)], lambda a: (a["total_chapters"], [item["index"] for item in a["chapters"]]) == (2, [0, 1])),
     ("inner chapters, too", [NESTED, ("list_chapters", {"filename": "nested"})], lambda a: titles(a) == ["One", "Inner", "Two"]),
     ("a fence is no chapter", [NESTED, ("list_chapters", {"filename": "nested"})], lambda a: "no chapter" not in titles(a)),
     ("a chapter by title", [DOCUMENT, ("get_chapter", {**FILE, "chapter_title": "Keys"})], lambda a: (a["index"], a["total_chapters"], a["has_next"], a["has_previous"]) == (1, 2, False, True)),
@@ -122,15 +122,15 @@ CASES: list[tuple[str, list[Step], Check]] = [
     ("the shorter form", [DOCUMENT, search("expire")], lambda a: (a["results"][0]["document"], a["results"][0]["chapters"]) == ("api-guide.md", [{"title": "Tokens", "matches": 1}])),
     ("counts", [DOCUMENT, search("expire rotate")], lambda a: (a["total_documents"], a["total_matches"], a["results"][0]["match_count"]) == (1, 2, 2)),
     ("an excerpt", [DOCUMENT, search("expire")], lambda a: "expire" in a["results"][0]["matching_chapters"][0]["match_context"]["expire"][0]),
-    ("keywords in lower case", [DOCUMENT, search("EXPIRE")], lambda a: [(one["keywords_found"], [*one["match_context"]]) for one in a["results"][0]["matching_chapters"]] == [(["expire"], ["expire"])]),
-    ("the introduction after the chapters", [DOCUMENT, search("walrus expire")], lambda a: [one["chapter"] for one in a["results"][0]["matching_chapters"]] == ["Tokens", "(Document Introduction)"]),
+    ("keywords in lower case", [DOCUMENT, search("EXPIRE")], lambda a: [(item["keywords_found"], [*item["match_context"]]) for item in a["results"][0]["matching_chapters"]] == [(["expire"], ["expire"])]),
+    ("the introduction after the chapters", [DOCUMENT, search("walrus expire")], lambda a: [item["chapter"] for item in a["results"][0]["matching_chapters"]] == ["Tokens", "(Document Introduction)"]),
     ("the introduction", [DOCUMENT, search("walrus")], lambda a: a["results"][0]["matching_chapters"][0]["chapter"] == "(Document Introduction)"),
     ("a title alone has no chapters", [DOCUMENT, search("more")], lambda a: found(a) == ["api-guide.md"]),
     ("a keyword alone", [NESTED, search("n")], lambda a: found(a) == ["nested.md"]),
     ("in another case", [DOCUMENT, search("WALRUS")], lambda a: found(a) == ["api-guide.md"]),
     ("a part of a word", [DOCUMENT, search("walr")], lambda a: found(a) == ["api-guide.md"]),
     ("either word", [DOCUMENT, NESTED, search("walrus second")], lambda a: set(found(a)) == {"api-guide.md", "nested.md"}),
-    ("the innermost chapter", [NESTED, search("inside")], lambda a: [one["chapter"] for one in a["results"][0]["matching_chapters"]] == ["Inner"]),
+    ("the innermost chapter", [NESTED, search("inside")], lambda a: [item["chapter"] for item in a["results"][0]["matching_chapters"]] == ["Inner"]),
     ("C++", [DOCUMENT, search("C++")], lambda a: found(a) == ["api-guide.md"]),
     ("C#", [DOCUMENT, search("C#")], lambda a: found(a) == ["api-guide.md"]),
     ("Node.js", [DOCUMENT, search("Node.js")], lambda a: found(a) == ["api-guide.md"]),
@@ -148,13 +148,13 @@ CASES: list[tuple[str, list[Step], Check]] = [
     ("lists of an unknown project", [("list_todos", {})], lambda a: a["todos"] == []),
     ("a list's row", [TODO, ("list_todos", {})], lambda a: {key: a["todos"][0][key] for key in ("number", "description", "completed", "task_count", "completed_count")} == {"number": 1, "description": "Ship it", "completed": False, "task_count": 2, "completed_count": 0}),
     ("numbers go on", [TODO, TODO], lambda a: a["todo_number"] == 2),
-    ("tasks", [TODO, ("get_todo_tasks", ONE)], lambda a: [(one["number"], one["description"], one["completed"]) for one in a["tasks"]] == [(1, "Write", False), (2, "Read", False)]),
+    ("tasks", [TODO, ("get_todo_tasks", ONE)], lambda a: [(task["number"], task["description"], task["completed"]) for task in a["tasks"]] == [(1, "Write", False), (2, "Read", False)]),
     ("the next task", [TODO, ("get_next_todo_task", ONE)], lambda a: (a["task"]["number"], a["task"]["description"].startswith("Write")) == (1, True)),
     ("a task is completed", [TODO, ("complete_todo_task", {**ONE, "task_number": 1}), ("get_next_todo_task", ONE)], lambda a: a["task"]["number"] == 2),
     ("all are completed", [TODO, ("complete_todo_task", {**ONE, "task_number": 1}), ("complete_todo_task", {**ONE, "task_number": 2}), ("get_next_todo_task", ONE)], lambda a: a["message"] == "All tasks completed in TODO #1"),
     ("the list is completed then", [TODO, ("complete_todo_task", {**ONE, "task_number": 1}), ("complete_todo_task", {**ONE, "task_number": 2}), ("list_todos", {})], lambda a: (a["todos"][0]["completed"], a["todos"][0]["completed_count"]) == (True, 2)),
     ("a task is added", [TODO, ("add_todo_task", {**ONE, "title": "Rest", "content": "sleep"})], lambda a: a["task_number"] == 3),
-    ("a task is removed", [TODO, ("remove_todo_task", {**ONE, "task_number": 1}), ("get_todo_tasks", ONE)], lambda a: [one["description"] for one in a["tasks"]] == ["Read"]),
+    ("a task is removed", [TODO, ("remove_todo_task", {**ONE, "task_number": 1}), ("get_todo_tasks", ONE)], lambda a: [task["description"] for task in a["tasks"]] == ["Read"]),
     ("a list is deleted", [TODO, ("delete_todo", ONE), ("list_todos", {})], lambda a: a["todos"] == []),
     ("a list without tasks", [("create_todo", {"description": "Later"}), ("list_todos", {})], lambda a: a["todos"][0]["task_count"] == 0),
     # The store.
@@ -172,7 +172,7 @@ def run(client: Agent, steps: list[Step]) -> tuple[Any, str]:
     return answer, project
 
 
-@pytest.mark.parametrize(("steps", "holds"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
+@pytest.mark.parametrize(("steps", "holds"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
 def test_calls_answer_as_their_users_know_them(client: Agent, steps: list[Step], holds: Check) -> None:
     answer, _ = run(client, steps)
     assert answer["success"] is True
@@ -219,16 +219,16 @@ REFUSED: list[tuple[str, list[Step], Step, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("before", "step", "code", "said"), [one[1:] for one in REFUSED], ids=[one[0] for one in REFUSED]
+    ("before", "step", "code", "said"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
 def test_a_refusal_has_its_code_and_names_what_was_wrong(
     client: Agent, before: list[Step], step: Step, code: str, said: str
 ) -> None:
     _, project = run(client, before)
     tool, arguments = step
-    given = {"project_id": project, **arguments}
-    assert failure(client, tool, **given) == code
-    assert said in client.refusal(tool, **given)["error"]
+    given_values = {"project_id": project, **arguments}
+    assert failure(client, tool, **given_values) == code
+    assert said in client.refusal(tool, **given_values)["error"]
 
 
 IDS = ["My Project", "R&D costs $5; `x` & y", "日本語", "R&D costs 5 x and y", "my project", "C++", "C#"]
@@ -258,8 +258,8 @@ def test_every_write_is_one_commit_with_its_subject(client: Agent, home: Path) -
     for (tool, arguments), operation in COMMITS:
         before = len(subjects(home))
         client.call(tool, project_id=project, **arguments)
-        known = subjects(home)
-        assert (len(known), known[0]) == (before + 1, f"Update knowledge for {project}: {operation}")
+        known_subjects = subjects(home)
+        assert (len(known_subjects), known_subjects[0]) == (before + 1, f"Update knowledge for {project}: {operation}")
     clean(home)
 
 

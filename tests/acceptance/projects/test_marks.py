@@ -60,10 +60,10 @@ def test_a_code_repository_is_refused_and_nothing_in_it_is_written_committed_or_
     log = tmp_path / "stderr"
     with projects(code.path, log=log) as client:
         client.refusal("list_projects")
-        told = refused(client)
+        reported_values = refused(client)
         client.refusal("sync_storage")
-    assert "is not a project store" in told["error"]
-    assert "--adopt" in told["hint"]
+    assert "is not a project store" in reported_values["error"]
+    assert "--adopt" in reported_values["hint"]
     assert log.read_text().startswith("'code' is not a project store"), "at once"
     assert everything(code) == before
     assert everything(origin) == published
@@ -85,10 +85,10 @@ def test_a_code_repository_named_by_the_environment_is_refused(code: GitRepo, *,
 def test_the_entry_of_a_client_names_the_store_and_never_the_current_folder(
     code: GitRepo, tmp_path: Path, client: str
 ) -> None:
-    given = ("connect", client, "--toolset", "projects", "--yes", "--json")
-    usual = Shell(code.path, {"HOME": str(tmp_path)}).ok(*given).json
-    named = Shell(code.path, {"KNOWLEDGE_MCP_HOME": str(tmp_path / "known")}).ok(*given).json
-    chosen = Shell(code.path).ok(*given, "-C", tmp_path / "chosen").json
+    row = ("connect", client, "--toolset", "projects", "--yes", "--json")
+    usual = Shell(code.path, {"HOME": str(tmp_path)}).ok(*row).json
+    named = Shell(code.path, {"KNOWLEDGE_MCP_HOME": str(tmp_path / "known")}).ok(*row).json
+    chosen = Shell(code.path).ok(*row, "-C", tmp_path / "chosen").json
     for done, store in (
         (usual, tmp_path / ".knowledge-mcp"),
         (named, tmp_path / "known"),
@@ -97,7 +97,7 @@ def test_the_entry_of_a_client_names_the_store_and_never_the_current_folder(
         ((server, entry),) = next(iter(done["entry"].values())).items()
         assert entry["args"] == ["mcp", str(store), "--toolset", "projects"]
         assert server == store.name.strip(".")
-    assert Shell(code.path)(*given, "-C", tmp_path, "-C", code.path).code == 2
+    assert Shell(code.path)(*row, "-C", tmp_path, "-C", code.path).code == 2
 
 
 def _reference(home: Path) -> None:
@@ -319,9 +319,9 @@ def test_changes_beside_the_store_are_never_replaced_by_what_the_remote_has(
     other.commit("Theirs", **{"README.md": "# Theirs\n"})
     other.git("push", "--quiet", "origin", "main")
     with projects(code.path) as client:
-        told = client.call("sync_storage")
-        assert told["pushed"] is False
-        assert "README.md" in told["push_error"]
+        reported_value = client.call("sync_storage")
+        assert reported_value["pushed"] is False
+        assert "README.md" in reported_value["push_error"]
         assert (code.path / "README.md").read_text() == "# App, edited\n"
         code.git("checkout", "--", "README.md")
         assert client.call("sync_storage")["pushed"] is True

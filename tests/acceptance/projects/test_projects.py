@@ -86,12 +86,12 @@ def test_the_server_says_who_it_is_and_how_to_begin(home: Path, client: Agent) -
     init = client.client.server_info
     assert init is not None
     assert init.name == "Knowledge MCP Server"
-    told = client.client.instructions
-    assert told is not None
-    assert "CLAUDE.local.md" in told
-    assert "~/.claude/CLAUDE.md stay in use" in told
+    instructions = client.client.instructions
+    assert instructions is not None
+    assert "CLAUDE.local.md" in instructions
+    assert "~/.claude/CLAUDE.md stay in use" in instructions
     assert init.description == "Centralized project knowledge management via Model Context Protocol"
-    assert "get_project_main" in told
+    assert "get_project_main" in instructions
     assert client.call("get_server_info") == {
         "success": True,
         "name": "Knowledge MCP Server",

@@ -45,15 +45,15 @@ def published(origin: GitRepo) -> str:
 def test_another_branch_is_not_pushed_and_every_answer_to_a_write_says_so(store: GitRepo, origin: GitRepo) -> None:
     before = published(origin)
     with projects(store.path) as client:
-        told = client.call("get_storage_status")["push_error"]
-        assert "its branch main, and feature is checked out. Run git switch main" in told
+        push_error = client.call("get_storage_status")["push_error"]
+        assert "its branch main, and feature is checked out. Run git switch main" in push_error
         assert "push_error" not in client.call("get_project_main", project_id="app")
-        assert client.call("update_project_main", project_id="app", content="# New\n")["push_error"] == told
+        assert client.call("update_project_main", project_id="app", content="# New\n")["push_error"] == push_error
         done = client.call("sync_storage")
-        assert (done["pushed"], done["push_error"], told in done["message"]) == (False, told, True)
+        assert (done["pushed"], done["push_error"], push_error in done["message"]) == (False, push_error, True)
     assert published(origin) == before
-    assert f"Not pushed: {told}" in Shell(store.path).ok("projects", "status", "-C", store.path).text
-    assert Shell(store.path).ok("projects", "status", "-C", store.path, "--json").json["push_error"] == told
+    assert f"Not pushed: {push_error}" in Shell(store.path).ok("projects", "status", "-C", store.path).text
+    assert Shell(store.path).ok("projects", "status", "-C", store.path, "--json").json["push_error"] == push_error
     assert published(origin) == before
 
 
@@ -97,12 +97,12 @@ def test_a_branch_that_is_renamed_stays_the_published_one(store: GitRepo, origin
     with projects(store.path) as client:
         assert client.call("sync_storage")["pushed"] is True
         store.git("checkout", "--quiet", "feature")
-        told = client.call("sync_storage")["push_error"]
-        assert "its branch stem, and feature is checked out" in told
+        push_error = client.call("sync_storage")["push_error"]
+        assert "its branch stem, and feature is checked out" in push_error
     store.git("branch", "--quiet", "-D", "stem")
     with projects(store.path) as client:
-        told = client.call("sync_storage")["push_error"]
-        assert "its branch stem, which is gone, and feature is checked out. Publish feature" in told
+        error = client.call("sync_storage")["push_error"]
+        assert "its branch stem, which is gone, and feature is checked out. Publish feature" in error
     assert PRIVATE not in published(origin)
 
 

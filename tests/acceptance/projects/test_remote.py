@@ -67,9 +67,9 @@ def test_each_commit_is_pushed_in_the_background(home: Path, origin: GitRepo, ot
         client.call("update_project_main", project_id="app", content="second")
         eventually(lambda: main_of(origin, "projects/app/main.md") == "second")
         eventually(lambda: status(client) == "origin/main (up to date)")
-        told = Told()
-        done = json.loads(text_of(start(client, "sync_storage", told).result()))
-        assert (told.counts[0], told.counts[-1], told.is_growing) == ((1, 3), (3, 3), True)
+        reported_told = Told()
+        done = json.loads(text_of(start(client, "sync_storage", reported_told).result()))
+        assert (reported_told.counts[0], reported_told.counts[-1], reported_told.is_growing) == ((1, 3), (3, 3), True)
         assert done["pushed"] is True
         assert "push_error" not in done
     clean(home)
@@ -92,14 +92,14 @@ def test_a_failing_push_fails_no_write_and_the_backlog_is_pushed_later(
     with projects(home) as client:
         client.call("update_project_main", project_id="app", content="while away")
         create(client, filename="offline")
-        told = client.call("sync_storage")
-        assert told["pushed"] is False
-        assert told["push_error"]
-        assert str(tmp_path) not in told["push_error"]
+        reported_value = client.call("sync_storage")
+        assert reported_value["pushed"] is False
+        assert reported_value["push_error"]
+        assert str(tmp_path) not in reported_value["push_error"]
         assert status(client) == "origin/main (2 ahead, 0 behind)"
         away.rename(origin.path)
-        told = client.call("sync_storage")
-        assert told["pushed"] is True
+        report = client.call("sync_storage")
+        assert report["pushed"] is True
         assert status(client) == "origin/main (up to date)"
     assert main_of(origin, "projects/app/main.md") == "while away"
     assert main_of(origin, "projects/app/knowledge/offline.md")
@@ -110,9 +110,9 @@ def test_a_remote_that_rejects_the_branch_says_why(home: Path, origin: GitRepo, 
     origin.git("config", "core.bare", "false")  # Git then refuses to move the branch that is checked out there
     with projects(home) as client:
         client.call("update_project_main", project_id="app", content="not taken")
-        told = client.call("sync_storage")
-    assert told["pushed"] is False
-    assert "branch is currently checked out" in told["push_error"]
+        reported_value = client.call("sync_storage")
+    assert reported_value["pushed"] is False
+    assert "branch is currently checked out" in reported_value["push_error"]
 
 
 def test_work_done_while_the_remote_was_away_arrives_after_a_restart(
@@ -221,14 +221,14 @@ def test_a_running_server_rescues_what_the_remote_dropped_and_does_not_send_it_b
             other.git("push", "--quiet", "--force", "origin", "main")
         else:
             origin.git("update-ref", "refs/heads/main", "main~2")
-        kept = origin.git("rev-parse", "main")
+        git = origin.git("rev-parse", "main")
         client.call("update_project_main", project_id="after", content="after the rewind")
         eventually(lambda: "projects/after/main.md" in origin.git("ls-tree", "-r", "--name-only", "main"))
         (rescue,) = client.call("get_storage_status")["rescue_branches"]
         assert client.call("get_project_main", project_id="app")["content"] == "# Main\n"
         assert client.call("sync_storage")["pushed"] is True
     assert main_of(origin, "projects/app/main.md") == "# Main"
-    assert origin.git("rev-list", "--count", f"{kept}..main") == "1"
+    assert origin.git("rev-list", "--count", f"{git}..main") == "1"
     assert repository(home).git("show", f"{rescue}:projects/app/main.md") == "second"
     clean(home)
 

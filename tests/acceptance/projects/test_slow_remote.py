@@ -37,11 +37,11 @@ def connected(home: Path, remote: SlowRemote) -> None:
 
 def running(remote: SlowRemote) -> list[str]:
     """Command lines of processes on this machine that name the remote's address."""
-    found: list[str] = []
+    found_contents: list[str] = []
     for process in Path("/proc").iterdir():
         with suppress(OSError):
-            found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-    return [line for line in found if f"127.0.0.1:{remote.port}/" in line]
+            found_contents.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return [line for line in found_contents if f"127.0.0.1:{remote.port}/" in line]
 
 
 @pytest.mark.parametrize("pace", ["byte by byte", "never"])
@@ -56,12 +56,12 @@ def test_a_synchronisation_ends_in_time_and_says_that_nothing_was_pushed(
             remote.pace = pace
             remote.asked.clear()
             (home / "projects/app/main.md").write_text("by hand")
-            told = client.call("sync_storage")  # ends although the remote does not
+            report = client.call("sync_storage")  # ends although the remote does not
             assert remote.asked.is_set()
-            assert (told["success"], told["pushed"], told["files_committed"]) == (True, False, 1)
-            assert told["push_error"]
-            assert "success" not in told["message"]
-            assert told["message"].startswith("1 file committed; not pushed: ")
+            assert (report["success"], report["pushed"], report["files_committed"]) == (True, False, 1)
+            assert report["push_error"]
+            assert "success" not in report["message"]
+            assert report["message"].startswith("1 file committed; not pushed: ")
             client.call("update_project_main", project_id="app", content="second")
             assert client.call("get_project_main", project_id="app")["content"] == "second"
             assert origin.git("rev-parse", "main") == pushed

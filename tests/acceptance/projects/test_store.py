@@ -39,8 +39,8 @@ def test_search_finds_names_with_signs_and_other_scripts(client: Agent) -> None:
     ])  # fmt: skip
     create(client, filename="b", title="Zebra", introduction="", keywords=["node"], chapters=CHAPTERS)
     for query in ("C++", "c#", "Node.js", "$x", "(a)", "[b]", "{c}", "中文", "z"):
-        found = client.call("search_knowledge", project_id="app", query=query)
-        assert "a.md" in [row["file"] for row in found["results"]], query
+        found_value = client.call("search_knowledge", project_id="app", query=query)
+        assert "a.md" in [row["file"] for row in found_value["results"]], query
     row = client.call("search_knowledge", project_id="app", query="c++ ZEBRA")
     assert (row["total_documents"], row["total_matches"]) == (2, 2)
     best = row["results"][0]
@@ -129,10 +129,10 @@ def test_resources(client: Agent) -> None:
     client.call("update_project_main", project_id="R&D 日本", content="# Main")
     create(client, "R&D 日本")
     base = "knowledge://projects/R%26D%20%E6%97%A5%E6%9C%AC"
-    listed = [str(one.uri) for one in client.run(client.client.list_resources).resources]
+    listed = [str(resource.uri) for resource in client.run(client.client.list_resources).resources]
     assert listed == [f"{base}/main", f"{base}/files"]
     templates = client.run(client.client.list_resource_templates).resource_templates
-    assert [one.uri_template for one in templates] == [
+    assert [template.uri_template for template in templates] == [
         "knowledge://projects/{project_id}/main",
         "knowledge://projects/{project_id}/files",
         "knowledge://projects/{project_id}/chapters/{filename}",
@@ -234,9 +234,9 @@ def test_function_words_do_not_match_and_the_best_document_comes_first(client: A
     create(client, filename="test-plan", title="How and are", introduction="How are and and.", chapters=plan)
     handling = [{"title": "Errors", "content": "Errors are handled in one place and traced by id."}]
     create(client, filename="errors", title="Error handling", introduction="x", chapters=handling)
-    found = client.call("search_knowledge", project_id="app", query="how are errors handled and traced")
-    assert [row["file"] for row in found["results"]] == ["errors.md"]
-    assert found["results"][0]["matching_chapters"][0]["keywords_found"] == ["errors", "handled", "traced"]
+    found_value = client.call("search_knowledge", project_id="app", query="how are errors handled and traced")
+    assert [row["file"] for row in found_value["results"]] == ["errors.md"]
+    assert found_value["results"][0]["matching_chapters"][0]["keywords_found"] == ["errors", "handled", "traced"]
     assert client.call("search_knowledge", project_id="app", query="how")["results"][0]["file"] == "test-plan.md"
 
 
@@ -259,9 +259,9 @@ def test_an_answer_of_a_search_is_bounded_unless_more_is_asked_for(client: Agent
     assert ten.structured_content is not None
     assert len(ten.structured_content["results"]) == 10
     assert len(text_of(ten)) + len(json.dumps(ten.structured_content, separators=(",", ":"))) < 6_800
-    asked = client.call("search_knowledge", project_id="app", query="walrus", limit=25)
-    assert len(asked["results"]) == 25
-    assert "message" not in asked
+    requested_value = client.call("search_knowledge", project_id="app", query="walrus", limit=25)
+    assert len(requested_value["results"]) == 25
+    assert "message" not in requested_value
 
 
 def test_chapters_of_a_file_that_is_not_utf_8_have_their_titles(client: Agent, home: Path) -> None:
@@ -281,13 +281,13 @@ def test_projects_are_listed_a_page_at_a_time(client: Agent) -> None:
     for name in ("a", "b", "c"):
         client.call("update_project_main", project_id=name, content="x")
     first = client.call("list_projects", limit=2)
-    assert ([one["project_id"] for one in first["projects"]], first["total"], first["next_offset"]) == (
+    assert ([project["project_id"] for project in first["projects"]], first["total"], first["next_offset"]) == (
         ["a", "b"],
         3,
         2,
     )
     last = client.call("list_projects", limit=2, offset=2)
-    assert [one["project_id"] for one in last["projects"]] == ["c"]
+    assert [project["project_id"] for project in last["projects"]] == ["c"]
     assert "next_offset" not in last
 
 
@@ -299,13 +299,13 @@ def test_a_call_that_makes_a_project_beside_one_of_almost_the_same_id_says_so(cl
     text = {"title": "T", "introduction": "I", "keywords": ["k"], "chapters": []}
     assert "notice" in client.call("create_knowledge_file", project_id="Web Shopp", filename="a", **text)
     assert "notice" in client.call("update_project_main", project_id="Web  Shops", content="x")
-    for known in ("Web Shpo", "Web Shop", "Payroll"):
-        assert "notice" not in client.call("create_todo", project_id=known, description="Launch"), known
+    for project_id in ("Web Shpo", "Web Shop", "Payroll"):
+        assert "notice" not in client.call("create_todo", project_id=project_id, description="Launch"), project_id
 
 
 def test_a_document_of_an_older_windows_editor_has_its_letters(client: Agent, home: Path) -> None:
-    given = {"title": "T", "introduction": "I", "keywords": ["k"], "chapters": [{"title": "C", "content": "x"}]}
-    client.call("create_knowledge_file", project_id="app", filename="old", **given)
+    given_values = {"title": "T", "introduction": "I", "keywords": ["k"], "chapters": [{"title": "C", "content": "x"}]}
+    client.call("create_knowledge_file", project_id="app", filename="old", **given_values)
     file = next(home.rglob("old.md"))
     raw = file.read_bytes().replace(b"## C\n", "## Ärger\n\nGrößer und “so”\n".encode("cp1252"))
     file.write_bytes(raw)
@@ -338,7 +338,7 @@ def test_a_store_of_projects_is_served_as_one_without_a_toolset(tmp_path: Path) 
     with projects(home) as client:
         create(client, project_id="x", filename="d", chapters=[{"title": "A", "content": "text"}])
     with agent("mcp", home) as client:
-        assert [one["project_id"] for one in client.call("list_projects")["projects"]] == ["x"]
+        assert [project["project_id"] for project in client.call("list_projects")["projects"]] == ["x"]
         assert "text" in client.call("get_chapter", project_id="x", filename="d.md", chapter_title="A")["content"]
     with agent("mcp", home, "--toolset", "kb") as client:
         assert client.call("kb_list")["knowledge_bases"]

@@ -59,10 +59,10 @@ def test_only_what_projects_consist_of_is_taken_over(tmp_path: Path) -> None:
         repo.write("projects/web/TODO/1/TASK-009-hand.md", "# Hand\n")
         client.call("sync_storage")
         assert client.call("get_storage_status")["status_details"] == ""
-    found = set(repository(home).git("log", "--all", "--name-only", "--format=").split())
-    assert not found & {*mine, "projects/web/.later.md"}
-    assert {"projects/web/main.md", "projects/web/knowledge/d.md", "projects/web/TODO/1/index.json"} <= found
-    assert "projects/web/TODO/1/TASK-009-hand.md" in found
+    parts = set(repository(home).git("log", "--all", "--name-only", "--format=").split())
+    assert not parts & {*mine, "projects/web/.later.md"}
+    assert {"projects/web/main.md", "projects/web/knowledge/d.md", "projects/web/TODO/1/index.json"} <= parts
+    assert "projects/web/TODO/1/TASK-009-hand.md" in parts
 
 
 def test_what_is_committed_already_is_followed_unless_it_is_hidden(tmp_path: Path) -> None:

@@ -56,32 +56,32 @@ def test_a_session_is_followed_and_undone(site: Site, tmp_path: Path) -> None:
     revision = site.rest(person, "GET", "/pages/B").json["revision"]
     changed = {"revision": revision, "old_string": "beta", "new_string": "BETA"}
     assert site.rest(person, "PATCH", "/pages/B", changed).status == 200
-    rows = {one["name"]: one for one in site.rest(person, "GET", "/activity").json["sessions"]}
-    assert {name: (one["face"], one["writes"], one["reads"]) for name, one in rows.items()} == {
+    rows = {session["name"]: session for session in site.rest(person, "GET", "/activity").json["sessions"]}
+    assert {name: (row["face"], row["writes"], row["reads"]) for name, row in rows.items()} == {
         "agent": ("mcp", 2, 1),
         "Ada Lovelace": ("rest", 1, 1),
     }
     assert rows["agent"]["tools"] == {"edit": 1, "write": 1}
     session = rows["agent"]["session"]
     writes = site.rest(person, "GET", f"/activity/{session}").json["writes"]
-    assert [(one["tool"], one["files"], one["read_before"]) for one in writes] == [
+    assert [(write["tool"], write["files"], write["read_before"]) for write in writes] == [
         ("edit", ["inbox/A.md"], ["inbox/A.md"]),
         ("write", ["C.md"], []),
     ]
     assert "+ALPHA" in writes[0]["diff"].replace(f" {CANARY}", "")
     listed = Shell(tmp_path, dict(os.environ)).ok("activity", "--session", session, "--json", "-C", site.repo.path).json
-    assert [one["commit"] for one in listed["writes"]] == [one["commit"] for one in writes]
-    kept = "".join(path.read_text() for path in Path(os.environ["XDG_STATE_HOME"]).rglob("activity/*"))
-    assert session in kept
-    assert CANARY not in kept
-    assert agent not in kept
+    assert [write["commit"] for write in listed["writes"]] == [write["commit"] for write in writes]
+    kept_text = "".join(path.read_text() for path in Path(os.environ["XDG_STATE_HOME"]).rglob("activity/*"))
+    assert session in kept_text
+    assert CANARY not in kept_text
+    assert agent not in kept_text
     result = site.rest(person, "POST", "/undo", {"session": session}).json["undone"]
-    assert [(one["written"], one["removed"]) for one in result] == [(["inbox/A.md"], ["C.md"])]
+    assert [(element["written"], element["removed"]) for element in result] == [(["inbox/A.md"], ["C.md"])]
     assert (site.repo.path / "inbox" / "A.md").read_text() == PAGES["inbox/A.md"]
     assert "BETA" in (site.repo.path / "B.md").read_text()
     assert site.repo.git("log", "-1", "--format=%cn") == "Ada Lovelace"
     again = site.rest(person, "POST", "/undo", {"session": session}).json["undone"]
-    assert [one["commit"] for one in again] == [""]
+    assert [element["commit"] for element in again] == [""]
 
 
 def test_an_agent_undoes_its_own_writes(site: Site) -> None:
@@ -141,10 +141,10 @@ def test_every_limit_holds_in_every_face_and_tier(site: Site, face: str, tier: s
     for name, (options, message) in LIMITS.items():
         key = create_key(f"{name} {face} {tier}", "--tier", tier, *options)
         said = acts(site, face, key, f"{name}-{face}-{tier}")
-        refused = [message in one for one in said]
+        refused = [message in element for element in said]
         expected = {"folder": [False, True, True], "type": [False, True, True], "pages": [False, False, True]}
         assert refused == expected.get(name, [False, True, True]), (name, said)
-        assert all("Nothing was written" in one for one, was in zip(said, refused, strict=True) if was)
+        assert all("Nothing was written" in element for element, was in zip(said, refused, strict=True) if was)
         made = {path.name for path in site.repo.path.rglob("*.md")}
         for number, was in enumerate(refused):
             suffix = ("", "", "-2")[number]
@@ -230,7 +230,7 @@ def attachment_acts(site: Site, key: str, page: str, name: str) -> dict[str, tup
 def test_an_attachment_is_written_by_who_may_write_its_page(site: Site) -> None:
     free = create_key("free", "--tier", "write")
     content = {"Content-Type": "application/octet-stream"}
-    for page_id, name in [(one, name) for one in ("inbox%2FA", "B") for name in ("old.csv", "old-2.csv")]:
+    for page_id, name in [(element, name) for element in ("inbox%2FA", "B") for name in ("old.csv", "old-2.csv")]:
         put = site.server.ask("PUT", f"{API}/pages/{page_id}/attachments/{name}", b"1\n", key=free, headers=content)
         assert put.status == 201
     for options, message in (("--type", "note"), "type note only"), (("--folder", "inbox"), "in inbox/ only"):
@@ -270,7 +270,7 @@ def test_the_pages_of_an_attachment_decide_on_undo_and_acceptance(site: Site) ->
     assert site.rest(bound, "POST", "/undo", {"commits": [head]}).status == 200
     put = site.server.ask("PUT", f"{API}/pages/B/attachments/p.csv", b"a\n", key=agent, headers=content)
     assert put.status == 201
-    (identifier,) = (one["id"] for one in site.rest(free, "GET", "/proposals").json["proposals"])
+    (identifier,) = (proposal["id"] for proposal in site.rest(free, "GET", "/proposals").json["proposals"])
     for decision in ("accept", "decline"):
         answer = site.rest(bound, "POST", f"/proposals/{identifier}/{decision}")
         assert (answer.status, "type note only" in answer.json["error"]) == (403, True), decision

@@ -29,9 +29,9 @@ LEFT_OUT = frozenset(
 writer, base, own = suite.writer, suite.base, suite.own
 globals().update(
     {
-        name: one
-        for name, one in vars(suite).items()
-        if name.startswith("test_") and name not in LEFT_OUT and "committing" not in signature(one).parameters
+        name: var
+        for name, var in vars(suite).items()
+        if name.startswith("test_") and name not in LEFT_OUT and "committing" not in signature(var).parameters
     }
 )
 

@@ -20,7 +20,7 @@ LEFT_OUT = frozenset(
 """Tests of the trash, which a proposal does not need: its branch has what it replaces."""
 
 repo = suite.repo
-globals().update({name: one for name, one in vars(suite).items() if name.startswith("test_") and name not in LEFT_OUT})
+globals().update({name: var for name, var in vars(suite).items() if name.startswith("test_") and name not in LEFT_OUT})
 
 
 @pytest.fixture(autouse=True)

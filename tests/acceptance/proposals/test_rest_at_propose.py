@@ -67,20 +67,20 @@ def test_writes_wait_until_a_person_accepts_them(site: Site) -> None:
         site.ask("agent", "POST", "/pages/B/attachments", {"filename": "n.txt", "content": "aGk="}),
     ]
     assert served_files(site.repo.path) == before
-    assert all(one["proposal"].startswith("PROPOSED") for one in made)
+    assert all(element["proposal"].startswith("PROPOSED") for element in made)
     assert "ALPHA" in site.ask("agent", "GET", "/pages/sub%2FD")["content"]
     assert "WITH YOUR PROPOSAL" in site.ask("agent", "GET", "/search?q=alpha")["proposal"]
     assert site.server.page("GET", "sub/D", key=site.keys["reader"]).status == 404
     (row,) = site.ask("Ada Lovelace", "GET", "/proposals")["proposals"]
     shown = site.ask("Ada Lovelace", "GET", f"/proposals/{row['id']}")
-    assert {(one["action"], one["path"].rpartition("/")[2]) for one in shown["files"]} == {
+    assert {(file["action"], file["path"].rpartition("/")[2]) for file in shown["files"]} == {
         ("create", "n.txt"),
         ("change", "B.md"),
         ("move", "D.md"),
     }
     assert shown["total"] == 3
-    one = site.ask("Ada Lovelace", "GET", f"/proposals/{row['id']}?page=B&limit=1")
-    assert [file["path"] for file in one["files"]] == ["B.md"]
+    element = site.ask("Ada Lovelace", "GET", f"/proposals/{row['id']}?page=B&limit=1")
+    assert [file["path"] for file in element["files"]] == ["B.md"]
     answer = site.ask("Ada Lovelace", "POST", f"/proposals/{row['id']}/accept", {"tip": row["tip"], "word": "Thanks"})
     assert (answer["state"], answer["word"], answer["accepted_as"]) == ("accepted", "Thanks", answer["commit"])
     assert (site.repo.path / "sub" / "D.md").read_text() == "# A\n\nALPHA\n\nomega\n"
@@ -127,8 +127,8 @@ def test_a_stated_purpose_has_a_proposal_of_its_own(site: Site) -> None:
         headers = {"Commonplace-Purpose": purpose} if purpose else {}
         site.ask("agent", "PUT", f"/pages/P{number}", {"content": f"# P{number}\n"}, headers=headers)
     rows = site.ask("agent", "GET", "/proposals")["proposals"]
-    assert sorted(one["purpose"] for one in rows) == ["", "glossary", "tidy"]
-    tidy = next(one for one in rows if one["purpose"] == "tidy")
+    assert sorted(row["purpose"] for row in rows) == ["", "glossary", "tidy"]
+    tidy = next(row for row in rows if row["purpose"] == "tidy")
     assert site.ask("agent", "GET", f"/proposals/{tidy['id']}")["total"] == 2
 
 

@@ -63,7 +63,7 @@ def test_a_toolset_that_takes_no_proposals_says_so_and_why_at_the_start(tmp_path
     repo = new_repo(tmp_path / "tea", {**PAGES, ".confluence.json": '{"spaceKey": "TEA"}'})
     for command in (["mcp", repo.path], ["serve", repo.path, "--port", "0"]):
         folder = repo.path if toolset != "projects" else tmp_path / "store"
-        arguments = [folder if one == repo.path else one for one in command]
+        arguments = [folder if path == repo.path else path for path in command]
         if toolset == "projects":
             folder.mkdir(exist_ok=True)
         done = Shell(tmp_path)(*arguments, "--toolset", toolset, "--tier", "propose")

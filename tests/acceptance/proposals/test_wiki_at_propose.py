@@ -20,7 +20,7 @@ LEFT_OUT = frozenset(
 )
 """Tests of the commits that answers name as revisions: an acceptance is another commit than its proposal."""
 
-globals().update({name: one for name, one in vars(suite).items() if name.startswith("test_") and name not in LEFT_OUT})
+globals().update({name: var for name, var in vars(suite).items() if name.startswith("test_") and name not in LEFT_OUT})
 
 
 @pytest.fixture(scope="module")

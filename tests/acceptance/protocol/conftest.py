@@ -17,23 +17,23 @@ from ways import ENTRIES, ERAS, WAYS, Site, Way, gated
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     repo = new_repo(tmp_path_factory.mktemp("base") / "notes", _files())
-    found: dict[tuple[str, str], Way] = {}
+    ways: dict[tuple[str, str], Way] = {}
     agents: dict[tuple[str, str], Agent] = {}
     with ExitStack() as stack:
         for era in ERAS:
             gate, env = gated(tmp_path_factory.mktemp("gated"))
             log = tmp_path_factory.mktemp("log") / "stderr"
             arguments = ("mcp", repo.path, "--toolset", "kb", "--tier", "admin", "--log-level", "info")
-            way = found["stdio", era] = Way("stdio", era, gate, log)
+            way = ways["stdio", era] = Way("stdio", era, gate, log)
             more = {"mode": era, "env": env, "log": log, "message_handler": way.hear}
             agents["stdio", era] = stack.enter_context(agent(*arguments, **more))
         gate, env = gated(tmp_path_factory.mktemp("gated"))
         server = stack.enter_context(served(repo.path, "--tier", "admin", "--log-level", "info", env=env))
         for era in ERAS:
-            way = found["http", era] = Way("http", era, gate, Path(), server)
+            way = ways["http", era] = Way("http", era, gate, Path(), server)
             url = f"{server.url}/mcp/kb"
             agents["http", era] = stack.enter_context(online(url, mode=era, message_handler=way.hear))
-        yield Site(repo, found, agents)
+        yield Site(repo, ways, agents)
 
 
 @pytest.fixture(params=WAYS, ids="-".join)

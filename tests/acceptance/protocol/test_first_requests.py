@@ -28,15 +28,15 @@ def test_who_follows_before_anything_else_is_told_of_a_change_at_once(tmp_path: 
     assert cache_dir.is_dir()
     (tmp_path / "note.md").write_text("# Note\n")
     with wire("mcp", "--toolset", "kb", tmp_path, fresh=True) as server:
-        wanted = {"resourceSubscriptions": [f"pyrite://kbs/{tmp_path.name}/entries/note"]}
-        server.send(first("subscriptions/listen", notifications=wanted))
+        notifications = {"resourceSubscriptions": [f"pyrite://kbs/{tmp_path.name}/entries/note"]}
+        server.send(first("subscriptions/listen", notifications=notifications))
         acknowledged = server.receive()
         assert acknowledged is not None
         assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
         (tmp_path / "note.md").write_text("# Changed\n")
-        told = server.receive()
-        assert told is not None
-        assert told["method"] == "notifications/resources/updated"
+        reported_values = server.receive()
+        assert reported_values is not None
+        assert reported_values["method"] == "notifications/resources/updated"
 
 
 def test_lines_that_are_no_message_are_answered_with_their_code(tmp_path: Path) -> None:

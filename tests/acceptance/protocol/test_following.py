@@ -37,21 +37,21 @@ def followed(way: Way, client: Agent, uris: Sequence[str]) -> Iterator[Callable[
     """Notifications received since the block began by a client with subscriptions: URIs, and `list`."""
     if way.era == "legacy":
         begun = len(way.heard)
-        for one in uris:
-            client.run(client.client.subscribe_resource, one)
+        for element in uris:
+            client.run(client.client.subscribe_resource, element)
         yield lambda: [_named(message) for message in way.heard[begun:]]
-        for one in uris:
-            client.run(client.client.unsubscribe_resource, one)
+        for element in uris:
+            client.run(client.client.unsubscribe_resource, element)
         return
     heard: list[str] = []
-    told = heard.append
+    append = heard.append
 
     async def collect(stream: Subscription) -> None:
         async for event in stream:
-            told(event.uri if isinstance(event, ResourceUpdated) else LIST)
+            append(event.uri if isinstance(event, ResourceUpdated) else LIST)
 
-    asked = client.client.listen(resources_list_changed=True, resource_subscriptions=uris)
-    with client.portal.wrap_async_context_manager(asked) as stream:
+    manager = client.client.listen(resources_list_changed=True, resource_subscriptions=uris)
+    with client.portal.wrap_async_context_manager(manager) as stream:
         reading = client.portal.start_task_soon(collect, stream)
         yield lambda: list(heard)
         reading.cancel()
@@ -123,8 +123,8 @@ def notes(site: Site) -> Iterator[Site]:
 
 
 def _has(client: Agent, identifier: str, title: str) -> bool:
-    found = client.call("kb_batch_read", entries=[{"entry_id": identifier}, {"entry_id": "followed/switched"}])
-    return [entry["title"] for entry in found["entries"]] == ["edited", title]
+    found_value = client.call("kb_batch_read", entries=[{"entry_id": identifier}, {"entry_id": "followed/switched"}])
+    return [entry["title"] for entry in found_value["entries"]] == ["edited", title]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
@@ -134,28 +134,28 @@ def test_each_change_is_told_once_to_every_client(change: Callable[[Site], None]
     with ExitStack() as stack:
         heard = {key: stack.enter_context(followed(way, notes.agents[key], uris)) for key, way in notes.ways.items()}
         at_once(notes, f"{ready}.md", "")
-        for told in heard.values():
-            eventually(lambda told=told: uris[-1] in told())
+        for report in heard.values():
+            eventually(lambda reported_function=report: uris[-1] in reported_function())
         mark(notes, heard.values())
-        begun = {key: len(told()) for key, told in heard.items()}
+        begun = {key: len(candidate()) for key, candidate in heard.items()}
         change(notes)
-        for key, told in heard.items():
-            eventually(lambda key=key, told=told: CHANGES[change] <= set(told()[begun[key] :]))
+        for key, report in heard.items():
+            eventually(lambda key=key, candidate=report: CHANGES[change] <= set(candidate()[begun[key] :]))
         mark(notes, heard.values())
         # The marks only say that nothing more comes.
-        seen = {key: sorted(one for one in told()[begun[key] :] if one != MARK) for key, told in heard.items()}
+        seen = {key: sorted(text for text in report()[begun[key] :] if text != MARK) for key, report in heard.items()}
         if change is by_a_branch_switch:
             # Git changes one file after the other, so that they may be told of apart.
-            seen = {key: sorted(set(told)) for key, told in seen.items()}
+            seen = {key: sorted(set(reported_texts)) for key, reported_texts in seen.items()}
         assert seen == dict.fromkeys(heard, sorted(CHANGES[change]))
 
 
 def mark(notes: Site, clients: Collection[Callable[[], list[str]]]) -> None:
     """Change one more document, and return when all clients have been told of it."""
-    before = [told().count(MARK) for told in clients]
+    before = [client().count(MARK) for client in clients]
     at_once(notes, "mark.md", f"mark {next(PREPARED)}")
-    for told, count in zip(clients, before, strict=True):
-        eventually(lambda told=told, count=count: told().count(MARK) == count + 1)
+    for client, count in zip(clients, before, strict=True):
+        eventually(lambda reported_function=client, count=count: reported_function().count(MARK) == count + 1)
 
 
 def at_once(notes: Site, path: str, text: str) -> None:
@@ -166,13 +166,13 @@ def at_once(notes: Site, path: str, text: str) -> None:
 def test_who_follows_the_entries_of_a_base_is_told_of_any_of_them(way: Way, client: Agent, notes: Site) -> None:
     whole = ["pyrite://kbs", "pyrite://kbs/notes/entries"]
     ready = f"ready-{next(PREPARED)}"
-    with followed(way, client, [*whole, MARK, f"commonplace://entries/{ready}"]) as told:
+    with followed(way, client, [*whole, MARK, f"commonplace://entries/{ready}"]) as report:
         at_once(notes, f"{ready}.md", "")
-        eventually(lambda: f"commonplace://entries/{ready}" in told())
-        mark(notes, [told])
-        begun = len(told())
+        eventually(lambda: f"commonplace://entries/{ready}" in report())
+        mark(notes, [report])
+        begun = len(report())
         by_an_editor(notes)
-        eventually(lambda: sorted(told()[begun:]) == whole)
+        eventually(lambda: sorted(report()[begun:]) == whole)
 
 
 def test_who_may_not_see_a_base_is_told_nothing_of_it(tmp_path: Path, cache_dir: Path) -> None:
@@ -187,7 +187,7 @@ def test_who_may_not_see_a_base_is_told_nothing_of_it(tmp_path: Path, cache_dir:
         (tmp_path / "closed" / "note.md").write_text("# changed\n")
         (tmp_path / "closed" / "new.md").write_text("# new\n")
         (tmp_path / "open" / "note.md").write_text("# changed\n")
-        told = stream.next()
-        assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", uris[0])
+        report = stream.next()
+        assert (report["method"], report["params"]["uri"]) == ("notifications/resources/updated", uris[0])
         (tmp_path / "open" / "new.md").write_text("# new\n")
         assert stream.next()["method"] == "notifications/resources/list_changed"

@@ -23,8 +23,8 @@ LARGE = SENTENCE * 40_000
 def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     files = {f"e{number:02}.md": f"# Zebra {number}\n\n{SENTENCE * LINES}" for number in range(ENTRIES)}
     repo = new_repo(tmp_path_factory.mktemp("large") / "base", {**files, "large.md": f"# Large\n\n{LARGE}"})
-    with served(repo.path, "--toolset", "kb") as server, online(f"{server.url}/mcp", mode=request.param) as found:
-        yield found
+    with served(repo.path, "--toolset", "kb") as server, online(f"{server.url}/mcp", mode=request.param) as agent:
+        yield agent
 
 
 def test_a_large_page_is_read_whole(client: Agent) -> None:
@@ -46,9 +46,9 @@ def test_bodies_of_a_list_share_a_size_and_say_where_to_read_on(
     answer = client.call(tool, **arguments)
     entries = answer[rows]
     assert len(entries) >= ENTRIES
-    assert sum(len(one["body"].encode()) for one in entries) <= MAX_BODIES
+    assert sum(len(entry["body"].encode()) for entry in entries) <= MAX_BODIES
     assert len(text_of(client.raw(tool, **arguments)).encode()) < 2 * MAX_BODIES
-    cut = [one for one in entries if one.get("body_truncated")]
+    cut = [entry for entry in entries if entry.get("body_truncated")]
     assert cut
     assert "kb_get and body_offset" in answer["notice"]
     first = cut[0]
@@ -61,5 +61,5 @@ def test_bodies_of_a_list_share_a_size_and_say_where_to_read_on(
 
 def test_bodies_that_fit_are_whole(client: Agent) -> None:
     answer = client.call("kb_list_entries", limit=5, sort_by="title", sort_order="desc", fields=["body"])
-    assert all(SENTENCE * LINES in one["body"] and "body_truncated" not in one for one in answer["entries"])
+    assert all(SENTENCE * LINES in entry["body"] and "body_truncated" not in entry for entry in answer["entries"])
     assert "notice" not in answer

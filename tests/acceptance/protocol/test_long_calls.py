@@ -21,10 +21,10 @@ STEP = 50
 
 @pytest.mark.parametrize("tool", ["kb_qa_validate", "kb_qa_status"])
 def test_a_check_of_all_says_how_far_it_is(tool: str, client: Agent) -> None:
-    told = Told()
-    assert start(client, tool, told).result().is_error is False
-    assert told.is_growing
-    done, total = told.counts[-1]
+    reported_told = Told()
+    assert start(client, tool, reported_told).result().is_error is False
+    assert reported_told.is_growing
+    done, total = reported_told.counts[-1]
     assert done == total
     assert done >= ENTRIES
 
@@ -32,13 +32,13 @@ def test_a_check_of_all_says_how_far_it_is(tool: str, client: Agent) -> None:
 def test_bringing_the_index_up_to_date_says_how_far_it_is(client: Agent, site: Site) -> None:
     for number in range(70):
         site.repo.write(f"late/n{number}.md", f"# Late {number}\n")
-    told = Told()
-    synced = start(client, "kb_index_sync", told).result()
+    reported_told = Told()
+    synced = start(client, "kb_index_sync", reported_told).result()
     assert '"synced":true' in text_of(synced)
     for file in (site.repo.path / "late").iterdir():
         file.unlink()
     assert client.call("kb_index_sync")["synced"]
-    assert told.is_growing
+    assert reported_told.is_growing
 
 
 def test_a_commit_and_a_push_say_how_far_they_are(client: Agent, site: Site, tmp_path: Path) -> None:
@@ -110,15 +110,15 @@ def test_waiting_for_the_first_index_is_told_and_can_be_cancelled(era: Mode, tmp
             client = stack.enter_context(
                 agent("mcp", folder, "--toolset", "kb", "--log-level", "info", log=log, **arguments)
             )
-            told = Told()
+            reported_told = Told()
             left = start(client, "kb_stats")
-            waiting = start(client, "kb_search", told, query="alpha")
-            eventually(lambda: len(told.counts) > 0)
+            waiting = start(client, "kb_search", reported_told, query="alpha")
+            eventually(lambda: len(reported_told.counts) > 0)
             left.cancel()
             eventually(lambda: "kb_stats Stopped" in log.read_text())
             assert not waiting.done()
         assert waiting.result().is_error is False
-        assert told.is_growing
+        assert reported_told.is_growing
         assert client.call("kb_stats")["total_entries"] == 81
 
 
@@ -129,7 +129,7 @@ def test_two_clients_that_use_the_same_ids_cancel_their_own_calls_alone(site: Si
     first, second = RawSession(way.server), RawSession(way.server)
     call = {"name": "kb_qa_status", "arguments": {}}
     with way.gate.closed(), ThreadPoolExecutor(2) as threads:
-        kept = threads.submit(first.ask, 7, "tools/call", call)
+        future = threads.submit(first.ask, 7, "tools/call", call)
         way.gate.reached()
         dropped = threads.submit(second.ask, 7, "tools/call", call)
         eventually(lambda: way.gate.seen() == 2)
@@ -138,6 +138,6 @@ def test_two_clients_that_use_the_same_ids_cancel_their_own_calls_alone(site: Si
         del body["id"]
         assert way.server.ask("POST", "/mcp/kb", body, headers=headers).status == 202
         way.gate.open()
-        assert kept.result()["result"]["structuredContent"]["total_entries"] >= ENTRIES
+        assert future.result()["result"]["structuredContent"]["total_entries"] >= ENTRIES
         assert "error" in dropped.result()
     eventually(lambda: way.logged().count("kb_qa_status Stopped") == ended + 1)

@@ -19,27 +19,27 @@ def file_of(path: str) -> str:
 
 def listed(client: Agent) -> dict[str, Any]:
     """Every listed resource by its URI, page by page."""
-    found: dict[str, Any] = {}
+    resource: dict[str, Any] = {}
     cursor = None
     while True:
         page = client.run(lambda: client.client.list_resources(cursor=cursor))  # noqa: B023 - called at once
-        found |= {str(one.uri): one for one in page.resources}
+        resource |= {str(other_resource.uri): other_resource for other_resource in page.resources}
         cursor = page.next_cursor
         if cursor is None:
-            return found
+            return resource
 
 
 def test_each_document_is_a_resource_with_its_size_and_date(client: Agent, site: Site) -> None:
-    found = listed(client)
-    assert list(found)[:2] == ["pyrite://kbs", "pyrite://kbs/notes/entries"]
-    assert len([uri for uri in found if "/files/entries%2F" in uri]) == ENTRIES
+    found_values = listed(client)
+    assert list(found_values)[:2] == ["pyrite://kbs", "pyrite://kbs/notes/entries"]
+    assert len([uri for uri in found_values if "/files/entries%2F" in uri]) == ENTRIES
     path = "entries/e007.md"
-    one = found[file_of(path)]
+    found_value = found_values[file_of(path)]
     size = (site.repo.path / path).stat().st_size
-    assert (one.mime_type, one.size, one.title) == ("text/markdown", size, "Entry 7")
+    assert (found_value.mime_type, found_value.size, found_value.title) == ("text/markdown", size, "Entry 7")
     committed = datetime.fromtimestamp(int(site.repo.git("log", "-1", "--format=%at", "--", path)), UTC)
-    assert one.annotations.last_modified == f"{committed:%Y-%m-%dT%H:%M:%SZ}"
-    (content,) = client.run(client.client.read_resource, one.uri).contents
+    assert found_value.annotations.last_modified == f"{committed:%Y-%m-%dT%H:%M:%SZ}"
+    (content,) = client.run(client.client.read_resource, found_value.uri).contents
     assert content.text.encode() == (site.repo.path / path).read_bytes()
 
 
@@ -87,11 +87,11 @@ def test_hits_come_with_links_to_their_files_and_the_text_stays_as_it_was(client
 def test_what_is_discovered_says_for_how_long_it_holds(site: Site) -> None:
     server = site.ways["http", "auto"].server
     assert server is not None
-    found = server.rpc("kb", "server/discover", {})
-    assert "2026-07-28" in found["supportedVersions"]
-    assert found["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
-    assert "kb_orient" in found["instructions"]
-    assert "kb_update" in found["instructions"]
+    rpc = server.rpc("kb", "server/discover", {})
+    assert "2026-07-28" in rpc["supportedVersions"]
+    assert rpc["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
+    assert "kb_orient" in rpc["instructions"]
+    assert "kb_update" in rpc["instructions"]
     hints = {
         method: server.rpc("kb", method, params)
         for method, params in (

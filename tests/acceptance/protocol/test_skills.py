@@ -72,9 +72,9 @@ def digest(path: str) -> dict[str, Any]:
 
 
 def test_the_extension_is_declared(server: tuple[Server, Path]) -> None:
-    found = server[0].rpc("kb", "server/discover", {})
-    assert found["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
-    assert found["capabilities"]["resources"]
+    rpc = server[0].rpc("kb", "server/discover", {})
+    assert rpc["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+    assert rpc["capabilities"]["resources"]
 
 
 def test_skills_are_listed_with_their_whole_manifest_and_others_left_out(ask: Ask) -> None:
@@ -101,8 +101,8 @@ def test_skills_are_listed_with_their_whole_manifest_and_others_left_out(ask: As
 
 def test_the_newer_era_is_told_for_how_long_a_list_holds(server: tuple[Server, Path]) -> None:
     for method, params in (("skills/list", {}), ("skills/get", {"uri": f"{ROOT}/SKILL.md"})):
-        found = server[0].rpc("kb", method, params)
-        assert (found["resultType"], found["ttlMs"], found["cacheScope"]) == ("complete", 0, "private")
+        rpc = server[0].rpc("kb", method, params)
+        assert (rpc["resultType"], rpc["ttlMs"], rpc["cacheScope"]) == ("complete", 0, "private")
 
 
 def test_each_file_is_read_byte_for_byte(ask: Ask) -> None:

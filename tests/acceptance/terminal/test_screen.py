@@ -116,12 +116,12 @@ def test_a_snippet_is_text_and_its_matches_are_marked_in_titles_too(folder: Path
 
 
 def test_sections_of_an_answer_keep_their_lines(folder: Path) -> None:
-    asked = ("search", "harbour", "--max-tokens", "600")
-    _, shown = Shell(folder, {"COLUMNS": "2000", "LINES": "500", "NO_COLOR": "1"}).on_a_terminal(*asked)
-    piped = Shell(folder).ok(*asked).text
+    row = ("search", "harbour", "--max-tokens", "600")
+    _, shown = Shell(folder, {"COLUMNS": "2000", "LINES": "500", "NO_COLOR": "1"}).on_a_terminal(*row)
+    piped = Shell(folder).ok(*row).text
     assert shown.startswith(piped)
     assert len(piped.splitlines()) > 10
-    _, narrow = Shell(folder, {"COLUMNS": "40", "LINES": "500", "NO_COLOR": "1"}).on_a_terminal(*asked)
+    _, narrow = Shell(folder, {"COLUMNS": "40", "LINES": "500", "NO_COLOR": "1"}).on_a_terminal(*row)
     assert words(narrow) == words(shown)
     assert [line for line in piped.splitlines() if line.startswith("#")] == [
         line for line in shown.splitlines() if line.startswith("#")

@@ -42,9 +42,9 @@ class Site:
 
     def session(self) -> str:
         """The path of the agent's session below `/activity`."""
-        found = re.search(r'href="/activity(/[0-9a-f]{16})"><bdi>agent</bdi>', self.show())
-        assert found
-        return found[1]
+        match = re.search(r'href="/activity(/[0-9a-f]{16})"><bdi>agent</bdi>', self.show())
+        assert match
+        return match[1]
 
     def undo(self, session: str, **fields: str) -> tuple[int, str]:
         """Send a form of the session's page."""

@@ -58,7 +58,7 @@ def test_a_key_is_made_shown_once_limited_used_and_revoked(site: Site) -> None:
         assert words in html, words
     assert token[1] not in page(site.server, "/admin/keys", key=site.key), "it is shown once"
     state = Path(os.environ["XDG_STATE_HOME"])
-    assert all(token[1].encode() not in one.read_bytes() for one in state.rglob("*") if one.is_file())
+    assert all(token[1].encode() not in path.read_bytes() for path in state.rglob("*") if path.is_file())
     assert site.status(token[1]) == 200
     assert site.status(token[1], "/p/@plain/c") == 404
     write = site.server.ask("PUT", "/api/v1/pages/out", {"content": "# Out\n"}, key=token[1])
@@ -107,11 +107,11 @@ def test_only_an_unlimited_key_of_the_tier_admin_reaches_keys(site: Site) -> Non
     assert (">tea<" in overview, ">plain<" in overview, "/admin/keys" in overview) == (True, False, False)
     for tier in TIERS:
         key = create_key(tier, "--tier", tier)
-        wanted = 200 if tier == "admin" else 403
+        wanted_number = 200 if tier == "admin" else 403
         for path in ("/admin", "/admin/keys", "/admin/doctor"):
-            assert site.status(key, path) == wanted, (tier, path)
+            assert site.status(key, path) == wanted_number, (tier, path)
         assert ('href="/admin"' in page(site.server, "/p/a", key=key)) == (tier == "admin"), tier
-        assert site.change(key, action="create", name="x", tier="read").status == wanted, tier
+        assert site.change(key, action="create", name="x", tier="read").status == wanted_number, tier
     assert site.server.ask("GET", "/admin/keys", headers=HTML).status == 401
     assert site.status(site.key, "/admin/none") == 404
 
@@ -128,7 +128,7 @@ def test_bases_locks_and_what_the_doctor_finds(site: Site) -> None:
     stale = site.repo.path / ".git" / "index.lock"
     stale.touch()
     os.utime(stale, (1, 1))
-    found = unescape(page(site.server, "/admin/doctor", key=site.key))
+    found_unescape = unescape(page(site.server, "/admin/doctor", key=site.key))
     for words in ("A killed git left index.lock", f"rm {stale}", "The index matches the files", "GB are free"):
-        assert words in found, words
+        assert words in found_unescape, words
     stale.unlink()

@@ -39,9 +39,9 @@ def get(server: Server, path: str) -> Answer:
 def test_a_page_of_five_megabytes_is_shown_in_parts(server: Server) -> None:
     assert len(str(FILES["huge.md"])) > 5_000_000
     first = get(server, "/p/huge").body.decode()
-    found = re.search(r"Part 1 of (\d+)\.", first)
-    assert found
-    last = get(server, f"/p/huge?part={found[1]}").body.decode()
+    match = re.search(r"Part 1 of (\d+)\.", first)
+    assert match
+    last = get(server, f"/p/huge?part={match[1]}").body.decode()
 
     assert len(first) < 600_000
     assert 'href="/p/huge?part=2"' in first

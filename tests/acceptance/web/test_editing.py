@@ -71,8 +71,8 @@ def test_fields_of_a_typed_page_are_edited_in_a_form_of_their_own(tmp_path: Path
         assert (repo.path / "r.md").read_text() == text
         form |= {"field:minutes": "12", "text": form["text"].replace("Text.", "New text.")}
         assert sent(server, "/edit/r", **form).status == 303
-        wanted = text.replace("low", "high").replace("now\n", "now\nminutes: 12\n").replace("Text.", "New text.")
-        assert (repo.path / "r.md").read_text() == wanted
+        wanted_text = text.replace("low", "high").replace("now\n", "now\nminutes: 12\n").replace("Text.", "New text.")
+        assert (repo.path / "r.md").read_text() == wanted_text
 
 
 def test_a_text_that_is_saved_unchanged_changes_nothing(server: Server, repo: GitRepo) -> None:
@@ -296,11 +296,15 @@ TYPES = ("text/plain", "multipart/form-data; boundary=x", "application/json", ""
 def test_only_forms_of_the_own_pages_are_taken(repo: GitRepo) -> None:
     with served(repo.path, "--tier", "write", "--allow-origin", "https://friend.example") as server:
         body = f"text=x&revision={fields(page(server, '/edit/tea'))['revision']}".encode()
-        rows = [(origin, FORM, 403) for origin in FOREIGN] + [(server.url, one, 415) for one in TYPES]
+        rows = [(origin, FORM, 403) for origin in FOREIGN] + [(server.url, other_type, 415) for other_type in TYPES]
         for path, (origin, content_type, status) in product(EDITING, rows):
             headers = {"Origin": origin, "Content-Type": content_type or " "}
-            given = {name: text for name, text in headers.items() if text}
-            assert server.ask("POST", f"/{path}/tea", body, headers=given).status == status, (path, origin, given)
+            given_values = {name: text for name, text in headers.items() if text}
+            assert server.ask("POST", f"/{path}/tea", body, headers=given_values).status == status, (
+                path,
+                origin,
+                given_values,
+            )
     assert (repo.path / "tea.md").read_text() == TEA
 
 

@@ -24,8 +24,8 @@ TEA = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with running() as one:
-        yield one
+    with running() as other_browser:
+        yield other_browser
 
 
 @pytest.fixture
@@ -49,10 +49,10 @@ def problems() -> list[str]:
 @pytest.fixture
 def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    one = context.new_page()
-    one.on("pageerror", lambda error: problems.append(str(error)))
-    one.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    yield one
+    other_page = context.new_page()
+    other_page.on("pageerror", lambda error: problems.append(str(error)))
+    other_page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    yield other_page
     context.close()
 
 
@@ -121,7 +121,7 @@ def test_an_agents_write_meanwhile_is_merged_by_a_person(
     text = (repo.path / "tea.md").read_text()
     assert "Six minutes.\nFive minutes.\nMine.\n" in text
     assert len(repo.git("log", "--format=%h").splitlines()) == 3
-    assert [one for one in problems if "409" not in one] == []
+    assert [problem for problem in problems if "409" not in problem] == []
 
 
 def test_a_draft_survives_the_browser_and_is_offered_again(page: Page, server: Server, repo: GitRepo) -> None:

@@ -38,7 +38,7 @@ def server(repo: GitRepo) -> Iterator[Server]:
 
 
 def options(server: Server, **query: str) -> list[str]:
-    return [one["text"] for one in server.ask("GET", f"/complete/pot?{urlencode(query)}").json["options"]]
+    return [option["text"] for option in server.ask("GET", f"/complete/pot?{urlencode(query)}").json["options"]]
 
 
 def put(server: Server, name: str, content: bytes, path: str = "pot") -> Answer:

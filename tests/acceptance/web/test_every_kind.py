@@ -19,14 +19,14 @@ pytestmark = [needs_browser, needs_npm, pytest.mark.xdist_group("browser")]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with running() as one:
-        yield one
+    with running() as other_browser:
+        yield other_browser
 
 
 @pytest.mark.timeout(600)  # of many pages, each read three times
 @pytest.mark.parametrize("kind", list(BASES))
 def test_everybody_can_use_every_page(browser: Browser, tmp_path: Path, kind: str, amount: Amount) -> None:
-    found: dict[str, object] = {}
+    wrongs: dict[str, object] = {}
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     page = context.new_page()
     with BASES[kind](tmp_path) as (server, paths):
@@ -36,6 +36,6 @@ def test_everybody_can_use_every_page(browser: Browser, tmp_path: Path, kind: st
             opened(page, f"{server.url}{path}")
             wrong = violations(page)
             if wrong:
-                found[path] = wrong
+                wrongs[path] = wrong
     context.close()
-    assert found == {}
+    assert wrongs == {}

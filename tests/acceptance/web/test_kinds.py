@@ -38,9 +38,9 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def section(page: str, key: str) -> str:
-    found = re.search(rf'<section class="from-layer" id="section-{key}".*?</section>', page, re.DOTALL)
-    assert found, page
-    return found[0]
+    match = re.search(rf'<section class="from-layer" id="section-{key}".*?</section>', page, re.DOTALL)
+    assert match, page
+    return match[0]
 
 
 def test_a_concept_shows_where_each_section_comes_from_and_every_dissent(layers: Server) -> None:
@@ -76,8 +76,8 @@ def test_one_layer_of_a_concept_and_what_an_agent_sees(layers: Server) -> None:
 
     assert "Bert and his crew" in alone
     assert "Anna" not in alone
-    given = layers.rpc("cascade", "tools/call", {"name": "read_file", "arguments": {"concept_id": "systems/booking"}})
-    markdown = json.loads(given["content"][0]["text"])["markdown"]
+    rpc = layers.rpc("cascade", "tools/call", {"name": "read_file", "arguments": {"concept_id": "systems/booking"}})
+    markdown = json.loads(rpc["content"][0]["text"])["markdown"]
     from html import unescape  # noqa: PLC0415
 
     assert markdown in unescape(together)
@@ -117,11 +117,11 @@ def test_a_key_for_some_layers_sees_nothing_of_the_others(tmp_path: Path, monkey
             get(server, path, Authorization=f"Bearer {key}")
             for path in ("/", "/concepts", "/conflicts", "/concepts/systems/booking", "/p/systems/booking")
         ]
-    assert [one.status for one in seen] == [200, 404, 404, 404, 200]
-    for one in seen:
-        assert b"Bert" not in one.body
-        assert b"theirs" not in one.body
-        assert b"Concepts" not in one.body
+    assert [answer.status for answer in seen] == [200, 404, 404, 404, 200]
+    for answer in seen:
+        assert b"Bert" not in answer.body
+        assert b"theirs" not in answer.body
+        assert b"Concepts" not in answer.body
 
 
 SCHEMA = """name: harbour
@@ -225,7 +225,7 @@ def test_projects_show_instructions_documents_and_lists(projects: Server, path: 
 
 def test_a_server_of_projects_alone_leads_to_no_pages_that_it_has_not(projects: Server) -> None:
     page = text(projects, "/projects")
-    assert not [one for one in ("/tree/", "/tags", "/recent", "/graph", "/search") if f'"{one}"' in page]
+    assert not [element for element in ("/tree/", "/tags", "/recent", "/graph", "/search") if f'"{element}"' in page]
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with running() as one:
-        yield one
+    with running() as other_browser:
+        yield other_browser
 
 
 @pytest.fixture(scope="module")

@@ -146,13 +146,13 @@ def test_a_commit_shows_what_it_changed_side_by_side_and_inline(server: Server) 
 
 
 def test_what_an_agent_sees_is_what_mcp_gives(server: Server) -> None:
-    given = server.rpc("kb", "tools/call", {"name": "kb_get", "arguments": {"entry_id": "guides/guide.md"}})
+    rpc = server.rpc("kb", "tools/call", {"name": "kb_get", "arguments": {"entry_id": "guides/guide.md"}})
     shown = re.search(
         r'<pre class="agent-text" tabindex="0">(.*?)</pre>', text(get(server, "/agent/guides/guide")), re.DOTALL
     )
 
     assert shown
-    assert _unescaped(shown[1]) == given["content"][0]["text"]
+    assert _unescaped(shown[1]) == rpc["content"][0]["text"]
 
 
 def _unescaped(html: str) -> str:
@@ -233,12 +233,12 @@ def test_a_change_is_told_within_a_second_of_being_noticed(server: Server, repo:
     connection.request("GET", "/events")
     stream = connection.getresponse()
     assert stream.readline() == b": open\n"
-    found: list[bytes] = []
+    lines: list[bytes] = []
     done = threading.Event()
 
     def listen() -> None:
         while line := stream.readline():
-            found.append(line)
+            lines.append(line)
             if b"index.md" in line:
                 done.set()
                 return
@@ -248,7 +248,7 @@ def test_a_change_is_told_within_a_second_of_being_noticed(server: Server, repo:
     before = page.read_bytes()
     page.write_bytes(before + b"\nMore.\n")
     try:
-        assert done.wait(30), found
+        assert done.wait(30), lines
     finally:
         page.write_bytes(before)
         connection.close()
@@ -288,18 +288,18 @@ def test_a_key_is_kept_as_a_cookie_that_pages_alone_accept(closed: tuple[Server,
     server, keys = closed
     answer = signed_in(server, keys["all"])
     cookie = answer.headers["set-cookie"]
-    kept = {"Cookie": cookie.partition(";")[0]}
+    headers = {"Cookie": cookie.partition(";")[0]}
 
     assert (answer.status, answer.headers["location"]) == (303, "/tags")
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
     assert "Secure" not in cookie
     assert "; Secure" in signed_in(server, keys["all"], **{"X-Forwarded-Proto": "https"}).headers["set-cookie"]
-    assert get(server, "/", **kept).status == 200
-    assert server.ask("GET", "/api/v1/pages", headers=kept).status == 401
-    assert server.ask("POST", "/mcp/kb", {}, headers=kept).status == 401
+    assert get(server, "/", **headers).status == 200
+    assert server.ask("GET", "/api/v1/pages", headers=headers).status == 401
+    assert server.ask("POST", "/mcp/kb", {}, headers=headers).status == 401
     assert get(server, "/", Cookie="commonplace_key=wrong").status == 401
-    gone = server.ask("POST", "/sign-out", headers=kept).headers["set-cookie"]
+    gone = server.ask("POST", "/sign-out", headers=headers).headers["set-cookie"]
     assert "Max-Age=0" in gone
 
 

@@ -44,9 +44,9 @@ class Site:
     def proposal(self) -> tuple[str, str]:
         """The URL and the page of the newest open proposal, for a person with the tier write."""
         listed = page(self.server, "/proposals", key=self.keys["write"])
-        found = re.search(r'href="(/proposals/[0-9a-z-]+)"', listed)
-        assert found, listed
-        return found[1], page(self.server, found[1], key=self.keys["write"])
+        match = re.search(r'href="(/proposals/[0-9a-z-]+)"', listed)
+        assert match, listed
+        return match[1], page(self.server, match[1], key=self.keys["write"])
 
     def decide(self, url: str, html: str, action: str, tier: str = "write", **more: str) -> int:
         """Send the form of a decision; the status of the answer."""
@@ -121,8 +121,8 @@ def test_a_person_edits_before_accepting_and_that_is_what_lands(site: Site) -> N
     assert form["text"] == TEA.replace("Three", "Two").replace("Boil.", "Heat.").replace("\r\n", "\n")
     form["text"] = form["text"].replace("Two minutes", "Two short minutes")
     assert sent(site.server, f"{url}/edit", key=site.keys["write"], **form).status == 303
-    wanted = TEA.replace("Three", "Two short").replace("Boil.", "Heat.")
-    assert (site.repo.path / "tea.md").read_bytes() == wanted.encode()
+    tea = TEA.replace("Three", "Two short").replace("Boil.", "Heat.")
+    assert (site.repo.path / "tea.md").read_bytes() == tea.encode()
     assert "It was accepted" in page(site.server, url, key=site.keys["write"])
 
 

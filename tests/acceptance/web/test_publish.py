@@ -95,8 +95,8 @@ def test_pages_that_are_hidden_are_in_no_file(repo: GitRepo, site: Path) -> None
         if CANARY in name or CANARY.encode() in content.lower()
     }
     assert named == {}
-    told = publish(repo, site, "--url", "https://harbour.example/docs")["left_out"]
-    assert sorted(one["path"] for one in told) == sorted(hidden)
+    reported_value = publish(repo, site, "--url", "https://harbour.example/docs")["left_out"]
+    assert sorted(element["path"] for element in reported_value) == sorted(hidden)
     home = (site / "index.html").read_text()
     assert "a plan" in home, "a label of the page itself stays"
     assert "(unpublished page)" in home
@@ -308,8 +308,8 @@ def test_only_marked_pages_are_published_where_the_base_says_so(tmp_path: Path) 
         "b.md": f"# {CANARY}\n",
     }
     out = tmp_path / "site"
-    told = publish(new_repo(tmp_path / "base", files), out)
-    assert told["pages"] == 1
+    reported_publish = publish(new_repo(tmp_path / "base", files), out)
+    assert reported_publish["pages"] == 1
     assert CANARY not in " ".join(content.decode("latin-1") for content in files_of(out).values())
 
 
@@ -381,7 +381,7 @@ def test_other_errors_in_the_file_are_warnings(tmp_path: Path) -> None:
 )
 def test_lists_of_words_mark_pages_like_words(tmp_path: Path, line: str) -> None:
     base = new_repo(tmp_path / "base", {"a.md": "# A\n", "b.md": f"---\n{line}\n---\n# {CANARY}\n"})
-    assert [one["path"] for one in publish(base, tmp_path / "site")["left_out"]] == ["b.md"]
+    assert [element["path"] for element in publish(base, tmp_path / "site")["left_out"]] == ["b.md"]
 
 
 def test_links_to_former_names_and_ignored_pages_do_not_name_them(tmp_path: Path) -> None:
@@ -410,7 +410,7 @@ def test_a_picture_that_runs_a_script_is_left_out_until_it_does_not(tmp_path: Pa
     (base.path / "x.SVG").write_text(plain.replace("<path", "<a href='java&#9;script:x'/><path"))
     out = tmp_path / "site"
     for _ in range(2):
-        assert [one["path"] for one in publish(base, out)["left_out"]] == ["x.SVG"]
+        assert [element["path"] for element in publish(base, out)["left_out"]] == ["x.SVG"]
         assert ((out / "x.SVG").exists(), (out / "y.svg").exists()) == (False, True)
         assert 'src="x.SVG"' not in (out / "a.html").read_text()
     (base.path / "x.SVG").write_text(plain)
@@ -443,8 +443,8 @@ def hosted(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with running() as one:
-        yield one
+    with running() as other_browser:
+        yield other_browser
 
 
 @needs_browser
@@ -453,8 +453,10 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     context = browser.new_context(viewport={"width": 1300, "height": 900})
     page = context.new_page()
     wrong: list[str] = []
-    page.on("console", lambda one: wrong.append(one.text) if one.type == "error" else None)
-    page.on("requestfailed", lambda one: wrong.append(one.url) if one.failure != "net::ERR_ABORTED" else None)
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on(
+        "requestfailed", lambda request: wrong.append(request.url) if request.failure != "net::ERR_ABORTED" else None
+    )
     opened(page, f"{hosted}/index.html")
     page.locator("#ui-nav summary", has_text="guides").click()
     page.locator("#ui-nav a", has_text="Anchoring").click()

@@ -29,8 +29,8 @@ def server(issuer: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     folder = tmp_path_factory.mktemp("notes")
     (folder / "hub.md").write_text("# Hub\n\nWords of the hub.\n")
     env = {name: str(tmp_path_factory.mktemp("xdg")) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")}
-    asked = ["--oauth-issuer", issuer, "--oauth-audience", AUDIENCE, "--oauth-client-id", "pages"]
-    with served(folder, *asked, env=env) as running:
+    requested_texts = ["--oauth-issuer", issuer, "--oauth-audience", AUDIENCE, "--oauth-client-id", "pages"]
+    with served(folder, *requested_texts, env=env) as running:
         yield running
 
 
@@ -49,28 +49,28 @@ def at_provider(browser: httpx2.Client, begin: str) -> httpx2.URL:
 
 
 def begin_link(page: httpx2.Response) -> str:
-    found = re.search(r'href="(/sign-in/begin\?next=[^"]*)"', page.text)
-    assert found, page.text
-    return found[1].replace("&amp;", "&")
+    match = re.search(r'href="(/sign-in/begin\?next=[^"]*)"', page.text)
+    assert match, page.text
+    return match[1].replace("&amp;", "&")
 
 
 def test_a_person_signs_in_and_is_where_they_wanted_to_be(browser: httpx2.Client, issuer: str) -> None:
-    wanted = "/search?q=words+of+%22the+hub%22+type:"
-    refused = browser.get(wanted)
+    wanted_text = "/search?q=words+of+%22the+hub%22+type:"
+    refused = browser.get(wanted_text)
     assert refused.status_code == 401
     assert urlsplit(issuer).netloc in refused.text
     sent = browser.get(begin_link(refused))
-    asked = {name: values[0] for name, values in parse_qs(urlsplit(sent.headers["location"]).query).items()}
-    assert asked["response_type"] == "code"
-    assert asked["code_challenge_method"] == "S256"
-    assert asked["resource"] == AUDIENCE
-    assert asked["scope"] == "openid commonplace:read"
+    requested_values = {name: values[0] for name, values in parse_qs(urlsplit(sent.headers["location"]).query).items()}
+    assert requested_values["response_type"] == "code"
+    assert requested_values["code_challenge_method"] == "S256"
+    assert requested_values["resource"] == AUDIENCE
+    assert requested_values["scope"] == "openid commonplace:read"
     assert "HttpOnly; SameSite=Lax" in sent.headers["set-cookie"]
 
     back = browser.get(sent.headers["location"]).headers["location"]
     done = browser.get(back)
 
-    assert (done.status_code, done.headers["location"]) == (303, wanted)
+    assert (done.status_code, done.headers["location"]) == (303, wanted_text)
     assert "HttpOnly; SameSite=Lax" in done.headers["set-cookie"]
     assert "Sign out" in browser.get("/p/hub").text
     assert browser.get("/api/v1/pages").status_code == 401, "the cookie counts for pages alone"
@@ -144,9 +144,9 @@ def test_a_token_without_a_scope_of_ours_signs_nobody_in(tmp_path: Path) -> None
     (tmp_path / "notes").mkdir()
     env = {"XDG_STATE_HOME": str(tmp_path / "state")}
     with provider(scope="email") as issuer:
-        asked = ["--oauth-issuer", issuer, "--oauth-audience", AUDIENCE, "--oauth-client-id", "pages"]
+        requested_texts = ["--oauth-issuer", issuer, "--oauth-audience", AUDIENCE, "--oauth-client-id", "pages"]
         with (
-            served(tmp_path / "notes", *asked, env=env) as server,
+            served(tmp_path / "notes", *requested_texts, env=env) as server,
             httpx2.Client(base_url=server.url, headers={"Accept": "text/html"}, timeout=60) as browser,
         ):
             refused = browser.get(at_provider(browser, "/sign-in/begin"))
@@ -157,8 +157,8 @@ def test_a_token_without_a_scope_of_ours_signs_nobody_in(tmp_path: Path) -> None
 
 def test_a_provider_that_is_away_is_said_and_keys_still_work(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
-    asked = ["--oauth-issuer", "http://127.0.0.1:9", "--oauth-audience", AUDIENCE, "--oauth-client-id", "pages"]
-    with served(tmp_path / "notes", *asked, env={"XDG_STATE_HOME": str(tmp_path / "state")}) as server:
+    audiences = ["--oauth-issuer", "http://127.0.0.1:9", "--oauth-audience", AUDIENCE, "--oauth-client-id", "pages"]
+    with served(tmp_path / "notes", *audiences, env={"XDG_STATE_HOME": str(tmp_path / "state")}) as server:
         page = server.ask("GET", "/sign-in/begin", headers={"Accept": "text/html"})
 
     assert page.status == 401

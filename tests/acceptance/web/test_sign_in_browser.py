@@ -19,8 +19,8 @@ pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with running() as one:
-        yield one
+    with running() as other_browser:
+        yield other_browser
 
 
 @pytest.fixture
@@ -68,10 +68,10 @@ def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Serv
 def test_a_person_signs_in_at_the_provider(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     repo = new_repo(tmp_path / "handbook", {"guide.md": "# Guide\n\nHow to install.\n"})
-    asked = ["--oauth-audience", "notes", "--oauth-client-id", "pages"]
+    requested_texts = ["--oauth-audience", "notes", "--oauth-client-id", "pages"]
     with (
         provider(scope="commonplace:read") as issuer,
-        served(repo.path, "--oauth-issuer", issuer, *asked) as server,
+        served(repo.path, "--oauth-issuer", issuer, *requested_texts) as server,
         browser.new_context() as context,
     ):
         page = context.new_page()

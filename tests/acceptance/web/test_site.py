@@ -171,11 +171,11 @@ WRONG_KEYS = [line.partition(":")[0] for line in WRONG.splitlines()]
 def test_wrong_keys_are_told_by_check_and_doctor_and_change_nothing_else(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {**FILES, "commonplace.yaml": WRONG})
     shell = Shell(repo.path)
-    found = shell("check", "--json").json["findings"]
-    told = [one["message"] for one in found if one["path"] == "commonplace.yaml"]
+    findings = shell("check", "--json").json["findings"]
+    messages = [finding["message"] for finding in findings if finding["path"] == "commonplace.yaml"]
     for key in WRONG_KEYS:
-        assert any(f"`{key}`" in message for message in told), (key, told)
-    assert any("Is `description` meant?" in message for message in told)
+        assert any(f"`{key}`" in message for message in messages), (key, messages)
+    assert any("Is `description` meant?" in message for message in messages)
     assert "`accent` must be a color" in shell("doctor").text
     with served(repo.path) as running:
         assert "<title>Home · base</title>" in text(get(running, "/"))
@@ -238,10 +238,10 @@ def test_the_page_being_read_is_in_its_navigation_and_the_rest_loads(wide: Serve
         assert any(url == f"/p/many/p{number}" for _, url in rows)
         assert text(page).count('aria-current="page"') == 1
     page = text(get(wide, "/p/many/p366"))
-    fragments = [one.replace("&amp;", "&") for one in re.findall(r'data-more="([^"]*)"', page)]
+    fragments = [match.replace("&amp;", "&") for match in re.findall(r'data-more="([^"]*)"', page)]
     assert len(fragments) == 2
     shown = [url for _, url in navigation_of(page) if url.startswith("/p/many/")]
-    before, after = (re.findall(r'href="(/p/many/[^"]*)"', text(get(wide, one))) for one in fragments)
+    before, after = (re.findall(r'href="(/p/many/[^"]*)"', text(get(wide, fragment))) for fragment in fragments)
     assert [*before, *shown, *after] == [f"/p/many/p{number}" for number in range(733)]
     assert get(wide, fragments[0].replace("fragment=", "fragment=0")).status == 404
     assert get(wide, "/section/99.99").status == 404
@@ -303,9 +303,9 @@ def test_absolute_paths_without_a_page_are_another_sites_if_the_base_says_so(
         assert 'href="https://far.example/w/y.png"' in page
         assert '<a class="page-link" href="/p/guides/moor">near</a>' in page
         assert "/wanted/own/gone" in page
-        wanted = text(get(running, "/wanted"))
-    assert "own/gone" in wanted
-    assert "windows/x" not in wanted
+        wanted_text = text(get(running, "/wanted"))
+    assert "own/gone" in wanted_text
+    assert "windows/x" not in wanted_text
     broken = [finding["message"] for finding in shell("check", "--json").json["findings"] if "link" in finding["rule"]]
     assert len(broken) == 2  # the page that is gone, and the wikilink, which has no address
     assert not any("/windows/x" in message for message in broken)

@@ -173,10 +173,12 @@ def test_the_file_of_a_layer_is_given_to_who_asks_for_the_layer(layers: Server) 
 def test_rest_shows_suppressed_text_only_of_a_layer_that_is_named(layers: Server, word: str) -> None:
     for path in ("/pages", "/pages/c", "/pages/full", "/pages/desk", "/links/c", "/links/desk"):
         assert word.encode() not in layers.ask("GET", f"/api/v1{path}").body
-    found = layers.ask("GET", f"/api/v1/search?q={word}").json["results"]
-    assert found
-    assert not any(word in str(one) for one in found)
+    found_results = layers.ask("GET", f"/api/v1/search?q={word}").json["results"]
+    assert found_results
+    assert not any(word in str(found_result) for found_result in found_results)
     (hit,) = layers.ask("GET", f"/api/v1/search?q={word}&layer=team").json["results"]
     assert (word in hit["snippet"], hit["suppressed"]) == (True, True)
     page = layers.ask("GET", f"/api/v1/pages/{hit['path']}?layer=team").json
-    assert [one.get("suppressed") for one in page["concept"]["sections"] if word in one["content"]] == [True]
+    assert [section.get("suppressed") for section in page["concept"]["sections"] if word in section["content"]] == [
+        True
+    ]

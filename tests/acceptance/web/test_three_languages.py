@@ -43,8 +43,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with running() as one:
-        yield one
+    with running() as other_browser:
+        yield other_browser
 
 
 @pytest.fixture

@@ -50,8 +50,8 @@ def test_every_read_is_of_the_state_that_is_named(site: Site, at: str) -> None:
     page = ask(server, "/pages/a", moment)
     assert (page.status, page.json["content"], page.json["links_to"]) == (200, "old wombat [[b]]\n", ["b"])
     assert (page.headers["commonplace-at"], page.json["revision"]) == (first, first)
-    assert [one["path"] for one in ask(server, "/pages", moment).json["pages"]] == ["a", "b"]
-    assert [one["path"] for one in ask(server, "/search?q=wombat", moment).json["results"]] == ["a"]
+    assert [page["path"] for page in ask(server, "/pages", moment).json["pages"]] == ["a", "b"]
+    assert [result["path"] for result in ask(server, "/search?q=wombat", moment).json["results"]] == ["a"]
     assert ask(server, "/search?q=kookaburra", moment).json["results"] == []
     assert ask(server, "/links/b", moment).json["linked_from"] == ["a"]
     graph: Any = ask(server, "/links", moment).json

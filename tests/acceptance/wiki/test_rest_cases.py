@@ -92,7 +92,7 @@ def ask(server: Server, method: str, path: str, body: Any = None, **headers: str
 
 
 def paths(answer: Any) -> list[str]:
-    return [one["path"] for one in answer["pages"]]
+    return [page["path"] for page in answer["pages"]]
 
 
 Check = Callable[[Any], bool]
@@ -162,7 +162,7 @@ READ: list[tuple[str, str, int, Check]] = [
     ("links of one page", "/links/Docs/Intro", 200, lambda a: (a["links_to"], a["linked_from"]) == (["Docs/Advanced", "Missing Page"], ["Blog/First-Post", "Docs/Advanced"])),
     ("links of a wanted page", "/links/Missing%20Page", 200, lambda a: (a["links_to"], a["linked_from"]) == ([], ["Docs/Intro"])),
     ("links of nothing", "/links/nobody", 404, lambda a: bool(a["error"])),
-    ("the graph has every page", "/links", 200, lambda a: sum(one["exists"] for one in a["nodes"]) == len(PAGES)),
+    ("the graph has every page", "/links", 200, lambda a: sum(node["exists"] for node in a["nodes"]) == len(PAGES)),
     ("the graph has wanted pages", "/links", 200, lambda a: {"path": "Missing Page", "exists": False} in a["nodes"]),
     ("the graph has their edges", "/links", 200, lambda a: {"source": "Docs/Intro", "target": "Missing Page"} in a["edges"]),
     ("a link counts once", "/links", 200, lambda a: a["edges"].count({"source": "Blog/First-Post", "target": "Docs/Advanced"}) == 1),
@@ -175,7 +175,7 @@ READ: list[tuple[str, str, int, Check]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "status", "holds"), [one[1:] for one in READ], ids=[one[0] for one in READ])
+@pytest.mark.parametrize(("path", "status", "holds"), [row[1:] for row in READ], ids=[row[0] for row in READ])
 def test_a_read_answers_as_its_clients_know_it(untouched: Site, path: str, status: int, holds: Check) -> None:
     answer = ask(untouched[0], "GET", path)
     assert answer.status == status, answer.body
@@ -236,8 +236,8 @@ def test_writes_answer_as_their_clients_know_them(used: Site) -> None:
     for name, method, path, body, status, holds in WRITES:
         page = "/pages/" + path.removeprefix("/pages/").removesuffix("/restore")
         now = ask(server, "GET", page).json.get("revision", "") if "{rev" in str(body) else ""
-        known = {"{rev}": now, "{rev7}": now[:7], "{first}": first}
-        sent = {key: known.get(value, value) for key, value in body.items()} if body else body
+        known_values = {"{rev}": now, "{rev7}": now[:7], "{first}": first}
+        sent = {key: known_values.get(value, value) for key, value in body.items()} if body else body
         answer = ask(server, method, path, sent)
         if answer.status != status or not holds(answer.json):
             wrong.append(f"{name}: {answer.status} {answer.body.decode()[:300]}")
@@ -280,7 +280,7 @@ def test_old_revisions_and_a_limited_history(used: Site) -> None:
     assert ask(server, "GET", f"/pages/many?revision={revisions[2][:7]}").json["content"] == "v2"
     assert ask(server, "GET", "/pages/many").json["content"] == "v4"
     history = ask(server, "GET", "/pages/many/history?limit=2").json["history"]
-    assert [one["revision"] for one in history] == [revisions[4], revisions[3]]
+    assert [element["revision"] for element in history] == [revisions[4], revisions[3]]
     commits = int(repo.git("rev-list", "--count", "HEAD"))
     for limit in (2, commits, commits + 1):
         changes = ask(server, "GET", f"/changelog?limit={limit}").json
@@ -299,8 +299,8 @@ def test_of_two_renames_and_two_deletions_at_once_one_finds_no_page(used: Site) 
             calls = [partial(ask, server, "DELETE", f"/pages/{path}", {})] * 2
         with ThreadPoolExecutor(len(calls)) as pool:
             answers = [future.result() for future in [pool.submit(call) for call in calls]]
-        assert sorted(one.status for one in answers) == [200, 404]
-        (lost,) = (one.json for one in answers if one.status == 404)
+        assert sorted(answer.status for answer in answers) == [200, 404]
+        (lost,) = (answer.json for answer in answers if answer.status == 404)
         assert (lost["error"], lost["kind"]) == (f"Page not found: {path}.", "page")
         assert path not in lost.get("nearest", [])
 

@@ -51,24 +51,26 @@ def test_a_name_is_the_title_of_the_frontmatter(site: Site) -> None:
 
 @pytest.mark.parametrize("prefix", ["actors/", "ACTORS/I", "Actors/Iran"])
 def test_a_prefix_is_compared_without_regard_to_case(site: Site, prefix: str) -> None:
-    assert [one["path"] for one in site[0].ask("GET", f"{API}/pages?prefix={prefix}").json["pages"]] == ["Actors/Iran"]
+    assert [page["path"] for page in site[0].ask("GET", f"{API}/pages?prefix={prefix}").json["pages"]] == [
+        "Actors/Iran"
+    ]
 
 
 def test_a_prefix_of_another_script_and_a_filter_beside_it(site: Site) -> None:
     server, _ = site
     put(server, "Straße/Ärger", "---\ncategory: odd\n---\nx\n")
-    for asked in ("prefix=STRASSE%2F%C3%A4", "prefix=stra%C3%9Fe/&category=ODD"):
-        assert [one["path"] for one in server.ask("GET", f"{API}/pages?{asked}").json["pages"]] == ["Straße/Ärger"]
+    for request in ("prefix=STRASSE%2F%C3%A4", "prefix=stra%C3%9Fe/&category=ODD"):
+        assert [page["path"] for page in server.ask("GET", f"{API}/pages?{request}").json["pages"]] == ["Straße/Ärger"]
     assert server.ask("GET", f"{API}/pages?prefix=stra%C3%9Fe/&category=no").json["total"] == 0
 
 
 def test_the_graph_holds_pages_that_are_only_linked_to(site: Site) -> None:
     server, _ = site
     graph = server.ask("GET", f"{API}/links").json
-    absent = [one["path"] for one in graph["nodes"] if not one["exists"]]
+    absent = [node["path"] for node in graph["nodes"] if not node["exists"]]
     assert absent == ["New Page"], "a Markdown link to a file is no wanted page"
     assert {"path": "Hub", "exists": True} in graph["nodes"]
-    edges = [(one["source"], one["target"]) for one in graph["edges"] if one["target"] == "New Page"]
+    edges = [(edge["source"], edge["target"]) for edge in graph["edges"] if edge["target"] == "New Page"]
     assert edges == [("Actors/Iran", "New Page"), ("Hub", "New Page")]
     links = server.ask("GET", f"{API}/links/new%20page")
     assert (links.status, links.json) == (
@@ -161,8 +163,8 @@ def test_a_file_goes_up_and_down_as_bytes(site: Site) -> None:
     assert raw.headers["x-content-type-options"] == "nosniff"
     assert base64.b64decode(server.page("GET", "Hub", below=file).json["content"]) == content
     assert server.page("GET", "Hub", below=file, headers={"Accept": "*/*"}).json["size"] == len(content)
-    known = {**BYTES, "If-None-Match": made.headers["etag"]}
-    assert server.page("GET", "Hub", below=file, headers=known).status == 304
+    headers = {**BYTES, "If-None-Match": made.headers["etag"]}
+    assert server.page("GET", "Hub", below=file, headers=headers).status == 304
 
     refused = server.page("PUT", "Hub", b"other", below=file)
     assert (refused.status, f'"{refused.json["current_revision"]}"') == (409, made.headers["etag"])

@@ -82,7 +82,7 @@ READ: list[Case] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "arguments", "shown"), [one[1:] for one in READ], ids=[one[0] for one in READ])
+@pytest.mark.parametrize(("tool", "arguments", "shown"), [case[1:] for case in READ], ids=[case[0] for case in READ])
 def test_a_call_answers_as_assistants_know_it(used: Site, tool: str, arguments: dict[str, Any], shown: str) -> None:
     text = used[0].text(tool, **arguments)
     assert re.match(shown, text, re.DOTALL), text
@@ -122,7 +122,9 @@ REFUSED: list[Case] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "arguments", "said"), [one[1:] for one in REFUSED], ids=[one[0] for one in REFUSED])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
 def test_a_refusal_says_what_assistants_know(used: Site, tool: str, arguments: dict[str, Any], said: str) -> None:
     wiki, _ = used
     if arguments.get("revision") == "{rev}":
@@ -135,9 +137,9 @@ def test_a_refusal_says_what_assistants_know(used: Site, tool: str, arguments: d
 
 
 def revision(wiki: Agent, path: str) -> str:
-    found = re.search(rf"Revision: {REV}", wiki.text("read_note", path=path))
-    assert found
-    return found["rev"]
+    match = re.search(rf"Revision: {REV}", wiki.text("read_note", path=path))
+    assert match
+    return match["rev"]
 
 
 WRITES: list[Case] = [
@@ -159,8 +161,10 @@ def test_writes_answer_as_assistants_know_them(used: Site) -> None:
     wiki, repo = used
     wrong: list[str] = []
     for name, tool, arguments, shown in WRITES:
-        given = {**arguments, "revision": revision(wiki, arguments["path"])} if "revision" in arguments else arguments
-        result = wiki.raw(tool, **given)
+        given_arguments = (
+            {**arguments, "revision": revision(wiki, arguments["path"])} if "revision" in arguments else arguments
+        )
+        result = wiki.raw(tool, **given_arguments)
         text = "\n".join(getattr(block, "text", "") for block in result.content)
         if result.is_error or not re.match(shown, text, re.DOTALL):
             wrong.append(f"{name}: {text}")

@@ -41,9 +41,9 @@ def workers(
 ) -> Iterator[tuple[Server, GitRepo]]:
     """A server of two workers, both of which serve."""
     repo = new_repo(folder / "notes", {f"page{number}.md": f"# Page {number}\n\nA word.\n" for number in range(pages)})
-    given = ("--workers", str(WORKERS), "--tier", "write", "--commit", "auto", *arguments)
+    row = ("--workers", str(WORKERS), "--tier", "write", "--commit", "auto", *arguments)
     around = {**environment(folder), "COMMONPLACE_EMBED": "false", **(env or {})}
-    with served(repo.path, *given, env=around, fresh=True) as server:
+    with served(repo.path, *row, env=around, fresh=True) as server:
         eventually(lambda: len(children(server)) == WORKERS and all(map(listens, children(server))), 60)
         yield server, repo
 
@@ -65,7 +65,7 @@ def both(
 def children(server: Server) -> list[int]:
     """The processes of the workers."""
     pid = server.process.pid
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
 
 def listens(worker: int) -> bool:
@@ -83,13 +83,15 @@ def listens(worker: int) -> bool:
 
 def served_by(server: Server) -> dict[str, list[RawSession]]:
     """Sessions until each worker has three, by worker."""
-    found: dict[str, list[RawSession]] = {}
+    result: dict[str, list[RawSession]] = {}
     for _ in range(200):
         session = RawSession(server)
-        found.setdefault(owner_of(session), []).append(session)
-        if len(found) == WORKERS and min(map(len, found.values())) >= 3:
-            return found
-    raise AssertionError(f"connections come to one worker alone: { {one: len(all_) for one, all_ in found.items()} }")
+        result.setdefault(owner_of(session), []).append(session)
+        if len(result) == WORKERS and min(map(len, result.values())) >= 3:
+            return result
+    raise AssertionError(
+        f"connections come to one worker alone: { {text: len(all_) for text, all_ in result.items()} }"
+    )
 
 
 def owner_of(session: RawSession) -> str:
@@ -102,7 +104,7 @@ def listed(session: RawSession, number: int) -> Any:
 
 def test_a_session_is_found_by_whichever_worker_a_request_comes_to(both: tuple[Server, GitRepo]) -> None:
     server, _ = both
-    sessions = [one for some in served_by(server).values() for one in some]
+    sessions = [session for some in served_by(server).values() for session in some]
     for number in range(1, 11):
         for session in sessions:  # each request on a connection of its own
             assert len(listed(session, number)["result"]["structuredContent"]["entries"]) == 3
@@ -148,8 +150,8 @@ def test_official_clients_work_in_both_eras(both: tuple[Server, GitRepo], mode: 
             body = {"kb_name": "notes", "entry_type": "note", "title": name, "body": "Written."}
             made = await client.call_tool("kb_create", body)
             assert not made.is_error, made
-            found = await client.call_tool("kb_search", {"query": name, "mode": "keyword"})
-            assert name in str(found.structured_content)
+            found_result = await client.call_tool("kb_search", {"query": name, "mode": "keyword"})
+            assert name in str(found_result.structured_content)
 
     async def all_talk(server: Server) -> None:
         async with anyio.create_task_group() as tasks:
@@ -195,8 +197,8 @@ def test_a_write_is_seen_by_every_worker_at_once(both: tuple[Server, GitRepo]) -
         word = f"zebra{number}x"
         rewrite(server, "page2.md", f"# Page 2\n\nThe {word}.\n")
         for _ in range(4):
-            found = server.ask("GET", f"{API}/search?q={word}").json
-            assert [hit["path"] for hit in found["results"]] == ["page2"], number
+            found_json = server.ask("GET", f"{API}/search?q={word}").json
+            assert [hit["path"] for hit in found_json["results"]] == ["page2"], number
 
 
 def test_what_is_uploaded_through_one_worker_is_read_through_all(both: tuple[Server, GitRepo]) -> None:

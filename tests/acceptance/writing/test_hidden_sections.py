@@ -30,7 +30,7 @@ def test_chapters_behind_an_unclosed_fence_are_told_and_kept(tmp_path: Path) -> 
         assert file.read_text().endswith(OPEN)
         client.call("update_chapter", **where, chapter_title="A", new_content=MENDED)
         listed = client.call("list_chapters", **where)
-        assert [one["title"] for one in listed["chapters"]] == ["A", "B"]
+        assert [chapter["title"] for chapter in listed["chapters"]] == ["A", "B"]
         assert "warning" not in listed
 
 

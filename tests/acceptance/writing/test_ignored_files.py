@@ -41,8 +41,8 @@ def stays(repo: GitRepo) -> None:
 def test_a_folder_moves_without_its_ignored_files(repo: GitRepo) -> None:
     shell = Shell(repo.path)
     would = shell.ok("mv", "a/", "c/", "--dry-run").text
-    told = shell.ok("mv", "a/", "c/").text
-    for answer in (would, told):
+    reported_text = shell.ok("mv", "a/", "c/").text
+    for answer in (would, reported_text):
         assert "ove" in answer
         assert ": 3 files, with links rewritten in 1 of them" in answer
         assert "Ignore files exclude a/hidden.md, a/own.md, a/private/diary.md, a/secret.key, so they stay" in answer
@@ -58,9 +58,9 @@ def test_a_folder_moves_without_its_ignored_files(repo: GitRepo) -> None:
 
 def test_an_agent_reads_no_ignored_page_after_a_move(repo: GitRepo) -> None:
     with agent("mcp", repo.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
-        told = client.text("move", page="a/", to="c/")
-        assert "(3 files, links rewritten in 1 of them)" in told
-        assert "Ignore files exclude a/hidden.md, a/own.md, a/private/diary.md, a/secret.key, so they stay" in told
+        report = client.text("move", page="a/", to="c/")
+        assert "(3 files, links rewritten in 1 of them)" in report
+        assert "Ignore files exclude a/hidden.md, a/own.md, a/private/diary.md, a/secret.key, so they stay" in report
         for page in ("c/own", "c/hidden", "c/private/diary", "a/own", "a/hidden"):
             with pytest.raises(RefusedError, match="There is no page"):
                 client.text("read", page=page)
@@ -90,7 +90,7 @@ def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> 
 def test_a_folder_with_more_than_fits_into_memory_is_not_moved(repo: GitRepo) -> None:
     with (repo.path / "a/disk.img").open("wb") as file:
         file.truncate(300 * 1024 * 1024)  # sparse
-    told = Shell(repo.path)("mv", "a/", "c/")
-    assert told.code != 0
-    assert "Move the largest by hand first: a/disk.img (314,572,800 bytes)." in told.stderr
+    done = Shell(repo.path)("mv", "a/", "c/")
+    assert done.code != 0
+    assert "Move the largest by hand first: a/disk.img (314,572,800 bytes)." in done.stderr
     assert (repo.path / "a/one.md").exists()

@@ -26,14 +26,14 @@ def test_an_edit_that_makes_front_matter_invalid_says_so(tmp_path: Path, cache_d
     repo = new_repo(tmp_path / "base", dict(PAGES))
     title = {"do": "replace", "old": "title: Q3 Planning", "text": "title: Q3: Planning"}
     with agent("mcp", repo.path, "--toolset", "notes", "--tier", "write") as notes:
-        told = notes.text("edit", page="n", changes=[title])
-        assert "Error in n.md:2: The front matter is not valid YAML" in told
-        assert "Warning in linking.md: The link to 'Q3 Planning' leads nowhere. [broken_link]" in told
-        assert "gone already" not in told
+        reported_text = notes.text("edit", page="n", changes=[title])
+        assert "Error in n.md:2: The front matter is not valid YAML" in reported_text
+        assert "Warning in linking.md: The link to 'Q3 Planning' leads nowhere. [broken_link]" in reported_text
+        assert "gone already" not in reported_text
         mended = {"do": "replace", "old": "title: Q3: Planning", "text": "title: Q3 Planning"}
         assert "in n.md" not in notes.text("edit", page="n", changes=[mended])
-        told = notes.text("edit", page="n", changes=[{"do": "replace", "old": " ^b1", "text": ""}])
-        assert "Warning in linking.md: n.md has no heading or block '^b1'. Name one that it has. [dead_anchor]" in told
+        text = notes.text("edit", page="n", changes=[{"do": "replace", "old": " ^b1", "text": ""}])
+        assert "Warning in linking.md: n.md has no heading or block '^b1'. Name one that it has. [dead_anchor]" in text
 
 
 def test_a_rename_that_is_refused_names_the_page_and_line_of_the_link(tmp_path: Path, cache_dir: Path) -> None:
@@ -58,7 +58,7 @@ def rules(answer: Any) -> Found:
     """Pages and rules of the new findings in an answer, which is JSON or text."""
     if isinstance(answer, str):
         return set(re.findall(r"(?m)^(?:Error|Warning) in ([^:]+).*\[(\w+)\]$", answer))
-    return {(one["path"], one["rule"]) for one in answer.get("findings", ())}
+    return {(finding["path"], finding["rule"]) for finding in answer.get("findings", ())}
 
 
 def _notes_edit(base: Path, old: str, new: str) -> Any:
@@ -230,7 +230,7 @@ def test_documents_of_a_project_return_the_findings_of_their_own_text(tmp_path: 
     home = tmp_path / "store"
     with agent("mcp", home, "--toolset", "projects", env={"KNOWLEDGE_MCP_HOME": str(home)}) as client:
         saved = client.call("update_project_main", project_id="app", content="# App\n\n```\ncode\n")
-        assert [one["rule"] for one in saved["findings"]] == ["unclosed_block"]
+        assert [finding["rule"] for finding in saved["findings"]] == ["unclosed_block"]
         again = client.call("update_project_main", project_id="app", content="# App\n\nMore.\n\n```\ncode\n")
         assert "findings" not in again, "it is not new"
 

@@ -131,11 +131,11 @@ def test_fields_and_links_are_set_without_reading_and_what_they_replace_unseen_i
         assert "kept" not in added, "nothing was taken away"
         before = (base / "n.md").read_bytes()
         assert before.decode().replace("tags: [a]\n", "").replace("tags:\n  - a\n", "") == text
-        (kept,) = kb.call("kb_update", entry_id="n", kb_name="base", status="done")["kept"]
-        assert kept["revision"] == revision_of(before)
+        (kept_value,) = kb.call("kb_update", entry_id="n", kb_name="base", status="done")["kept"]
+        assert kept_value["revision"] == revision_of(before)
         kb.call("kb_link", source_id="n", source_kb="base", target_id="long")
         assert kb.refusal("kb_update", entry_id="n", kb_name="base", body="x")["error_code"] == "CONFLICT"
-    Shell(base).ok("restore", kept["revision"][:12], "--to", "again.md")
+    Shell(base).ok("restore", kept_value["revision"][:12], "--to", "again.md")
     assert (base / "again.md").read_bytes() == before
 
 
@@ -169,13 +169,13 @@ def test_the_revision_of_a_receipt_over_unseen_text_does_not_count_as_seen(base:
 def test_a_passed_revision_that_the_session_was_never_shown_replaces_the_text_and_keeps_it(base: Path) -> None:
     with served_kb(base) as kb:
         change = {"entry_id": "n", "kb_name": "base"}
-        (kept,) = kb.call("kb_update", **change, body="one", revision=revision_of(PAGE.encode()))["kept"]
-        assert (kept["place"], kept["revision"]) == ("trash", revision_of(PAGE.encode()))
+        (kept_value,) = kb.call("kb_update", **change, body="one", revision=revision_of(PAGE.encode()))["kept"]
+        assert (kept_value["place"], kept_value["revision"]) == ("trash", revision_of(PAGE.encode()))
         assert kb.call("kb_update", **change, body="two")["updated"], "the body is the session's own"
         by_hand(base, "UNSEEN")
         revision = kb.refusal("kb_update", **change, body="three")["current_revision"]
-        (kept,) = kb.call("kb_update", **change, body="three", revision=revision)["kept"]
-        assert kept["revision"] == revision, "the refusal named it, and showed no text"
+        (rest,) = kb.call("kb_update", **change, body="three", revision=revision)["kept"]
+        assert rest["revision"] == revision, "the refusal named it, and showed no text"
 
 
 def test_a_client_without_a_session_gets_what_it_replaces_at_the_revision_of_a_receipt(base: Path) -> None:
@@ -208,8 +208,8 @@ def test_a_note_that_is_written_at_the_revision_of_an_edit_is_kept_where_nothing
 
 def taken(base: Path, answer: dict[str, Any]) -> str:
     """The text that an answer says is kept."""
-    (kept,) = answer["kept"]
-    return restored(base, kept["revision"])
+    (kept_value,) = answer["kept"]
+    return restored(base, kept_value["revision"])
 
 
 def restored(base: Path, revision: str) -> str:
@@ -242,11 +242,11 @@ def kb_of(server: Server) -> str:
 
 def test_over_http_each_session_has_its_own_memory_and_a_call_in_none_passes_the_revision(base: Path) -> None:
     with served(base, "--tier", "write") as server, ExitStack() as stack:
-        one, other = (stack.enter_context(online(kb_of(server), mode="legacy")) for _ in range(2))
+        other_agent, other = (stack.enter_context(online(kb_of(server), mode="legacy")) for _ in range(2))
         change = {"entry_id": "n", "kb_name": "base"}
-        one.call("kb_get", **change)
+        other_agent.call("kb_get", **change)
         assert other.refusal("kb_update", **change, body="other")["error_code"] == "CONFLICT"
-        one.call("kb_update", **change, body="one")
+        other_agent.call("kb_update", **change, body="one")
         with online(kb_of(server)) as stateless:
             revision = stateless.call("kb_get", **change)["entry"]["revision"]
             for tool, arguments in (("kb_update", {"body": "x"}), ("kb_delete", {})):
@@ -254,7 +254,7 @@ def test_over_http_each_session_has_its_own_memory_and_a_call_in_none_passes_the
                 assert (refused["error_code"], refused["current_revision"]) == ("CONFLICT", revision)
                 assert "revision" in refused["suggestion"]
             stateless.call("kb_update", **change, body="stateless", revision=revision)
-        assert one.refusal("kb_update", **change, body="one")["changes"] == [
+        assert other_agent.refusal("kb_update", **change, body="one")["changes"] == [
             "line 5 removed",
             "line 5 added: stateless",
         ]
@@ -294,8 +294,8 @@ def test_the_command_line_names_what_changed_and_takes_the_same_text_twice(base:
     assert refused.error["current_revision"] == revision_of(text.encode())
     assert shell("write", "n", stdin="new\n").code == 5
     assert shell.ok("write", "n", "--json", stdin=text).json["action"] == "unchanged"
-    (kept,) = shell.ok("write", "n", "--force", "--json", stdin="new\n").json["kept"]
-    assert kept["revision"] == revision_of(text.encode())
+    (kept_value,) = shell.ok("write", "n", "--force", "--json", stdin="new\n").json["kept"]
+    assert kept_value["revision"] == revision_of(text.encode())
     assert shell.ok("write", "n", "--revision", read, "--json", stdin="new\n").json["action"] == "unchanged"
 
 
@@ -320,9 +320,9 @@ def test_a_store_of_projects_keeps_what_its_tools_replace_unseen(tmp_path: Path,
         }[tool]
         path = "projects/x/knowledge/d.md" if tool == "update_chapter" else "projects/x/main.md"
         mine = by_hand(home, "by hand", path)
-        (kept,) = client.call(tool, project_id="x", **arguments)["kept"]
-        assert (kept["path"], kept["revision"]) == (path, revision_of(mine.encode()))
-        assert GitRepo(home).git("cat-file", "blob", kept["revision"]) == mine.rstrip("\n")
+        (kept_value,) = client.call(tool, project_id="x", **arguments)["kept"]
+        assert (kept_value["path"], kept_value["revision"]) == (path, revision_of(mine.encode()))
+        assert GitRepo(home).git("cat-file", "blob", kept_value["revision"]) == mine.rstrip("\n")
         again = client.call(tool, project_id="x", **arguments)
         assert "kept" not in again, "a commit has it"
 
@@ -333,13 +333,13 @@ def test_a_schema_that_is_set_keeps_what_was_written_by_hand(base: Path) -> None
     with agent("mcp", base, "--toolset", "kb", "--tier", "admin", "--no-embed") as kb:
         types = {"memo": {"fields": {}}}
         answer = kb.call("kb_manage", action="set_schema", kb_name="base", schema={"types": types})
-    assert [one["revision"] for one in answer["kept"]] == [revision_of(before)]
+    assert [element["revision"] for element in answer["kept"]] == [revision_of(before)]
 
 
 def test_a_rename_keeps_lines_with_links_that_the_writer_has_not_seen(base: Path) -> None:
     (base / "a.md").write_text(own := "# A\n\n[n](n.md)\n")
     (base / "n.md").write_text(linking := "# N\n\nMINE [a](./a.md)\n")
-    kept = Shell(base).ok("mv", "a", "sub/a", "--json").json["kept"]
-    assert {one["path"]: restored(base, one["revision"]) for one in kept} == {"n.md": linking, "a.md": own}
+    kept_value = Shell(base).ok("mv", "a", "sub/a", "--json").json["kept"]
+    assert {value["path"]: restored(base, value["revision"]) for value in kept_value} == {"n.md": linking, "a.md": own}
     with agent("mcp", base, "--toolset", "wiki") as wiki:
         assert "old text of n.md" in wiki.text("rename_note", path="sub/a", new_path="b")

@@ -104,6 +104,6 @@ def test_messages_name_the_folder_and_what_to_do(repo: GitRepo, tmp_path: Path) 
     repo.write(".gitattributes", "f.md filter=f\n")
     assert "--no-commit" in Shell(repo.path)("write", "f", stdin="x").stderr
     with agent("mcp", repo.path, "--toolset", "wiki") as wiki:
-        given = {"path": "a", "filename": "x.bin", "content": "AAA="}
-        wiki.raw("upload_attachment", **given)
-        assert str(wiki.raw("upload_attachment", **given).content).count("exactly these bytes") == 1
+        given_values = {"path": "a", "filename": "x.bin", "content": "AAA="}
+        wiki.raw("upload_attachment", **given_values)
+        assert str(wiki.raw("upload_attachment", **given_values).content).count("exactly these bytes") == 1

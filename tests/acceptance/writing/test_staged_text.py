@@ -45,7 +45,7 @@ def stage(repo: GitRepo, path: str, text: str | None) -> None:
 
 def named(answer: Any) -> list[tuple[str, str, str, bool]]:
     """The retained copies that an answer lists."""
-    return [(one["path"], one["revision"], one["place"], one.get("staged", False)) for one in answer["kept"]]
+    return [(value["path"], value["revision"], value["place"], value.get("staged", False)) for value in answer["kept"]]
 
 
 @pytest.mark.parametrize("path", ["a.md", "new.md"])
@@ -62,8 +62,8 @@ def test_a_deletion_and_a_file_in_the_way_of_a_new_folder_count_too(repo: GitRep
     stage(repo, "sub", None)
     shell = Shell(repo.path)
     assert named(shell.ok("write", "sub/page", "--json", stdin="x").json) == [("sub", REVISION, "trash", True)]
-    kept = named(shell.ok("write", "a", "--delete", "--force", "--json").json)
-    assert [one for one in kept if one[2] == "trash"] == [("a.md", REVISION, "trash", True)]
+    rows = named(shell.ok("write", "a", "--delete", "--force", "--json").json)
+    assert [row for row in rows if row[2] == "trash"] == [("a.md", REVISION, "trash", True)]
 
 
 def test_a_restored_page_is_what_the_file_last_was_and_not_what_was_staged(repo: GitRepo) -> None:
@@ -104,8 +104,8 @@ def test_the_sides_of_a_conflict_are_kept(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         repo.git("stash", "pop")
     done = Shell(repo.path).ok("write", "a", "--append", "--json", stdin="more\n")
-    kept = {revision for _, revision, _, staged in named(done.json) if staged}
-    assert kept == {revision_of(b"one\n"), revision_of(b"stashed\n")}
+    revisions = {revision for _, revision, _, staged in named(done.json) if staged}
+    assert revisions == {revision_of(b"one\n"), revision_of(b"stashed\n")}
 
 
 def test_tools_requests_and_commits_keep_it(repo: GitRepo) -> None:

@@ -64,24 +64,24 @@ def test_each_call_of_each_write_may_fail_in_each_way(
 ) -> None:
     stride = int(os.environ.get("FAULT_STRIDE", "0"))
     cases = _cases(quick_folder, write, "all", parts, stride, os.environ.get("FAULT_SECONDS", "0"))
-    tried = {(one["fault"], one["at"]) for one in cases if one["counted"] > one["at"]}
+    tried = {(case["fault"], case["at"]) for case in cases if case["counted"] > case["at"]}
     record_property("cases", f"{len(tried)} of {_possible(cases)}")
-    for ended, count in sorted(Counter(one.get("ended", "none") for one in cases).items()):
+    for ended, count in sorted(Counter(case.get("ended", "none") for case in cases).items()):
         record_property(ended, count)
-    assert {one["fault"] for one in cases} == {one.name for one in FAULTS}
+    assert {case["fault"] for case in cases} == {fault.name for fault in FAULTS}
     _assert_whole(cases)
 
 
 def _possible(cases: Sequence[dict[str, Any]]) -> int:
     """Number of calls that can fail, over all faults: the number counted when none fails."""
-    return sum({one["fault"]: one["counted"] for one in cases if not one.get("fired", 1)}.values())
+    return sum({case["fault"]: case["counted"] for case in cases if not case.get("fired", 1)}.values())
 
 
 def _assert_whole(cases: Sequence[dict[str, Any]]) -> None:
-    wrong = [one for one in cases if one["problems"]]
+    wrong = [case for case in cases if case["problems"]]
     assert not wrong, json.dumps(wrong, indent=1)
     assert cases[0].get("fired"), "no call could be made to fail"
-    assert not all(one.get("fired", 1) for one in cases), "the last case of a round is a write that nothing hindered"
+    assert not all(case.get("fired", 1) for case in cases), "the last case of a round is a write that nothing hindered"
 
 
 def _cases(folder: Path, write: str, fault: str, parts: str, stride: int, seconds: str = "0") -> list[dict[str, Any]]:

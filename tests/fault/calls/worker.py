@@ -148,8 +148,8 @@ class Case:
             return ""
         index = self.services.collections.members[0].index
         index.sync()
-        kept = answers(index, WORDS)
-        return ", ".join(part for part, right in fresh.items() if kept[part] != right)
+        kept_answers = answers(index, WORDS)
+        return ", ".join(part for part, right in fresh.items() if kept_answers[part] != right)
 
     def fresh(self) -> Answers:
         """The answers of a fresh index."""
@@ -213,8 +213,8 @@ def judged(case: Case, ended: str, rights: tuple[Right, Right]) -> list[str]:
     if (case.folder / ".git").exists():
         if said := git(case.folder, "fsck", "--strict", "--no-dangling"):
             problems.append(f"fsck: {said}")
-        found = (path.relative_to(case.folder).as_posix() for path in (case.folder / ".git").rglob("*"))
-        rest = [name for name in found if name.endswith(".lock") or "commonplace-" in name]
+        posixes = (path.relative_to(case.folder).as_posix() for path in (case.folder / ".git").rglob("*"))
+        rest = [name for name in posixes if name.endswith(".lock") or "commonplace-" in name]
         problems += [f"left over: {rest}"] if set(rest) - {".git/commonplace.lock"} else []
     if ended == "done":
         problems += [f"lost: {text!r}" for text in case.write.takes if not is_kept(case, text.encode())]
@@ -236,8 +236,8 @@ def without_next(state: State, write: Write) -> State:
     own = {"next.md"} if write.folder != "projects" else set[str]()
     files = {path: content for path, content in state.files.items() if path not in own}
     if write.folder == "projects":
-        kept = (path for path in files if not path.endswith(("main.md", "index.json", ".log")))
-        files = {path: STAMP.sub(b"", files[path]) for path in kept}
+        paths = (path for path in files if not path.endswith(("main.md", "index.json", ".log")))
+        files = {path: STAMP.sub(b"", files[path]) for path in paths}
     return State(files, 0, [line for line in state.status if line[3:] not in own])
 
 
@@ -282,14 +282,14 @@ def in_child(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         signal.alarm(SECONDS)
         with os.fdopen(writer, "wb") as out:
             try:
-                told = pickle.dumps(act())
+                reported_text = pickle.dumps(act())
             except BaseException as error:  # noqa: BLE001 - a child has nobody to raise to
-                told = pickle.dumps({"problems": [f"the case itself failed: {type(error).__name__}: {error}"]})
-            out.write(told)
+                reported_text = pickle.dumps({"problems": [f"the case itself failed: {type(error).__name__}: {error}"]})
+            out.write(reported_text)
         os._exit(0)
     os.close(writer)
-    with os.fdopen(reader, "rb") as told:
-        text = told.read()
+    with os.fdopen(reader, "rb") as buffered_reader:
+        text = buffered_reader.read()
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
@@ -299,14 +299,14 @@ def in_child(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def reference(write: Write, place: Path, base: Path) -> tuple[Right, Right]:
     """The expected states after the write is rolled back, and after it is committed."""
-    found: list[Right] = []
+    rights: list[Right] = []
     for acts in (False, True):
         shutil.copytree(base, place, symlinks=True)
-        told = in_child(lambda acts=acts: unhindered(write, place, acts=acts))
-        assert not told["problems"], told
-        found.append(Right(told["state"], told["answers"]))
+        child = in_child(lambda acts=acts: unhindered(write, place, acts=acts))
+        assert not child["problems"], child
+        rights.append(Right(child["state"], child["answers"]))
         shutil.rmtree(place)
-    return found[0], found[1]
+    return rights[0], rights[1]
 
 
 def unhindered(write: Write, place: Path, *, acts: bool) -> dict[str, Any]:
@@ -340,9 +340,9 @@ def fail_in_turn(plan: Plan, base: Path, turns: range, shim: Shim, rights: tuple
         if time.monotonic() > until:
             return
         shutil.copytree(base / "template", place, symlinks=True)
-        told = in_child(lambda at=at: run_case(plan, at, shim, place, rights))
+        child = in_child(lambda at=at: run_case(plan, at, shim, place, rights))
         shim.disarm()
-        shown = {"write": plan.write.name, "fault": plan.fault.name, "at": at, "counted": shim.counted, **told}
+        shown = {"write": plan.write.name, "fault": plan.fault.name, "at": at, "counted": shim.counted, **child}
         print(json.dumps(shown), flush=True)  # noqa: T201
         with suppress(OSError):
             shutil.rmtree(place)
@@ -375,6 +375,6 @@ def main(write: Write, faults: Sequence[Fault], parts: str, base: Path, stride: 
 
 
 if __name__ == "__main__":
-    (chosen,) = (one for one in WRITES if one.name == sys.argv[1])
-    wanted = [one for one in FAULTS if sys.argv[2] in {one.name, "all"}]
+    (chosen,) = (write for write in WRITES if write.name == sys.argv[1])
+    wanted = [fault for fault in FAULTS if sys.argv[2] in {fault.name, "all"}]
     main(chosen, wanted, sys.argv[3], Path(sys.argv[4]), int(sys.argv[5]), float(sys.argv[6]))

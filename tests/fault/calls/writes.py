@@ -51,7 +51,7 @@ class Write:
 
 def tool(toolset: Toolset, name: str, **arguments: Any) -> Act:
     """A call of a tool, all that happens between the protocol and the disk."""
-    (row,) = (one for one in toolset.tools if one.name == name)
+    (row,) = (other_tool for other_tool in toolset.tools if other_tool.name == name)
 
     def act(services: Services) -> object:
         return row.handler.run(Call(services=services, tier="admin", progress=lambda _done, _all: None), arguments)
@@ -79,7 +79,7 @@ def restored(collection: Collection) -> object:
 
 def several(*acts: Act) -> Act:
     def act(services: Services) -> object:
-        return [one(services) for one in acts]
+        return [other_act(services) for other_act in acts]
 
     return act
 
@@ -91,21 +91,21 @@ CREATE_FILE = projects(
 TODO = projects("create_todo", description="Next", tasks=[{"title": "One"}])
 UPLOAD = {"path": "a", "filename": "new.bin", "content": base64.b64encode(bytes(range(256)) * 40).decode()}
 
-DELETE_B = on_collection(lambda one: writes.delete(one, Address("b.md")))
+DELETE_B = on_collection(lambda collection: writes.delete(collection, Address("b.md")))
 EDITED_B = {"b.md": "# B, edited by hand\n"}
 
 WRITES = (
-    Write("create", on_collection(lambda one: writes.create(one, Address("x/y/new.md"), b"# New\n\n[[a]]\n"))),
-    Write("replace", on_collection(lambda one: writes.replace(one, A, b"# Other\n\ntide " * 400))),
-    Write("edit section", on_collection(lambda one: writes.edit_section(one, A, "Usage", "New text.\n"))),
-    Write("append", on_collection(lambda one: writes.append(one, A, "At the end."))),
-    Write("replace once", on_collection(lambda one: writes.replace_once(one, A, "Old text", "New text"))),
-    Write("rename", on_collection(lambda one: writes.rename(one, A, Address("moved/e.md")))),
-    Write("delete", on_collection(lambda one: writes.delete(one, Address("gone/last.md")))),
+    Write("create", on_collection(lambda item: writes.create(item, Address("x/y/new.md"), b"# New\n\n[[a]]\n"))),
+    Write("replace", on_collection(lambda collection: writes.replace(collection, A, b"# Other\n\ntide " * 400))),
+    Write("edit section", on_collection(lambda collection: writes.edit_section(collection, A, "Usage", "New text.\n"))),
+    Write("append", on_collection(lambda collection: writes.append(collection, A, "At the end."))),
+    Write("replace once", on_collection(lambda collection: writes.replace_once(collection, A, "Old text", "New text"))),
+    Write("rename", on_collection(lambda collection: writes.rename(collection, A, Address("moved/e.md")))),
+    Write("delete", on_collection(lambda collection: writes.delete(collection, Address("gone/last.md")))),
     Write("delete an edit", DELETE_B, edits=EDITED_B, takes=tuple(EDITED_B.values())),
     Write("delete an edit, not committed", DELETE_B, "manual", edits=EDITED_B, takes=tuple(EDITED_B.values())),
     Write("delete without Git", DELETE_B, "plain", takes=(PAGES["b.md"],)),
-    Write("restore", on_collection(restored), before=on_collection(lambda one: writes.append(one, A, "More."))),
+    Write("restore", on_collection(restored), before=on_collection(lambda item: writes.append(item, A, "More."))),
     Write("kb_create", kb("kb_create", title="New entry", **ENTRY)),
     Write(
         "kb_bulk_create",
@@ -120,8 +120,8 @@ WRITES = (
         edits={"a.md": "# Changed\n", "n.md": "# N\n"},
     ),
     Write("kb_create, not committed", kb("kb_create", title="New entry", **ENTRY), folder="manual"),
-    Write("create without Git", on_collection(lambda one: writes.create(one, Address("x/n.md"), b"# N\n")), "plain"),
-    Write("rename without Git", on_collection(lambda one: writes.rename(one, A, Address("m/e.md"))), "plain"),
+    Write("create without Git", on_collection(lambda item: writes.create(item, Address("x/n.md"), b"# N\n")), "plain"),
+    Write("rename without Git", on_collection(lambda item: writes.rename(item, A, Address("m/e.md"))), "plain"),
     Write("upload_attachment", tool(WIKI, "upload_attachment", **UPLOAD)),
     Write("delete_attachment", tool(WIKI, "delete_attachment", path="a", filename="old.txt")),
     Write("rename_note", tool(WIKI, "rename_note", path="a", new_path="Moved")),

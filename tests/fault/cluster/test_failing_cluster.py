@@ -82,12 +82,12 @@ def stage(folder: Path) -> Generator[Stage]:
             parts = Parts(servers, engines, engine_hosts, git)
             try:
                 git.start()
-                for one in servers:
-                    one.start()
+                for other_running in servers:
+                    other_running.start()
                 yield Stage(parts, team.hosts, keys, folder)
             finally:
-                for one in (*servers, git):
-                    one.kill()
+                for other_running in (*servers, git):
+                    other_running.kill()
 
 
 def _git_host(folder: Path, host: Host) -> Running:
@@ -123,12 +123,12 @@ def test_no_acknowledged_write_is_lost_and_no_answer_is_wrong_while_parts_of_a_c
         log.info("%s", json.dumps(figures, indent=1))
         settled()
         unsettled = _final_state(running_parts, observed)
-    found = _history_problems(tmp_path, observed)
+    history_problems = _history_problems(tmp_path, observed)
     for name, value in figures.items():
         record_property(name, value)
     assert schedule.problems == []
     assert dict(observed.violations) == {}
-    assert found == []
+    assert history_problems == []
     assert unsettled == []
     assert observed.counts["write acknowledged"] > 0
 
@@ -186,7 +186,7 @@ def _spent(running_parts: Stage) -> dict[str, float]:
         busy = [int(word) for word in stat.readline().split()[1:9]]
     ticks = os.sysconf("SC_CLK_TCK")
     return {
-        "servers": sum(one.cpu for one in parts.servers),
+        "servers": sum(other_running.cpu for other_running in parts.servers),
         "clients": times.user + times.system,
         "machine": (sum(busy) - busy[3] - busy[4]) / ticks,
     }
@@ -211,16 +211,16 @@ def _in_the_end(client: Client, host: Host, base: Base, key: str, folder: Path) 
 
     def wrong() -> list[str]:
         shown = {page: asked(f"/api/v1/pages/{quote(page, safe='')}")["revision"] for page in base.written}
-        found = [f"{page} is at {at}, not at {last[page]}" for page, at in shown.items() if at != last[page]]
+        found_texts = [f"{page} is at {at}, not at {last[page]}" for page, at in shown.items() if at != last[page]]
         state = asked("/health/collections")["collections"][base.name]["shared_index"]
-        total, wanted = asked(f"/api/v1/search?q={base.mark}&limit=1")["total"], len(base.files())
-        found += [] if state == "current" else [f"the engine: {state}"]
-        return found + ([] if total == wanted else [f"{total} of {wanted} pages are found"])
+        total, count = asked(f"/api/v1/search?q={base.mark}&limit=1")["total"], len(base.files())
+        found_texts += [] if state == "current" else [f"the engine: {state}"]
+        return found_texts + ([] if total == count else [f"{total} of {count} pages are found"])
 
     deadline = time.monotonic() + RECOVERY_SECONDS
-    while (found := wrong()) and time.monotonic() < deadline:
+    while (wrongs := wrong()) and time.monotonic() < deadline:
         time.sleep(1)
-    return [f"{base.name} at {host.address}: {one}" for one in found[:5]]
+    return [f"{base.name} at {host.address}: {wrong}" for wrong in wrongs[:5]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,21 +248,23 @@ def _changes(folder: Path, base: Base) -> dict[str, list[Change]]:
 
 def _history_problems(folder: Path, observed: Observed) -> list[str]:
     """Impossible facts in the histories of all pages."""
-    found: list[str] = []
+    history_problems: list[str] = []
     for base in BASES:
         changes = _changes(folder, base)
         for page in base.written:
             blobs = {change.commit: change.blob for change in changes[page]}
-            writes = [replace(one, expected=blobs.get(one.expected, one.expected)) for one in observed.writes[page]]
-            reads = [replace(one, revision=blobs.get(one.revision, one.revision)) for one in observed.reads[page]]
+            writes = [
+                replace(write, expected=blobs.get(write.expected, write.expected)) for write in observed.writes[page]
+            ]
+            reads = [replace(read, revision=blobs.get(read.revision, read.revision)) for read in observed.reads[page]]
             register = Register([change.blob for change in changes[page]], writes, reads)
-            found += [f"{page}: {one}" for one in problems(register)]
-            found += [
+            history_problems += [f"{page}: {problem}" for problem in problems(register)]
+            history_problems += [
                 f"{page}: {blob} was acknowledged as {commit}, which has {blobs.get(commit)}"
                 for blob, commit in observed.commits[page]
                 if blobs.get(commit) != blob
             ]
-    return found
+    return history_problems
 
 
 def _figures(
@@ -283,6 +285,6 @@ def _figures(
     figures["requests that no server answered"] = len(observed.failures)
     figures |= {name: number for name, number in sorted(counts.items()) if name not in {"search", "read", "write"}}
     figures["CPU s"] = ", ".join(f"{name} {value:.0f}" for name, value in spent.items())
-    figures |= {f"{name}, for example": "; ".join(found[:3]) for name, found in observed.violations.items()}
+    figures |= {f"{name}, for example": "; ".join(violations[:3]) for name, violations in observed.violations.items()}
     figures["failures"] = "; ".join(reason for _, reason in observed.failures[:5])
     return figures

@@ -93,12 +93,12 @@ def test_no_confirmed_write_of_many_is_lost_or_made_twice(tmp_path: Path, amount
     flags = [(*WRITES, "--node-url", own, "--peer", other) if peers else WRITES for own, other in (urls, urls[::-1])]
     secret = {"COMMONPLACE_CLUSTER_SECRET": "of these two"}
     with (
-        replica(tmp_path / "one", remote, flags=flags[0], env=secret, port=ports[0]) as one,
+        replica(tmp_path / "one", remote, flags=flags[0], env=secret, port=ports[0]) as other_server,
         replica(tmp_path / "two", remote, flags=flags[1], env=secret, port=ports[1]) as two,
     ):
-        for server in (one, two):
+        for server in (other_server, two):
             wait_ready(server)
-        writers = Writers((one, two), min(lines, 16), lines)
+        writers = Writers((other_server, two), min(lines, 16), lines)
         writers.run(work, two if peers else None)
     assert len(writers.confirmed) > writers.writers * lines // 2
     shown = {page: work.git("--git-dir", str(remote), "show", f"HEAD:{page}.md") for page, _ in writers.confirmed}

@@ -58,4 +58,4 @@ def test_a_history_that_can_be_has_no_problem(register: Register) -> None:
     ],
 )
 def test_a_history_that_cannot_be_is_found(register: Register, said: str) -> None:
-    assert any(said in one for one in problems(register)), problems(register)
+    assert any(said in problem for problem in problems(register)), problems(register)

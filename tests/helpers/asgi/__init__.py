@@ -56,7 +56,7 @@ def asked(
     `scope` is merged into the ASGI scope.
     """
     path, _, query = path.partition("?")
-    given = [(name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()]
+    given_pairs = [(name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()]
     whole = {
         "type": "http",
         "method": method,
@@ -64,7 +64,7 @@ def asked(
         "path": path,
         "raw_path": path.encode(),
         "query_string": query.encode("latin-1"),
-        "headers": given,
+        "headers": given_pairs,
         "client": ("127.0.0.1", 1),
         **(scope or {}),
     }

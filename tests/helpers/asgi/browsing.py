@@ -76,7 +76,7 @@ class Pages:
         """The same, of somebody."""
         first = next(iter(self.services.collections)).name
         seen = self.services.only(caller.collections)
-        shown = [one for one in toolset_pages(self.settings) if seen.unrestricted or one.confined]
+        shown = [pages for pages in toolset_pages(self.settings) if seen.unrestricted or pages.confined]
         return PageRequest(
             services=seen,
             caller=caller,
@@ -152,11 +152,11 @@ def _scope(method: str, url: str, headers: Mapping[str, str]) -> dict[str, Any]:
 
 def _answered(sent: Sequence[Message]) -> Answered:
     start, *rest = sent
-    found = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
-    return Answered(start["status"], found, b"".join(one["body"] for one in rest))
+    found_values = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
+    return Answered(start["status"], found_values, b"".join(message["body"] for message in rest))
 
 
-def told(services: Services, found: FoundDocument, tokens: int, question: str) -> str:
+def told(services: Services, document: FoundDocument, tokens: int, question: str) -> str:
     """A stand-in for the answer to an agent: the arguments, and whether the caller may see the document."""
-    name = found.collection.name if found.collection in services.collections.members else "none"
-    return f"{name}:{found.record.address.path} within {tokens} for {question!r}"
+    name = document.collection.name if document.collection in services.collections.members else "none"
+    return f"{name}:{document.record.address.path} within {tokens} for {question!r}"

@@ -17,7 +17,7 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 @cache
 def program() -> str:
     """The path of the browser, or ""."""
-    return next((found for name in PROGRAMS if (found := shutil.which(name))), "")
+    return next((found_text for name in PROGRAMS if (found_text := shutil.which(name))), "")
 
 
 needs_browser = pytest.mark.skipif(

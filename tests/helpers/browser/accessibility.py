@@ -28,7 +28,7 @@ def violations(page: Page) -> Sequence[str]:
     page.evaluate(axe())
     wrong = _violations(page, {})
     page.emulate_media(color_scheme="dark")
-    wrong += [f"dark: {one}" for one in _violations(page, {"runOnly": COLOURS})]
+    wrong += [f"dark: {violation}" for violation in _violations(page, {"runOnly": COLOURS})]
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 320, "height": 700})
     width = page.evaluate("document.documentElement.scrollWidth")
@@ -38,4 +38,4 @@ def violations(page: Page) -> Sequence[str]:
 
 def _violations(page: Page, options: dict[str, object]) -> list[str]:
     result = page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"], **options})
-    return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in result["violations"]]
+    return [f"{violation['id']}: {violation['nodes'][0]['html'][:160]}" for violation in result["violations"]]

@@ -68,7 +68,7 @@ class Firefox:
 
 
 def _plain(value: Any) -> Any:
-    return [_plain(one) for one in value["value"]] if value["type"] == "array" else value.get("value")
+    return [_plain(element) for element in value["value"]] if value["type"] == "array" else value.get("value")
 
 
 @contextmanager
@@ -94,5 +94,5 @@ def _address(profile: Path, process: subprocess.Popen[bytes]) -> str:
     while not (said.exists() and said.stat().st_size):
         assert process.poll() is None, "Firefox has ended"
         assert time.monotonic() < end, "Firefox does not listen"
-    found = json.loads(said.read_text())
-    return f"{found['ws_host']}:{found['ws_port']}"
+    found_value = json.loads(said.read_text())
+    return f"{found_value['ws_host']}:{found_value['ws_port']}"

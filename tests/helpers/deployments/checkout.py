@@ -82,14 +82,14 @@ class Checkout:
         return any(not line.endswith(CANARY) for line in lines)
 
     def _state(self) -> _State:
-        found: list[tuple[str, int, int, int]] = []
+        rows: list[tuple[str, int, int, int]] = []
         for place, folders, files in os.walk(self.folder):
-            folders[:] = [one for one in folders if one != ".git"]
+            folders[:] = [folder for folder in folders if folder != ".git"]
             for name in files:
                 path = os.path.join(place, name)  # noqa: PTH118 - of text
                 stat = os.lstat(path)
-                found.append((path, stat.st_mtime_ns, stat.st_size, stat.st_ino))
-        return self._refs(), tuple(sorted(found))
+                rows.append((path, stat.st_mtime_ns, stat.st_size, stat.st_ino))
+        return self._refs(), tuple(sorted(rows))
 
     def _refs(self) -> tuple[str, ...]:
         """The folder's commit and its tags; none without a commit."""

@@ -56,11 +56,11 @@ class Served:
 
     def needed(self) -> str:
         """The commits that the test has pushed and the server may lack, as `at_least` takes them; "" for none."""
-        late = {name: one for name, one in self.checkouts.items() if one.pushes > self.waited.get(name, 0)}
-        self.waited |= {name: one.pushes for name, one in late.items()}
+        late = {name: item for name, item in self.checkouts.items() if item.pushes > self.waited.get(name, 0)}
+        self.waited |= {name: checkout.pushes for name, checkout in late.items()}
         if len(self.checkouts) == 1:
-            return next((one.tip for one in late.values()), "")
-        return ",".join(f"{quote(name, safe='')}={one.tip}" for name, one in late.items())
+            return next((checkout.tip for checkout in late.values()), "")
+        return ",".join(f"{quote(name, safe='')}={checkout.tip}" for name, checkout in late.items())
 
 
 _checkouts: dict[Path, Checkout] = {}
@@ -101,10 +101,10 @@ def _serving(line: list[str | Path]) -> tuple[list[str | Path], Served] | None:
     if not places:
         return None
     rest = _without(line, "--commit")
-    kept = [word for word in rest if word not in places]
+    paths = [word for word in rest if word not in places]
     served = _checked_out(places)
     if _option(line, "--toolset") is None and (usual := _usual_toolset(places)):
-        kept += ["--toolset", usual]
+        paths += ["--toolset", usual]
     remotes = [word for place in places for word in ("--replica-of", _checkouts[Path(place)].url)]
     engine: list[str] = []
     if DEPLOYMENT == "cluster":
@@ -113,7 +113,7 @@ def _serving(line: list[str | Path]) -> tuple[list[str | Path], Served] | None:
         prefix = f"t-{sha256(' '.join(map(str, places)).encode()).hexdigest()[:12]}"
         os.environ["COMMONPLACE_ENGINE_PREFIX"] = prefix
         engine_prefixes.append(prefix)
-    return [*kept, *remotes, "--replica-writes", "--replica-poll", "1", *engine], served
+    return [*paths, *remotes, "--replica-writes", "--replica-poll", "1", *engine], served
 
 
 def _layered(line: list[str | Path], folder: Path) -> tuple[list[str | Path], Served] | None:
@@ -135,13 +135,13 @@ def _layered(line: list[str | Path], folder: Path) -> tuple[list[str | Path], Se
 
 def _manifest_of_remotes(manifest: Path, places: list[str | Path]) -> Path:
     try:
-        told = json.loads(manifest.read_text())
-        entries = [entry for entry in told["layers"] if entry.get("source", "okf-local") == "okf-local"]
-        others = [entry for entry in told["layers"] if entry.get("source", "okf-local") != "okf-local"]
-        found = [(entry, manifest.parent / Path(entry["path"]).expanduser()) for entry in entries]
+        reported_value = json.loads(manifest.read_text())
+        entries = [entry for entry in reported_value["layers"] if entry.get("source", "okf-local") == "okf-local"]
+        others = [entry for entry in reported_value["layers"] if entry.get("source", "okf-local") != "okf-local"]
+        found_entries = [(entry, manifest.parent / Path(entry["path"]).expanduser()) for entry in entries]
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
         return manifest
-    for entry, place in found:
+    for entry, place in found_entries:
         if "://" not in entry["path"]:
             entry["path"] = _remote_of(place, places) if place.is_dir() else str(place)
     for entry in others:
@@ -149,7 +149,7 @@ def _manifest_of_remotes(manifest: Path, places: list[str | Path]) -> Path:
         if any(str(word).startswith(("./", "../")) for word in words):
             return manifest
     copy = Path(tempfile.mkdtemp(dir=_folder())) / manifest.name
-    copy.write_text(json.dumps(told))
+    copy.write_text(json.dumps(reported_value))
     return copy
 
 
@@ -179,14 +179,14 @@ def _option(line: Sequence[str | Path], name: str) -> str | None:
 
 
 def _without(line: Sequence[str | Path], name: str) -> list[str | Path]:
-    kept: list[str | Path] = []
+    paths: list[str | Path] = []
     words = iter(line)
     for word in words:
         if word == name:
             next(words, None)
         else:
-            kept.append(word)
-    return kept
+            paths.append(word)
+    return paths
 
 
 def _usual_toolset(places: Sequence[str | Path]) -> str | None:
@@ -212,10 +212,10 @@ def _checked_out(places: Sequence[str | Path]) -> Served:
 
 def _declared_name(place: Path) -> str:
     try:
-        told = yaml.safe_load((place / "kb.yaml").read_text())
+        yaml_object = yaml.safe_load((place / "kb.yaml").read_text())
     except (OSError, ValueError, yaml.YAMLError):
         return place.name
-    return str(told["name"]) if isinstance(told, dict) and told.get("name") else place.name
+    return str(yaml_object["name"]) if isinstance(yaml_object, dict) and yaml_object.get("name") else place.name
 
 
 def _folder() -> Path:
@@ -228,13 +228,13 @@ def _folder() -> Path:
 @contextmanager
 def in_step() -> Iterator[None]:
     """Push what tests have changed in their folders, and afterwards take in what the server has pushed."""
-    for one in _checkouts.values():
-        one.push_changes()
+    for checkout in _checkouts.values():
+        checkout.push_changes()
     try:
         yield
     finally:
-        for one in _checkouts.values():
-            one.pull()
+        for checkout in _checkouts.values():
+            checkout.pull()
 
 
 def needed_headers(served: Served) -> Mapping[str, str]:

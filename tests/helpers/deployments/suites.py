@@ -82,7 +82,7 @@ def run_suites(
     )
     assert report.is_file(), done.stdout[-2_000:] + done.stderr[-2_000:]
     cases = [(case, _outcome(case)) for case in ET.parse(report).getroot().iter("testcase")]  # noqa: S314 - just written
-    reasons = [str(one.get("message")) for case, _ in cases for one in case.findall("skipped")]
+    reasons = [str(element.get("message")) for case, _ in cases for element in case.findall("skipped")]
     return SuiteReport(
         Counter(outcome for _, outcome in cases),
         [f"{case.get('classname')}.{case.get('name')}" for case, outcome in cases if outcome == "failed"],

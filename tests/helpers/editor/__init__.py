@@ -68,7 +68,7 @@ class Editor(EditorFiles):
 
     def rules(self, path: str) -> list[str]:
         """The rules of the published diagnostics of a file."""
-        return sorted(str(one.code) for one in self.client.diagnostics.get(self.uri(path), ()))
+        return sorted(str(diagnostic.code) for diagnostic in self.client.diagnostics.get(self.uri(path), ()))
 
     def diagnosed(self, path: str, *rules: str) -> None:
         """Wait until a file has exactly these diagnostics."""
@@ -79,7 +79,7 @@ class Editor(EditorFiles):
         for change in edit.document_changes or ():
             if isinstance(change, types.TextDocumentEdit):
                 file = path_of(change.text_document.uri)
-                edits = [one for one in change.edits if isinstance(one, types.TextEdit)]
+                edits = [edit for edit in change.edits if isinstance(edit, types.TextEdit)]
                 file.write_text(applied(file.read_text("utf-8"), edits, self.codec), "utf-8")
             elif isinstance(change, types.CreateFile):
                 file = path_of(change.uri)
@@ -103,7 +103,7 @@ def editing(root: Path, *arguments: str, client_name: str = "neovim") -> Generat
         command = [sys.executable, "-m", "commonplace", "lsp", *arguments]
         start = cast("Callable[..., Awaitable[None]]", getattr(client, "start_io"))  # noqa: B009 - its type is unknown
         editor.wait(start(*command, cwd=root))
-        found = editor.wait(
+        found_result = editor.wait(
             client.initialize_session(
                 types.InitializeParams(
                     capabilities=client_capabilities(client_name),
@@ -112,7 +112,7 @@ def editing(root: Path, *arguments: str, client_name: str = "neovim") -> Generat
                 )
             )
         )
-        editor.capabilities = found.capabilities
+        editor.capabilities = found_result.capabilities
         yield editor
         editor.wait(client.shutdown_session())
         editor.wait(client.stop())

@@ -34,9 +34,9 @@ class Desk:
 
     def page(self, path: str) -> EditorPage:
         """A page with its text as it is shown."""
-        found = self.pages.page((self.base.folder / path).as_uri())
-        assert found is not None
-        return found
+        page = self.pages.page((self.base.folder / path).as_uri())
+        assert page is not None
+        return page
 
     def type(self, path: str, text: str) -> EditorPage:
         """Change a page without saving it."""

@@ -61,6 +61,6 @@ def applied(text: str, edits: list[types.TextEdit], codec: str) -> str:
         line = lines[place.line] if place.line < len(lines) else ""
         return before + len(line.encode(codec)[: place.character * UNITS[codec]].decode(codec))
 
-    for edit in sorted(edits, key=lambda one: offset(one.range.start), reverse=True):
+    for edit in sorted(edits, key=lambda text_edit: offset(text_edit.range.start), reverse=True):
         text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
     return text

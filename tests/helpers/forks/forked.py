@@ -74,7 +74,7 @@ def asked(message: bytes) -> tuple[str, list[str], dict[str, str]]:
     """Folder, command line and environment, as they were sent."""
     folder, count, *rest = message.decode(errors="surrogateescape").split("\0")
     line, environment = rest[: int(count)], rest[int(count) :]
-    return folder, line, dict(one.split("=", 1) for one in environment)
+    return folder, line, dict(element.split("=", 1) for element in environment)
 
 
 def stand(address: str, line: Sequence[str]) -> None:

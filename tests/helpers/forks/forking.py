@@ -85,8 +85,8 @@ class Nursery:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         # As of a process that a person starts: what forks may have been started with Ctrl-C ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        for one in (self._listener, *self._running.values()):
-            one.close()
+        for listener in (self._listener, *self._running.values()):
+            listener.close()
         for descriptor in (self._ended, self._end):
             os.close(descriptor)
 
@@ -131,13 +131,13 @@ def fork(listener: str) -> int:
 
 def _run(message: bytes, streams: Sequence[int]) -> NoReturn:
     folder, line, environment = asked(message)
-    for own, given in enumerate(streams):
-        os.dup2(given, own)
-        os.close(given)
+    for own, stream in enumerate(streams):
+        os.dup2(stream, own)
+        os.close(stream)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[1:1] = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
+    sys.path[1:1] = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
     sys.argv[:] = line
     cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=os.isatty(1))
     _leave(import_module(line[0] if line[0] == "commonplace.cn" else "commonplace.main").main())

@@ -114,7 +114,9 @@ class Preloaded:
             return None
         ours: list[IO[bytes] | None] = []
         with ExitStack() as handed:
-            theirs = [_stream(one, mode, ours, handed) for one, mode in zip(streams, ("wb", "rb", "rb"), strict=True)]
+            theirs = [
+                _stream(stream, mode, ours, handed) for stream, mode in zip(streams, ("wb", "rb", "rb"), strict=True)
+            ]
             control = Control(self._address, line, str(folder or Path.cwd()), environment, theirs)
         return Forked(control, *ours)
 
@@ -195,7 +197,7 @@ class Forked:
             self._control.close()
         return self.returncode
 
-    def communicate(self, given: bytes = b"", timeout: float | None = None) -> tuple[bytes, bytes]:
+    def communicate(self, stdin: bytes = b"", timeout: float | None = None) -> tuple[bytes, bytes]:
         """Standard output and standard error of a process that is given this and left to end.
 
         Raises:
@@ -204,7 +206,7 @@ class Forked:
         assert self.stdout
         assert self.stderr
         with self.stdout, self.stderr, ThreadPoolExecutor(3) as streams:
-            written = streams.submit(self._give, given)
+            written = streams.submit(self._give, stdin)
             out, err = streams.submit(self.stdout.read), streams.submit(self.stderr.read)
             try:
                 self.wait(timeout)
@@ -221,18 +223,18 @@ class Forked:
                 stdin.write(content)
 
 
-def _stream(wanted: int, mode: str, ours: list[IO[bytes] | None], handed: ExitStack) -> int:
+def _stream(wanted_number: int, mode: str, ours: list[IO[bytes] | None], handed: ExitStack) -> int:
     """The descriptor that a new process gets; what its starter keeps of it is added to `ours`."""
-    if wanted not in {PIPE, DEVNULL}:
+    if wanted_number not in {PIPE, DEVNULL}:
         ours.append(None)
-        return wanted
-    if wanted == DEVNULL:
+        return wanted_number
+    if wanted_number == DEVNULL:
         ours.append(None)
         theirs = os.open(os.devnull, os.O_RDWR)
     else:
         read, write = os.pipe()
-        theirs, kept = (read, write) if mode == "wb" else (write, read)
-        ours.append(os.fdopen(kept, mode))
+        theirs, kept_number = (read, write) if mode == "wb" else (write, read)
+        ours.append(os.fdopen(kept_number, mode))
     handed.callback(os.close, theirs)
     return theirs
 

@@ -57,28 +57,32 @@ class LocalProvider:
 
     def visited(self, url: str) -> dict[str, str]:
         """The same, of the person who signs in now."""
-        asked = self.asked(url)
-        self.challenge = asked["code_challenge"]
-        return asked
+        requested_values = self.asked(url)
+        self.challenge = requested_values["code_challenge"]
+        return requested_values
 
     def exchanged(self, form: bytes) -> tuple[int, bytes]:
         """The answer to a code: a token for whoever began."""
-        given = {name: values[-1] for name, values in parse_qs(form.decode()).items()}
-        proof = base64.urlsafe_b64encode(hashlib.sha256(given["code_verifier"].encode()).digest()).decode().rstrip("=")
+        given_values = {name: values[-1] for name, values in parse_qs(form.decode()).items()}
+        proof = (
+            base64.urlsafe_b64encode(hashlib.sha256(given_values["code_verifier"].encode()).digest())
+            .decode()
+            .rstrip("=")
+        )
         if proof != self.challenge:
             return 400, b'{"error": "invalid_grant"}'
         answer = json.dumps({"access_token": self.token(), "expires_in": 120}).encode()
         return self.token_status, answer if self.token_answer is None else self.token_answer
 
 
-def _handler(known: LocalProvider) -> type[BaseHTTPRequestHandler]:
+def _handler(provider: LocalProvider) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = known.documents.get(self.path)
-            self._send(404 if found is None else 200, found or b"")
+            document = provider.documents.get(self.path)
+            self._send(404 if document is None else 200, document or b"")
 
         def do_POST(self) -> None:
-            self._send(*known.exchanged(self.rfile.read(int(self.headers["content-length"]))))
+            self._send(*provider.exchanged(self.rfile.read(int(self.headers["content-length"]))))
 
         def _send(self, status: int, content: bytes) -> None:
             self.send_response(status)
@@ -95,16 +99,16 @@ def _handler(known: LocalProvider) -> type[BaseHTTPRequestHandler]:
 @contextmanager
 def local_provider() -> Iterator[LocalProvider]:
     """A provider on a free port of this machine."""
-    known = LocalProvider()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(known))
-    known.issuer = f"http://127.0.0.1:{server.server_port}"
-    public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(known.key.public_key()))
-    known.documents = {
+    provider = LocalProvider()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
+    provider.issuer = f"http://127.0.0.1:{server.server_port}"
+    public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(provider.key.public_key()))
+    provider.documents = {
         "/.well-known/openid-configuration": json.dumps(
             {
-                "jwks_uri": f"{known.issuer}/keys",
-                "authorization_endpoint": f"{known.issuer}/authorize?tenant=1",
-                "token_endpoint": f"{known.issuer}/token",
+                "jwks_uri": f"{provider.issuer}/keys",
+                "authorization_endpoint": f"{provider.issuer}/authorize?tenant=1",
+                "token_endpoint": f"{provider.issuer}/token",
             }
         ).encode(),
         "/keys": json.dumps({"keys": [{**public, "kid": "one", "use": "sig"}]}).encode(),
@@ -112,7 +116,7 @@ def local_provider() -> Iterator[LocalProvider]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield known
+        yield provider
     finally:
         server.shutdown()
         server.server_close()

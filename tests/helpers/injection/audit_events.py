@@ -53,7 +53,7 @@ def before(
 
 def ends_with(end: str) -> Callable[[Arguments], bool]:
     """Whether a name among the arguments of a call ends so."""
-    return lambda arguments: any(str(one).endswith(end) for one in arguments)
+    return lambda arguments: any(str(argument).endswith(end) for argument in arguments)
 
 
 def once(act: Callable[[], object]) -> Callable[[], object]:

@@ -113,9 +113,9 @@ def fetched() -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        wanted = [artifact for artifact in ARTIFACTS if not (CACHE / artifact.file).is_file()]
-        if wanted:
-            _fetch(wanted)
+        artifacts = [artifact for artifact in ARTIFACTS if not (CACHE / artifact.file).is_file()]
+        if artifacts:
+            _fetch(artifacts)
     for artifact in ARTIFACTS:
         _verify(artifact, CACHE / artifact.file)
     return CACHE
@@ -146,14 +146,14 @@ def _unpack(archive: Path, target: Path) -> None:
         packed.extractall(target)
 
 
-def _fetch(wanted: list[Artifact]) -> None:
+def _fetch(artifacts: list[Artifact]) -> None:
     """Have Maven copy the files; it takes them from where its own settings say."""
     maven = shutil.which("mvn")
     if maven is None:
         raise MissingError("mvn is not in PATH")
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=CACHE) as name:
         folder = Path(name)
-        (folder / "pom.xml").write_text(_pom(wanted), encoding="utf-8")
+        (folder / "pom.xml").write_text(_pom(artifacts), encoding="utf-8")
         command = [maven, "--quiet", "--batch-mode", "--no-transfer-progress", COPY, f"-DoutputDirectory={folder}"]
         try:
             done = subprocess.run(
@@ -163,16 +163,16 @@ def _fetch(wanted: list[Artifact]) -> None:
             raise MissingError(f"mvn: {error}") from error
         if done.returncode:
             raise MissingError(f"mvn ended with {done.returncode}: {done.stdout[-2000:]}")
-        for artifact in wanted:
+        for artifact in artifacts:
             _verify(artifact, folder / artifact.file)
             (folder / artifact.file).rename(CACHE / artifact.file)
 
 
-def _pom(wanted: list[Artifact]) -> str:
+def _pom(artifacts: list[Artifact]) -> str:
     items = "".join(
-        f"<artifactItem><groupId>{one.group}</groupId><artifactId>{one.name}</artifactId>"
-        f"<version>{one.version}</version><type>{one.kind}</type></artifactItem>\n"
-        for one in wanted
+        f"<artifactItem><groupId>{artifact.group}</groupId><artifactId>{artifact.name}</artifactId>"
+        f"<version>{artifact.version}</version><type>{artifact.kind}</type></artifactItem>\n"
+        for artifact in artifacts
     )
     group, name, version, _ = COPY.split(":")
     return f"""\

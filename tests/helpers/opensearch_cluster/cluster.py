@@ -69,15 +69,15 @@ class Cluster:
 
     def manager(self) -> Node:
         """The elected cluster manager; waits while there is none."""
-        found: list[str] = []
+        nodes: list[str] = []
 
         def elected() -> bool:
             with self.client() as client:
-                found[:] = [str(row["node"]) for row in client.cat.cluster_manager(params={"format": "json"})]
-            return bool(found)
+                nodes[:] = [str(row["node"]) for row in client.cat.cluster_manager(params={"format": "json"})]
+            return bool(nodes)
 
         _await(elected, "elected cluster manager")
-        return self.node(found[0])
+        return self.node(nodes[0])
 
     def wait_until_without_manager(self) -> None:
         """Wait until a node that lives knows that there is no cluster manager: too few nodes are left to elect one."""
@@ -90,15 +90,15 @@ class Cluster:
 
     def wait_until_green(self, nodes: int | None = None, seconds: float = GREEN_SECONDS) -> None:
         """Wait until every copy of every shard is in its place, on `nodes` nodes (all of them unless told)."""
-        wanted = len(self.nodes) if nodes is None else nodes
+        count = len(self.nodes) if nodes is None else nodes
 
         def green() -> bool:
             with self.client() as client:
                 health = client.cluster.health()
-            return (health["status"], health["relocating_shards"], health["number_of_nodes"]) == ("green", 0, wanted)
+            return (health["status"], health["relocating_shards"], health["number_of_nodes"]) == ("green", 0, count)
 
         try:
-            _await(green, f"green cluster of {wanted} nodes", seconds)
+            _await(green, f"green cluster of {count} nodes", seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self._state()}") from None
 

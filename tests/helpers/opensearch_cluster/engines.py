@@ -49,9 +49,9 @@ class Engine:
 
     def search(self, base: SharedBase, text: str, **options: object) -> SearchResult:
         """The result of a search of one base, which must be complete."""
-        found = self.reader.search([base], replace(SearchQuery(text=text), **options))
-        assert not found.partial
-        return found.results[base]
+        match = self.reader.search([base], replace(SearchQuery(text=text), **options))
+        assert not match.partial
+        return match.results[base]
 
     def paths(self, base: SharedBase, text: str, **options: object) -> list[str]:
         """Paths of the hits, in order."""
@@ -73,7 +73,7 @@ def pages(texts: Mapping[str, str]) -> list[SharedPage]:
 
 def shown(hit: Hit) -> tuple[str, list[tuple[int, tuple[str, ...], str, str]]]:
     """The visible parts of a hit besides its score and its record."""
-    sections = [(one.ordinal, one.path, one.anchor, one.snippet) for one in hit.sections]
+    sections = [(section.ordinal, section.path, section.anchor, section.snippet) for section in hit.sections]
     return hit.record.address.path, sections
 
 

@@ -53,9 +53,9 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *given: Any) -> None:
+    def __init__(self, *given_values: Any) -> None:
         self.kept: set[socket.socket] = set()
-        super().__init__(*given)
+        super().__init__(*given_values)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.kept.add(request)
@@ -63,23 +63,23 @@ class _Server(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         super().server_close()
-        for one in self.kept:
+        for other_socket in self.kept:
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                other_socket.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that refuses the certificate is what some tests want."""
 
 
 def _handler(node: str) -> type[BaseHTTPRequestHandler]:
-    known = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    known_text = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 
     class Door(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def _pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            if self.headers.get("Authorization") != known:
+            if self.headers.get("Authorization") != known_text:
                 self._answer(401, b'{"error":{"type":"security_exception"},"status":401}', "application/json")
                 return
             passed = {

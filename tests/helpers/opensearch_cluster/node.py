@@ -202,8 +202,8 @@ def java() -> Path:
     tried: list[Path] = []
     if home := os.environ.get("JAVA_HOME"):
         tried.append(Path(home) / "bin" / "java")
-    if found := shutil.which("java"):
-        tried.append(Path(found))
+    if found_text := shutil.which("java"):
+        tried.append(Path(found_text))
     tried += sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
     for program in tried:
         if OLDEST_JAVA <= _feature_release(program) <= NEWEST_JAVA:

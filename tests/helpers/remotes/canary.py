@@ -69,10 +69,10 @@ def found(*, packed: bool = False) -> list[str]:
     repositories = {own for folder, own in _planted.items() if (packed or folder in _used) and own.is_dir()}
     _used.clear()
     repositories |= {remote for own in repositories for remote in _remotes(own)}
-    suspects = [one for one in repositories if packed or (one / "objects" / BLOB[:2] / BLOB[2:]).exists()]
-    held = [one for one in suspects if one not in _told and holds(one)]
+    suspects = [path for path in repositories if packed or (path / "objects" / BLOB[:2] / BLOB[2:]).exists()]
+    held = [suspect for suspect in suspects if suspect not in _told and holds(suspect)]
     _told.update(held)
-    return [str(one) for one in held]
+    return [str(path) for path in held]
 
 
 def holds(repository: Path) -> bool:
@@ -91,11 +91,11 @@ def planted() -> int:
 
 def _git_folder(folder: Path) -> Path | None:
     """Git's own folder for all work trees of a repository that has a commit."""
-    place = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    place = next((path for path in (folder, *folder.parents) if (path / ".git").exists()), None)
     if place is None:
         return None
-    asked = ["git", "-C", str(place), "rev-parse", "--path-format=absolute", "--git-common-dir", "HEAD"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    places = ["git", "-C", str(place), "rev-parse", "--path-format=absolute", "--git-common-dir", "HEAD"]
+    done = subprocess.run(places, capture_output=True, text=True, check=False)
     return Path(done.stdout.splitlines()[0]) if done.returncode == 0 else None
 
 

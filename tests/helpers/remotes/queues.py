@@ -80,14 +80,14 @@ def handed_over(work: GitRepo, handing: Handing) -> tuple[PushQueue, PushQueue]:
 def take(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
     """Accept forwarded writes as a server does."""
     results: list[WriteResult] = []
-    for one in writes:
+    for pending_write in writes:
         with owner.drafting() as commit:
-            now = {path: owner.clone.repository.entry(commit, path) for path in one.contents}
-            moved = [path for path, entry in now.items() if (entry.id if entry else "") != one.before[path]]
+            now = {path: owner.clone.repository.entry(commit, path) for path in pending_write.contents}
+            moved = [path for path, entry in now.items() if (entry.id if entry else "") != pending_write.before[path]]
             if moved:
                 results.append(WriteResult(error=changed_meanwhile(moved[0], "")))
                 continue
-            made = owner.add(one.contents, one.before, one.words, is_forwarded=True)
+            made = owner.add(pending_write.contents, pending_write.before, pending_write.words, is_forwarded=True)
         owner.settle(made)
         results.append(WriteResult(made.commit, made.parent))
     return results

@@ -38,12 +38,12 @@ def writing_pair(home: Path, remote: Path, *, peers: bool) -> Generator[tuple[Se
     secret = {"COMMONPLACE_CLUSTER_SECRET": "of these two"}
     named = [(*WRITES, "--node-url", own, "--peer", other) if peers else WRITES for own, other in (urls, urls[::-1])]
     with (
-        replica(home / "one", remote, flags=named[0], env=secret, poll=3600, port=ports[0]) as one,
+        replica(home / "one", remote, flags=named[0], env=secret, poll=3600, port=ports[0]) as server,
         replica(home / "two", remote, flags=named[1], env=secret, poll=3600, port=ports[1]) as two,
     ):
-        wait_ready(one)
+        wait_ready(server)
         wait_ready(two)
-        yield one, two
+        yield server, two
 
 
 def free_port() -> int:

@@ -23,8 +23,8 @@ class Plugin:
         handlers = [*reading, *broken, *([self._book, self._strike] if tier != "read" else [])]
         schema = {"type": "object", "properties": {"id": {"type": "string"}}}
         return {
-            f"ledger{one.__name__}": {"description": one.__name__, "inputSchema": schema, "handler": one}
-            for one in handlers
+            f"ledger{handler.__name__}": {"description": handler.__name__, "inputSchema": schema, "handler": handler}
+            for handler in handlers
         }
 
     def _due(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -40,10 +40,10 @@ class Plugin:
     def _page(self, _: dict[str, Any]) -> dict[str, Any]:
         db = self.ctx.db
         listed = db.list_entries(kb_name="base", entry_type="note", limit=5000, sort_by="title", sort_order="asc")
-        found = db.search("words", kb_name="base", entry_type="note", tags=["red"], limit=5)
+        match = db.search("words", kb_name="base", entry_type="note", tags=["red"], limit=5)
         return {
             "listed": [row["id"] for row in listed],
-            "found": [row["id"] for row in found],
+            "found": [row["id"] for row in match],
             "back": [[row["id"], row["relation"]] for row in db.get_backlinks("b", "base")],
             "sum": total(db),
         }
@@ -51,7 +51,11 @@ class Plugin:
     def _bases(self, _: dict[str, Any]) -> dict[str, Any]:
         config = self.ctx.config
         kb = config.get_kb("base")
-        return {"names": [one.name for one in config.knowledge_bases], "type": kb.kb_type, "no": config.get_kb("none")}
+        return {
+            "names": [knowledge_base.name for knowledge_base in config.knowledge_bases],
+            "type": kb.kb_type,
+            "no": config.get_kb("none"),
+        }
 
     def _sneak(self, _: dict[str, Any]) -> dict[str, Any]:
         self.ctx.db.upsert_entry({"id": "sneaked", "kb_name": "base", "title": "Sneaked"})

@@ -83,8 +83,8 @@ def shared_folder(place: Path, corpora: Corpora, count: int, chance: random.Rand
     files: dict[str, str | bytes] = {"answers.md": f"# Answers\n\n{answers}\n"}
     for name in ("cpp-docs", "powershell-docs"):
         folder = corpora(name)
-        found = sorted(path for path in folder.rglob("*.md") if not _is_hidden(path.relative_to(folder)))
-        chosen = found[:: max(1, len(found) * 2 // count)][: count // 2]
+        paths = sorted(path for path in folder.rglob("*.md") if not _is_hidden(path.relative_to(folder)))
+        chosen = paths[:: max(1, len(paths) * 2 // count)][: count // 2]
         files |= {f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in chosen}
     repo = new_repo(place, files)
     repo.git("switch", "--quiet", "--create", "side")

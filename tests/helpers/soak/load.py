@@ -219,8 +219,8 @@ class Piped(Actor):
     def _cancel(self) -> None:
         """A call is taken back at once; the next is answered all the same."""
         arguments = {"name": "kb_search", "arguments": {"query": self.words(), "include_body": True, "limit": 50}}
-        asked = self._server.ask("tools/call", arguments)
-        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": asked, "reason": "no"}}
+        request = self._server.ask("tools/call", arguments)
+        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request, "reason": "no"}}
         self._server.send(json.dumps(note).encode())
         assert self._call("kb_stats")["total_entries"] > 0
 

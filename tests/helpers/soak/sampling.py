@@ -33,14 +33,14 @@ class Sample:
 def sample(process: int, minute: float) -> Sample:
     """The kernel's current data about a process."""
     place = Path("/proc") / str(process)
-    told = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines())
+    parts = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines())
     times = (place / "stat").read_text().rpartition(")")[2].split()
     return Sample(
         minute,
-        memory=int(told["RssAnon"].split()[0]) / 1024,
-        resident=int(told["VmRSS"].split()[0]) / 1024,
+        memory=int(parts["RssAnon"].split()[0]) / 1024,
+        resident=int(parts["VmRSS"].split()[0]) / 1024,
         files=sum(1 for _ in (place / "fd").iterdir()),
-        threads=int(told["Threads"]),
+        threads=int(parts["Threads"]),
         cpu=(int(times[11]) + int(times[12])) / TICKS,
     )
 

@@ -136,7 +136,7 @@ class Vault:
             folder = self._chance.choice(FOLDERS)
             name = (" " if language != "ja" else "").join(words) + number
             path = f"{folder}/{name}.md".lstrip("/")
-            if path.casefold() not in {known.casefold() for known in notes} if len(notes) < 50 else path not in notes:
+            if path.casefold() not in {note.casefold() for note in notes} if len(notes) < 50 else path not in notes:
                 aliases = (f"{name} ({language})", words[0].upper()) if self._chance.random() < 0.3 else ()
                 notes[path] = Note(path, language, aliases)
         return list({note.path.casefold(): note for note in notes.values()}.values())

@@ -54,8 +54,8 @@ class Projects(Face):
 
     def _create(self) -> str:
         chapters = [{"title": title, "content": self.line()} for title in CHAPTERS]
-        given = {"title": "Tides", "introduction": self.line(), "keywords": ["tide"], "chapters": chapters}
-        return self._ask("create_knowledge_file", filename="tides", **given)
+        given_values = {"title": "Tides", "introduction": self.line(), "keywords": ["tide"], "chapters": chapters}
+        return self._ask("create_knowledge_file", filename="tides", **given_values)
 
     def _delete(self) -> str:
         return self._ask("delete_knowledge_file", filename="tides.md")
@@ -128,6 +128,6 @@ def with_line(text: str, line: str, where: float) -> str:
     head, mark, body = text.partition("\n---\n") if text.startswith("---\n") else ("", "", text)
     lines = body.splitlines()
     if len(lines) > LINES * 3:
-        lines = [one for one in lines if not WORD.search(one)]
+        lines = [other_line for other_line in lines if not WORD.search(other_line)]
     at = 1 + int(where * len(lines))
-    return head + mark + "".join(f"{one}\n" for one in [*lines[:at], "", line, "", *lines[at:]])
+    return head + mark + "".join(f"{other_line}\n" for other_line in [*lines[:at], "", line, "", *lines[at:]])

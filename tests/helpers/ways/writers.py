@@ -120,13 +120,13 @@ class Kb(Face):
 
     def _replace(self) -> str:
         name = self.likely()
-        known = self.known.get(name, Known("", ""))
-        return self._ask("kb_update", entry_id=name, body=self.body(known.text))
+        known_value = self.known.get(name, Known("", ""))
+        return self._ask("kb_update", entry_id=name, body=self.body(known_value.text))
 
     def _replace_at(self) -> str:
         name = self.likely()
-        known = self.known.get(name, Known("0" * 40, ""))
-        return self._ask("kb_update", entry_id=name, body=self.body(known.text), revision=known.revision)
+        known_value = self.known.get(name, Known("0" * 40, ""))
+        return self._ask("kb_update", entry_id=name, body=self.body(known_value.text), revision=known_value.revision)
 
     def _set_field(self) -> str:
         return self._ask("kb_update", entry_id=self.document(), status=self.line())
@@ -188,19 +188,19 @@ class Wiki(Face):
 
     def _write(self) -> str:
         name = self.likely()
-        known = self.known.get(name, Known("", ""))
-        return self._ask("write_note", path=name, content=self.body(known.text))
+        known_value = self.known.get(name, Known("", ""))
+        return self._ask("write_note", path=name, content=self.body(known_value.text))
 
     def _write_at(self) -> str:
         name = self.likely()
-        known = self.known.get(name, Known("0" * 40, ""))
-        return self._ask("write_note", path=name, content=self.body(known.text), revision=known.revision)
+        known_value = self.known.get(name, Known("0" * 40, ""))
+        return self._ask("write_note", path=name, content=self.body(known_value.text), revision=known_value.revision)
 
     def _edit(self) -> str:
         name = self.likely()
-        known = self.known.get(name, Known("0" * 40, "nothing"))
-        old = self.chance.choice([line for line in known.text.splitlines() if line] or ["nothing"])
-        return self._ask("edit_note", path=name, revision=known.revision, old_string=old, new_string=self.line())
+        known_value = self.known.get(name, Known("0" * 40, "nothing"))
+        old = self.chance.choice([line for line in known_value.text.splitlines() if line] or ["nothing"])
+        return self._ask("edit_note", path=name, revision=known_value.revision, old_string=old, new_string=self.line())
 
     def _delete(self) -> str:
         return self._ask("delete_note", path=self.document())
@@ -231,12 +231,12 @@ class Rest(Face):
 
     def _put(self) -> str:
         name = self.likely()
-        known = self.known.get(name)
-        body: dict[str, Any] = {"content": self.body(known.text if known else "")}
+        known_value = self.known.get(name)
+        body: dict[str, Any] = {"content": self.body(known_value.text if known_value else "")}
         way = self.chance.randrange(3)
-        if known and way == 0:
-            body["revision"] = known.revision
-        headers = {"If-Match": f'"{known.revision}"'} if known and way == 1 else {}
+        if known_value and way == 0:
+            body["revision"] = known_value.revision
+        headers = {"If-Match": f'"{known_value.revision}"'} if known_value and way == 1 else {}
         return self._ask("PUT", name, body, headers=headers).body.decode()
 
     def _put_over(self) -> str:
@@ -244,9 +244,9 @@ class Rest(Face):
 
     def _patch(self) -> str:
         name = self.likely()
-        known = self.known.get(name, Known("0" * 40, "nothing"))
-        old = self.chance.choice([line for line in known.text.splitlines() if line] or ["nothing"])
-        body = {"revision": known.revision, "old_string": old, "new_string": self.line()}
+        known_value = self.known.get(name, Known("0" * 40, "nothing"))
+        old = self.chance.choice([line for line in known_value.text.splitlines() if line] or ["nothing"])
+        body = {"revision": known_value.revision, "old_string": old, "new_string": self.line()}
         return self._ask("PATCH", name, body).body.decode()
 
     def _delete(self) -> str:
@@ -280,9 +280,9 @@ class CommandLine(Face):
 
     def _write(self) -> str:
         name = self.likely()
-        known = self.known.get(name)
-        at = ["--revision", known.revision] if known else []
-        return self._ask(name, *at, text=self.body(known.text if known else ""))
+        known_value = self.known.get(name)
+        at = ["--revision", known_value.revision] if known_value else []
+        return self._ask(name, *at, text=self.body(known_value.text if known_value else ""))
 
     def _force(self) -> str:
         return self._ask(self.document(), "--force", text=self.body())

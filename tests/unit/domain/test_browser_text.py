@@ -51,7 +51,7 @@ def test_what_is_sent_is_what_is_shown_afterwards(raw: bytes, data: st.DataObjec
     text = "\n".join(
         [
             *lines[:at],
-            *data.draw(st.lists(PIECES.map(lambda one: one.replace("\0", "\ufffd")), max_size=3)),
+            *data.draw(st.lists(PIECES.map(lambda element: element.replace("\0", "\ufffd")), max_size=3)),
             *lines[cut:],
         ]
     )

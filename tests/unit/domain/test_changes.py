@@ -20,19 +20,19 @@ OTHER = RetainedCopy(Address("b.md"), "2" * 40, "commit", commit="3" * 40)
 
 
 def test_copies_are_collected_in_the_order_of_the_writes() -> None:
-    with recording_retained() as kept:
+    with recording_retained() as copies:
         record_retained([ONE])
         record_retained([])
         record_retained(iter([OTHER]))
-    assert kept == [ONE, OTHER]
+    assert copies == [ONE, OTHER]
 
 
 def test_nothing_is_collected_outside_of_a_block() -> None:
     record_retained([ONE])
-    with recording_retained() as kept:
+    with recording_retained() as copies:
         pass
     record_retained([OTHER])
-    assert kept == []
+    assert copies == []
 
 
 def test_an_inner_block_takes_its_own_copies_and_the_outer_one_continues() -> None:
@@ -44,19 +44,19 @@ def test_an_inner_block_takes_its_own_copies_and_the_outer_one_continues() -> No
 
 
 def test_a_block_that_fails_stops_collecting() -> None:
-    with suppress(ValueError), recording_retained() as kept:
+    with suppress(ValueError), recording_retained() as copies:
         record_retained([ONE])
         raise ValueError
     record_retained([OTHER])
-    assert kept == [ONE]
+    assert copies == [ONE]
 
 
 def test_writes_of_another_thread_are_not_collected() -> None:
-    with recording_retained() as kept:
+    with recording_retained() as copies:
         other = Thread(target=record_retained, args=([ONE],))
         other.start()
         other.join(10)
-    assert kept == []
+    assert copies == []
 
 
 def test_a_file_is_unchanged_when_all_its_numbers_are() -> None:

@@ -44,8 +44,11 @@ def test_a_page_has_citations_in_its_front_matter_and_in_footnotes() -> None:
         "  - {path: src/app.py#L1-L2, commit: 1a2b3c4}\n  - 7\n---\n# A\n\nText.[^n] More.[^2]\n\n"
         '[^n]: [Guide](guide.md#b): "quoted"\n[^2]: only a remark\n'
     )
-    found = citations_of(read_document(Address("a.md"), text.encode()))
-    assert [(one.label, one.place, one.read, one.quotation, one.line, one.copy) for one in found] == [
+    citations = citations_of(read_document(Address("a.md"), text.encode()))
+    assert [
+        (citation.label, citation.place, citation.read, citation.quotation, citation.line, citation.copy)
+        for citation in citations
+    ] == [
         ("1", "guide.md#a", "", "", 0, ""),
         ("2", "https://example.org", "2026-01-02", "yes it is", 0, "x.md"),
         ("3", "src/app.py#L1-L2@1a2b3c4", "", "", 0, ""),

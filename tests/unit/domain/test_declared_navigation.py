@@ -29,14 +29,14 @@ def sites_of(files: Mapping[str, str]) -> list[SiteTree]:
         inner = [path.removeprefix(start) for path in files if path.startswith(start)]
         return sorted({path.partition("/")[0] for path in inner if "/" in path and not path.startswith(".")})
 
-    found: list[SiteTree] = []
+    trees: list[SiteTree] = []
     for path, text in files.items():
         for name in sorted(config_names()):
             if path == name or path.endswith(f"/{name}"):
                 folder = path.removesuffix(name).rstrip("/")
-                site = recognise(ConfigFile(path, folder, text, folders, lambda one: files.get(one, "")), name)
-                found += [site] if site else []
-    return found
+                site = recognise(ConfigFile(path, folder, text, folders, lambda element: files.get(element, "")), name)
+                trees += [site] if site else []
+    return trees
 
 
 def built(files: Mapping[str, str], declared: object = None) -> Navigation:

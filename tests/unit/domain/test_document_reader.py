@@ -210,10 +210,10 @@ def test_the_part_behind_the_mark_of_a_link_is_found(fragment: str, text: str) -
 
 @pytest.mark.parametrize("fragment", ["^gone", "^tabl", "^not-here"])
 def test_a_block_that_is_not_there_is_told_with_the_nearest(fragment: str) -> None:
-    with pytest.raises(NotFoundError) as told:
+    with pytest.raises(NotFoundError) as exception_info:
         find_fragment(read_document(Address("trip.md"), BLOCKS), fragment)
-    assert told.value.kind == "block"
-    assert fragment != "^tabl" or told.value.context["nearest"] == ["^table"]
+    assert exception_info.value.kind == "block"
+    assert fragment != "^tabl" or exception_info.value.context["nearest"] == ["^table"]
 
 
 @each_case(
@@ -332,11 +332,11 @@ def test_the_block_that_is_not_closed_is_the_first_of_all_that_hide_something(
     text: str, line: int, name: str, hidden: list[str]
 ) -> None:
     document = page(text)
-    (finding,) = [one for one in document.findings if one.rule == "unclosed_block"]
+    (finding,) = [other_finding for other_finding in document.findings if other_finding.rule == "unclosed_block"]
     assert (finding.line, name in finding.message) == (line, True)
     assert [heading for _, heading in hidden_headings(document)] == hidden
 
 
 def test_a_comment_that_is_closed_behind_fences_is_no_finding() -> None:
     for text in ("<!-- a\n\n```\nx\n```\n-->\n", "<!-- a\n```\n-->\n\nb\n", "a <!-- b\n\n```\nx\n```\n"):
-        assert not [one for one in page(text).findings if one.rule == "unclosed_block"]
+        assert not [finding for finding in page(text).findings if finding.rule == "unclosed_block"]

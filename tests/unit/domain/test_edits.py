@@ -95,8 +95,8 @@ def test_lines_of_a_document_of_mixed_line_ends_keep_their_own(old: str, new: st
     unix = body.replace("\r\n", "\n").replace("\r", "\n")
     assert unix.count(old) == 1
     result = edits.replace_section(document, document.sections[1], unix.replace(old, new)).decode()
-    kept = [line for line in before.splitlines(keepends=True) if line.strip() and line.strip() not in old + "HZ"]
-    assert all(line in result for line in kept)
+    lines = [line for line in before.splitlines(keepends=True) if line.strip() and line.strip() not in old + "HZ"]
+    assert all(line in result for line in lines)
     assert result.startswith("# H\r\n")
     assert result.endswith("\n\n# Z\r\n")
 

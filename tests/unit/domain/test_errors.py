@@ -9,7 +9,7 @@ import pytest
 from commonplace.domain import errors
 from commonplace.domain.errors import Code, ConflictError, KnowledgeError, NotFoundError, Stopped
 
-CLASSES = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, KnowledgeError)]
+CLASSES = [var for var in vars(errors).values() if isinstance(var, type) and issubclass(var, KnowledgeError)]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_advice_is_message_and_hint_on_one_line(message: str, hint: str, advice:
 
 
 def test_every_code_has_one_class() -> None:
-    assert sorted(one.code for one in CLASSES) == sorted(Code)
+    assert sorted(kind.code for kind in CLASSES) == sorted(Code)
 
 
 def test_facts_for_the_log_are_no_part_of_the_text() -> None:

@@ -33,29 +33,29 @@ from commonplace.domain.json import Json
     ],
 )
 def test_a_block_is_found_with_both_fences(raw: bytes, block: bytes) -> None:
-    found = read_frontmatter(raw)
-    assert found.present
-    assert raw[found.span.start : found.span.end] == block
-    assert found.values["a"] in {1, "---\n"}
-    assert found.findings == ()
+    frontmatter = read_frontmatter(raw)
+    assert frontmatter.present
+    assert raw[frontmatter.span.start : frontmatter.span.end] == block
+    assert frontmatter.values["a"] in {1, "---\n"}
+    assert frontmatter.findings == ()
 
 
 @pytest.mark.parametrize("raw", [b"---\n---\n", b"---\n# only a comment\n---\n", b"---\n\n---\n", b"---\n~\n---\n"])
 def test_an_empty_block_is_present(raw: bytes) -> None:
-    found = read_frontmatter(raw)
-    assert found.present
-    assert found.values == {}
-    assert found.findings == ()
+    frontmatter = read_frontmatter(raw)
+    assert frontmatter.present
+    assert frontmatter.values == {}
+    assert frontmatter.findings == ()
 
 
 @each_case(
     "raw", [b"", b"x", b"----\na: 1\n----\n", b" ---\na: 1\n---\n", b"\n---\na: 1\n---\n", b"---", b"--- a: 1\n---\n"]
 )
 def test_no_block(raw: bytes) -> None:
-    found = read_frontmatter(raw)
-    assert not found.present
-    assert (found.span.start, found.span.end) == (0, 0)
-    assert found.findings == ()
+    frontmatter = read_frontmatter(raw)
+    assert not frontmatter.present
+    assert (frontmatter.span.start, frontmatter.span.end) == (0, 0)
+    assert frontmatter.findings == ()
 
 
 def test_text_between_two_rules_is_no_block() -> None:
@@ -63,19 +63,21 @@ def test_text_between_two_rules_is_no_block() -> None:
 
 
 def test_a_block_that_does_not_end_is_text_and_told() -> None:
-    found = read_frontmatter(b"---\ntitle: x\n\nText\n")
-    assert not found.present
-    assert [(f.rule, f.line, f.severity) for f in found.findings] == [("unterminated_frontmatter", 1, Severity.WARNING)]
+    frontmatter = read_frontmatter(b"---\ntitle: x\n\nText\n")
+    assert not frontmatter.present
+    assert [(f.rule, f.line, f.severity) for f in frontmatter.findings] == [
+        ("unterminated_frontmatter", 1, Severity.WARNING)
+    ]
     assert read_frontmatter(b"---\n\nA rule, then text.\n").findings == ()
 
 
 def test_broken_yaml_is_told_with_line_and_column_and_its_other_keys_are_read() -> None:
-    found = read_frontmatter(
+    frontmatter = read_frontmatter(
         b"---\ntitle: Foo: bar\ntags: [a, b]\nlist:\n  - x\nopen: [1\nbad: @x\nok: yes\nmore:\n  k: {\n---\n"
     )
-    assert found.present
-    assert found.values == {"title": "Foo: bar", "tags": ["a", "b"], "list": ["x"], "ok": "yes"}
-    (finding,) = found.findings
+    assert frontmatter.present
+    assert frontmatter.values == {"title": "Foo: bar", "tags": ["a", "b"], "list": ["x"], "ok": "yes"}
+    (finding,) = frontmatter.findings
     assert (finding.rule, finding.severity, finding.line) == ("bad_yaml", Severity.ERROR, 2)
     assert "line 2, column 11" in finding.message
     assert "needs quotes" in finding.message
@@ -83,29 +85,32 @@ def test_broken_yaml_is_told_with_line_and_column_and_its_other_keys_are_read() 
 
 @pytest.mark.parametrize("raw", [b"---\n- a\n- b\n---\n", b"---\njust text\n---\n", b"---\n[1, 2]\n---\n"])
 def test_a_block_that_is_no_mapping_is_told(raw: bytes) -> None:
-    found = read_frontmatter(raw)
-    assert found.values == {}
-    assert [finding.rule for finding in found.findings] == ["bad_yaml"]
+    frontmatter = read_frontmatter(raw)
+    assert frontmatter.values == {}
+    assert [finding.rule for finding in frontmatter.findings] == ["bad_yaml"]
 
 
 def test_findings_count_lines_of_the_file() -> None:
-    found = read_frontmatter("\ufeff---\na: 1\na: 2\nb: *x\n---\n".encode(), 3)
-    assert [(f.rule, f.field, f.line) for f in found.findings] == [("duplicate_key", "a", 3), ("yaml_alias", "b", 4)]
-    assert found.span.start == 3
+    frontmatter = read_frontmatter("\ufeff---\na: 1\na: 2\nb: *x\n---\n".encode(), 3)
+    assert [(f.rule, f.field, f.line) for f in frontmatter.findings] == [
+        ("duplicate_key", "a", 3),
+        ("yaml_alias", "b", 4),
+    ]
+    assert frontmatter.span.start == 3
 
 
 def test_a_huge_block_is_told_and_its_first_keys_are_read() -> None:
     raw = b"---\ntitle: T\n" + b"".join(b"key%d: value\n" % n for n in range(100_000)) + b"---\nbody"
-    found = read_frontmatter(raw)
-    assert found.values["title"] == "T"
-    assert len(found.values) == MAX_SALVAGED_KEYS
-    assert found.findings[0].rule == "bad_yaml"
-    assert raw[found.span.end :] == b"body"
+    frontmatter = read_frontmatter(raw)
+    assert frontmatter.values["title"] == "T"
+    assert len(frontmatter.values) == MAX_SALVAGED_KEYS
+    assert frontmatter.findings[0].rule == "bad_yaml"
+    assert raw[frontmatter.span.end :] == b"body"
 
 
 def test_a_control_character_spoils_its_own_key_only() -> None:
-    found = read_frontmatter(b"---\na: x\x00y\nb: 1\n---\n")
-    assert found.values == {"b": 1}
+    frontmatter = read_frontmatter(b"---\na: x\x00y\nb: 1\n---\n")
+    assert frontmatter.values == {"b": 1}
 
 
 @each_case(
@@ -154,7 +159,7 @@ def test_a_block_of_toml_is_read_and_no_link_is_found_in_it(raw: bytes) -> None:
 
 def test_broken_toml_is_told_and_stays_out_of_the_text() -> None:
     document = read_document(Address("tea.md"), b"+++\ntitle = Tea\n+++\ntext\n")
-    assert [(one.rule, one.severity) for one in document.findings] == [("bad_toml", Severity.ERROR)]
+    assert [(finding.rule, finding.severity) for finding in document.findings] == [("bad_toml", Severity.ERROR)]
     assert (document.title, document.body) == ("tea", "text\n")
 
 

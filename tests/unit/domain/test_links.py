@@ -190,7 +190,7 @@ def test_every_document_is_found_under_the_key_of_what_means_it(target: str) -> 
 
 def test_keys_hold_no_dots_and_no_blanks() -> None:
     assert link_key("..") == link_key(".") == link_key("/") == ""
-    assert all(name_keys(one) for ones in BASE.keys.values() for one in ones)
+    assert all(name_keys(document) for ones in BASE.keys.values() for document in ones)
 
 
 def test_relations_come_in_pairs() -> None:

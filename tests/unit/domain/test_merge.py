@@ -75,7 +75,7 @@ def test_what_merges_is_what_git_merges(tmp_path: Path) -> None:
             for _ in range(chance.randrange(3)):
                 at = chance.randrange(len(side))
                 side[at : at + chance.randrange(3)] = [b"new %d\n" % chance.randrange(3)] * chance.randrange(3)
-        base, mine, theirs = (b"".join(one) for one in (lines, *sides))
+        base, mine, theirs = (b"".join(element) for element in (lines, *sides))
         files = [tmp_path / name for name in ("mine", "base", "theirs")]
         for file, content in zip(files, (mine, base, theirs), strict=True):
             file.write_bytes(content)
@@ -100,8 +100,8 @@ def test_the_regions_of_a_merge_give_the_merged_text_and_both_versions(base: lis
     lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"x\n"]), max_size=6)
     before, proposed, current = b"".join(base), b"".join(data.draw(lines)), b"".join(data.draw(lines))
     regions = merge_regions(before, proposed, current)
-    assert with_regions(before, regions, [one.proposed for one in regions]) == proposed
-    assert with_regions(before, regions, [one.current for one in regions]) == current
+    assert with_regions(before, regions, [region.proposed for region in regions]) == proposed
+    assert with_regions(before, regions, [region.current for region in regions]) == current
     merged = merge_texts(before, proposed, current)
     if not merged.conflicts:
-        assert merged.content == with_regions(before, regions, [one.merged or b"" for one in regions])
+        assert merged.content == with_regions(before, regions, [region.merged or b"" for region in regions])

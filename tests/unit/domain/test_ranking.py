@@ -66,13 +66,13 @@ def test_typos_are_the_distance_up_to_the_bound(one: str, other: str) -> None:
         assert typos_between(one, other, most) == min(distance, most + 1)
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(text: str, other: str) -> int:
     """The textbook's optimal string alignment, without any shortcut."""
-    rows = [[max(a, b) if not a or not b else 0 for b in range(len(other) + 1)] for a in range(len(one) + 1)]
-    for a in range(1, len(one) + 1):
+    rows = [[max(a, b) if not a or not b else 0 for b in range(len(other) + 1)] for a in range(len(text) + 1)]
+    for a in range(1, len(text) + 1):
         for b in range(1, len(other) + 1):
-            rows[a][b] = min(rows[a - 1][b] + 1, rows[a][b - 1] + 1, rows[a - 1][b - 1] + (one[a - 1] != other[b - 1]))
-            if a > 1 and b > 1 and one[a - 1] == other[b - 2] and one[a - 2] == other[b - 1]:
+            rows[a][b] = min(rows[a - 1][b] + 1, rows[a][b - 1] + 1, rows[a - 1][b - 1] + (text[a - 1] != other[b - 1]))
+            if a > 1 and b > 1 and text[a - 1] == other[b - 2] and text[a - 2] == other[b - 1]:
                 rows[a][b] = min(rows[a][b], rows[a - 2][b - 2] + 1)
     return rows[-1][-1]
 

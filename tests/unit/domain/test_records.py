@@ -154,5 +154,5 @@ def test_filters_compare_whole_values_without_regard_to_case(filter_: Filter, ex
 def test_the_keys_of_generators_are_known(block: str, known: dict[str, object]) -> None:
     record = build_record(read_document(Address("a.md"), f"---\n{block}\n---\n# A\n".encode()), "0" * 40)
     for name, value in known.items():
-        found = getattr(record, name)
-        assert (found[:10] if name in {"updated", "created"} else found) == value
+        found_value = getattr(record, name)
+        assert (found_value[:10] if name in {"updated", "created"} else found_value) == value

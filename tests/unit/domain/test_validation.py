@@ -50,13 +50,16 @@ def schema_with(rule: FieldRule) -> Schema:
 def test_a_value_that_breaks_its_rule_is_named(rule: FieldRule, good: Json, bad: Json, expected: str) -> None:
     schema = schema_with(rule)
     assert violations(schema, "thing", {"title": "T", "x": good}) == []
-    (found,) = violations(schema, "thing", {"title": "T", "x": bad})
-    assert (found.field, found.expected) == ("x", expected)
+    (violation,) = violations(schema, "thing", {"title": "T", "x": bad})
+    assert (violation.field, violation.expected) == ("x", expected)
 
 
 def test_a_required_field_must_have_a_value() -> None:
-    found = violations(schema_with(FieldRule(required=True)), "thing", {"title": ""})
-    assert [(one.field, one.rule) for one in found] == [("title", "required"), ("x", "required")]
+    found_violations = violations(schema_with(FieldRule(required=True)), "thing", {"title": ""})
+    assert [(violation.field, violation.rule) for violation in found_violations] == [
+        ("title", "required"),
+        ("x", "required"),
+    ]
 
 
 def test_an_unknown_type_has_no_rules() -> None:
@@ -81,11 +84,11 @@ def test_every_rule_for_a_field_counts_those_of_all_types_first() -> None:
     rules = (("x", FieldRule(type="number", min=1, max=5)), ("x", FieldRule(required=True)))
     own = EntryType(name="thing", fields={"x": FieldRule(options=("2", "9"))})
     schema = Schema(types={"thing": own}, rules=rules)
-    assert [one.expected for one in violations(schema, "thing", {"title": "T"})] == ["a value"]
-    assert [one.expected for one in violations(schema, "thing", {"title": "T", "x": 9})] == [
+    assert [violation.expected for violation in violations(schema, "thing", {"title": "T"})] == ["a value"]
+    assert [violation.expected for violation in violations(schema, "thing", {"title": "T", "x": 9})] == [
         "a number at least 1 and at most 5"
     ]
-    assert [one.expected for one in violations(schema, "thing", {"title": "T", "x": 3})] == ["one of 2, 9"]
+    assert [violation.expected for violation in violations(schema, "thing", {"title": "T", "x": 3})] == ["one of 2, 9"]
 
 
 @each_case(
@@ -100,8 +103,8 @@ def test_every_rule_for_a_field_counts_those_of_all_types_first() -> None:
     ],
 )
 def test_a_rule_says_whether_it_refuses(rule: FieldRule, value: Json, enforced: bool | None) -> None:
-    (found,) = violations(schema_with(rule), "thing", {"title": "T", "x": value})
-    assert found.enforced is enforced
+    (violation,) = violations(schema_with(rule), "thing", {"title": "T", "x": value})
+    assert violation.enforced is enforced
 
 
 def test_a_reference_must_name_an_entry_of_its_type() -> None:
@@ -109,7 +112,7 @@ def test_a_reference_must_name_an_entry_of_its_type() -> None:
     types = {"ada": "person", "paris": "place"}
 
     def found(value: Json) -> list[bool | None]:
-        return [one.enforced for one in violations(schema, "thing", {"title": "T", "x": value}, types.get)]
+        return [violation.enforced for violation in violations(schema, "thing", {"title": "T", "x": value}, types.get)]
 
     assert found("ada") == found("[[ada]]") == []
     assert found(["ada", "paris"]) == [True]
@@ -118,5 +121,10 @@ def test_a_reference_must_name_an_entry_of_its_type() -> None:
 
 def test_too_few_sources_are_a_warning() -> None:
     schema = Schema(types={}, policies={"minimum_sources": 2})
-    (found,) = violations(schema, "thing", {"sources": ["a book"]})
-    assert (found.field, found.expected, found.got, found.enforced) == ("sources", "at least 2 sources", "1", False)
+    (violation,) = violations(schema, "thing", {"sources": ["a book"]})
+    assert (violation.field, violation.expected, violation.got, violation.enforced) == (
+        "sources",
+        "at least 2 sources",
+        "1",
+        False,
+    )

@@ -16,9 +16,9 @@ from support import MODELS
 
 @pytest.fixture(scope="module")
 def encoder() -> OnnxEncoder:
-    found = find_model(MODELS)
-    assert found, "make test installs the model: run `commonplace model install`"
-    return OnnxEncoder(found)
+    folder = find_model(MODELS)
+    assert folder, "make test installs the model: run `commonplace model install`"
+    return OnnxEncoder(folder)
 
 
 def test_the_installed_model_puts_questions_near_to_their_answers(encoder: OnnxEncoder) -> None:
@@ -42,10 +42,10 @@ def test_a_damaged_model_file_is_named(tmp_path: Path, name: str) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    found = find_model(tmp_path)
-    assert found
+    folder = find_model(tmp_path)
+    assert folder
     with pytest.raises(StorageError, match=f"{name!r} is damaged") as refused:
-        OnnxEncoder(found)
+        OnnxEncoder(folder)
     assert "commonplace model install" in refused.value.hint
     assert not installed(tmp_path)
 

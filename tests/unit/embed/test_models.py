@@ -76,7 +76,9 @@ def test_a_failure_is_remembered_until_a_use_succeeds(
             model.texts(["b"])
     assert model.failure
     assert model.is_backing_off
-    assert len([one for one in caplog.records if one.name.endswith("embed.models")]) == 1, "the same failure once"
+    assert len([record for record in caplog.records if record.name.endswith("embed.models")]) == 1, (
+        "the same failure once"
+    )
     server.status = 200
     model.texts(["c"])
     assert (model.failure, model.is_backing_off) == ("", False)

@@ -56,9 +56,9 @@ def test_the_page_that_shares_the_meaning_is_nearest(embedded_case: Make) -> Non
 
 def test_progress_ends_with_all_that_there_are(embedded_case: Make) -> None:
     _, meaning = embedded_case(PAGES)
-    told: list[tuple[int, int]] = []
-    meaning.embed(lambda done, total: told.append((done, total)))
-    assert told[-1] == (3, 3)
+    totals: list[tuple[int, int]] = []
+    meaning.embed(lambda done, total: totals.append((done, total)))
+    assert totals[-1] == (3, 3)
 
 
 def test_only_what_is_meant_by_a_filter_is_looked_at(embedded_case: Make) -> None:

@@ -19,9 +19,9 @@ FILES = {
 
 def test_lines_fit_into_any_room_and_begin_with_the_rules(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
-        found = brief(Services(collections=base.collections), "walrus", None, mode="keyword")
+        found_brief = brief(Services(collections=base.collections), "walrus", None, mode="keyword")
         for room in (0, 30, 100, 400, 1_000, 6_000):
-            lines = brief_lines(found, [], room, lambda one, path: f"{one.name}:{path}")
+            lines = brief_lines(found_brief, [], room, lambda collection, path: f"{collection.name}:{path}")
             assert sum(size_of(line) + 1 for line in lines) <= room
         assert lines[0].startswith("base:AGENTS.md: # Rules\nPlain words")
         assert lines[1] == "base:README.md: All about tea."

@@ -36,14 +36,14 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
 
 
 def gate(*collections: Collection) -> FreshnessGate:
-    found = Collections(lambda: collections)
-    assert found.members == collections
-    return FreshnessGate(echo, Services(collections=found), CommitWaits())
+    found_collections = Collections(lambda: collections)
+    assert found_collections.members == collections
+    return FreshnessGate(echo, Services(collections=found_collections), CommitWaits())
 
 
 def answered(app: FreshnessGate, path: str, names: frozenset[str] | None = None, **headers: str) -> Answer:
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return asked(app, "GET", path, headers=given, scope={SCOPE_KEY: Caller("k", "read", names)})
+    given_values = {name.replace("_", "-"): value for name, value in headers.items()}
+    return asked(app, "GET", path, headers=given_values, scope={SCOPE_KEY: Caller("k", "read", names)})
 
 
 def test_every_answer_names_the_commits_that_it_contains(collection: Collection) -> None:
@@ -60,9 +60,9 @@ def test_an_answer_names_the_commit_that_it_was_begun_with(collection: Collectio
         replica.now = replace(replica.now, commit=OLD)
         await echo(scope, receive, send)
 
-    found = Collections(lambda: [replace(collection, name="a", replica=replica)])
-    assert found.members
-    app = FreshnessGate(followed, Services(collections=found), CommitWaits())
+    collections = Collections(lambda: [replace(collection, name="a", replica=replica)])
+    assert collections.members
+    app = FreshnessGate(followed, Services(collections=collections), CommitWaits())
     assert [answered(app, "/").headers[COMMIT_HEADER] for _ in range(2)] == [f"a={COMMIT}", f"a={OLD}"]
 
 
@@ -106,8 +106,8 @@ def test_a_client_waits_no_longer_than_it_prefers_and_never_longer_than_the_serv
     collection: Collection, prefer: str, seconds: int
 ) -> None:
     answer = answered(gate(collection), "/", prefer=prefer, **{AT_LEAST_HEADER: OLD})
-    told = float(answer.json["error"].split()[-2])
-    assert seconds / 2 <= told <= seconds, "what is left of the time, which a slow machine has used up in part"
+    part = float(answer.json["error"].split()[-2])
+    assert seconds / 2 <= part <= seconds, "what is left of the time, which a slow machine has used up in part"
 
 
 def test_a_collection_that_the_caller_may_not_see_does_not_exist(collection: Collection) -> None:

@@ -11,12 +11,12 @@ from commonplace.services.writes.links_after import RedirectedLink
 
 def redirect(source: str, before: str, now: str) -> RedirectedLink:
     link = Link(LinkKind.WIKI, "x", "x")
-    found = ResolvedLink(source=Address(source), link=link, target=Address(before) if before else None)
-    return RedirectedLink(found, Address(now) if now else None)
+    resolved_link = ResolvedLink(source=Address(source), link=link, target=Address(before) if before else None)
+    return RedirectedLink(resolved_link, Address(now) if now else None)
 
 
 def test_each_pair_of_targets_is_one_line_with_its_pages_once() -> None:
-    found = [
+    links = [
         redirect("c.md", "a.md", "b.md"),
         redirect("c.md", "a.md", "b.md"),
         redirect("d.md", "a.md", "b.md"),
@@ -24,13 +24,13 @@ def test_each_pair_of_targets_is_one_line_with_its_pages_once() -> None:
         redirect("e.md", "a.md", ""),
         redirect("e.md", "b.md", "a.md"),
     ]
-    assert redirect_lines(found, Address("b.md")) == [
+    assert redirect_lines(links, Address("b.md")) == [
         "Links to a.md now lead here in c.md, d.md",
         "Links that led nowhere now lead here in c.md",
         "Links to a.md now lead nowhere in e.md",
         "Links to b.md now lead to a.md in e.md",
     ]
-    assert redirect_lines(found[:1], None, lambda one: f"kb:{one}") == [
+    assert redirect_lines(links[:1], None, lambda address: f"kb:{address}") == [
         "Links to kb:a.md now lead to kb:b.md in kb:c.md"
     ]
     assert redirect_lines([]) == []

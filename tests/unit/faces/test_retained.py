@@ -77,9 +77,9 @@ def test_a_plain_path_is_not_quoted() -> None:
     ],
 )
 def test_a_long_list_is_cut_and_says_how_much_is_left(count: int, last: str | None) -> None:
-    kept = [replace(TRASHED, address=Address(f"{number}.md")) for number in range(count)]
-    lines = retained_lines(kept)
-    assert len(retained_list(kept)) == min(count, MAX_NAMED)
+    copies = [replace(TRASHED, address=Address(f"{number}.md")) for number in range(count)]
+    lines = retained_lines(copies)
+    assert len(retained_list(copies)) == min(count, MAX_NAMED)
     assert len(lines) == min(count, MAX_NAMED + 1)
     assert last is None or lines[-1].startswith(last)
 

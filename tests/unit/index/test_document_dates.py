@@ -63,7 +63,7 @@ def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows
         repo.write(path, "word\n")
     _commit(repo, BEGIN, PATHS[0])
     with Indexed(tmp_path) as made:
-        before, kept = _times(made), {record.address.path: record.updated for record in made.index.orphans()}
+        before, kept_values = _times(made), {record.address.path: record.updated for record in made.index.orphans()}
         history = FailingHistory(made.store)
         made.index.close()
         made.index = open_index(history.store(), made.cache)
@@ -74,7 +74,7 @@ def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows
         _commit(repo, BEGIN + DAY, PATHS[0])
         made.index.sync()
         assert _times(made) != before
-        assert {record.address.path: record.updated for record in made.index.orphans()} != kept
+        assert {record.address.path: record.updated for record in made.index.orphans()} != kept_values
         history.fails = False
         made.index.sync()
         assert _times(made) == _times_from_nothing(made, tmp_path / "fresh")

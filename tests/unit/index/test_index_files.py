@@ -37,8 +37,8 @@ def test_a_write_is_taken_in_or_left_to_the_next_scan_and_never_refused(
     base: MakeBase, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     made = base({"a.md": "# A\n", "b.md": "# B\n"})
-    told: list[Sequence[Address]] = []
-    made.index.listen(lambda documents, _: told.append(documents))
+    addresses: list[Sequence[Address]] = []
+    made.index.listen(lambda documents, _: addresses.append(documents))
     look = Looking()
     monkeypatch.setattr(IndexFiles, "current", property(look))
     (made.folder / "a.md").write_text("# A\n\nmore\n")
@@ -49,8 +49,8 @@ def test_a_write_is_taken_in_or_left_to_the_next_scan_and_never_refused(
     record = made.index.record(A)
     assert record is not None
     assert record.words == 3
-    assert told
-    assert A in told[0]
+    assert addresses
+    assert A in addresses[0]
 
 
 def test_dates_are_found_out_after_a_moment_in_which_the_index_could_not_be_looked_at(

@@ -187,11 +187,11 @@ def test_scores_of_fresh_documents_are_those_of_the_full_text(tmp_path: Path, mo
                 "delt",
                 "numbr 40",
             ):
-                one = fresh.index.search(SearchQuery(text=text_, limit=300))
+                match = fresh.index.search(SearchQuery(text=text_, limit=300))
                 other = again.index.search(SearchQuery(text=text_, limit=300))
-                assert one.total == other.total, text_
+                assert match.total == other.total, text_
                 scores = {hit.record.address: hit.score for hit in other.hits}
-                for hit in one.hits:
+                for hit in match.hits:
                     assert hit.score == pytest.approx(scores[hit.record.address], rel=0.25, abs=0.15), text_
 
 
@@ -299,8 +299,8 @@ def test_documents_of_one_id_are_named_by_their_paths(base: MakeBase) -> None:
 
     def named() -> list[list[str]]:
         listed = [record.reference for record in made.index.list(ListQuery()).records]
-        found = made.index.search(SearchQuery(text="word")).hits
-        return [listed, sorted(hit.record.reference for hit in found)]
+        hits = made.index.search(SearchQuery(text="word")).hits
+        return [listed, sorted(hit.record.reference for hit in hits)]
 
     assert named() == [["a.md", "b.md", "c"]] * 2
     made.update("b.md", "---\nid: other\n---\nword")

@@ -55,10 +55,10 @@ def test_a_process_that_is_killed_leaves_no_file_unparsed(caplog: pytest.LogCapt
     before = children()
     parsed: list[Parsed] = []
     with parsing(MIN_FILES, CORES) as parse:
-        for one in parse(files()):
+        for other_parsed in parse(files()):
             if not parsed:
                 os.kill(min(children() - before), signal.SIGKILL)
-            parsed.append(one)
+            parsed.append(other_parsed)
     assert parsed == list(parse_here(files()))
     assert "a process that parses files failed" in caplog.text
 

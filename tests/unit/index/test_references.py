@@ -20,8 +20,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("references"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("references"), FILES) as indexed:
+        yield indexed
 
 
 @pytest.mark.parametrize(

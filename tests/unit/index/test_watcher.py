@@ -31,11 +31,11 @@ def watched(folder: Path, failing: int = 0) -> Generator[list[FileChanges]]:
 
 
 def documents(reported: list[FileChanges]) -> set[str]:
-    return {address.path for one in reported for address in one.documents}
+    return {address.path for changes in reported for address in changes.documents}
 
 
 def others(reported: list[FileChanges]) -> set[str]:
-    return {address.path for one in reported for address in one.other_files}
+    return {address.path for changes in reported for address in changes.other_files}
 
 
 def test_documents_and_other_files_are_told_apart_and_hidden_ones_are_not_told(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_documents_and_other_files_are_told_apart_and_hidden_ones_are_not_told(t
         assert eventually(lambda: documents(reported) == {"Über 文.md"} and others(reported) == {"p.png"})
         (folder / "p.png").unlink()
         (folder / "Über 文.md").unlink()
-        assert eventually(lambda: len([one for one in reported if one.other_files]) > 1)
+        assert eventually(lambda: len([changes for changes in reported if changes.other_files]) > 1)
 
 
 def test_a_new_folder_or_ignore_file_asks_for_a_scan(tmp_path: Path) -> None:
@@ -57,14 +57,14 @@ def test_a_new_folder_or_ignore_file_asks_for_a_scan(tmp_path: Path) -> None:
     for name in ("new", ".gitignore"):
         with watched(folder) as reported:
             (folder / name).mkdir() if name == "new" else (folder / name).write_text("x\n")
-            assert eventually(lambda: any(one.scan for one in reported))
+            assert eventually(lambda: any(changes.scan for changes in reported))
 
 
 def test_a_commit_is_told_as_history(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {"a.md": "# A\n"})
     with watched(repo.path) as reported:
         repo.git("commit", "--quiet", "--allow-empty", "--message", "More")
-        assert eventually(lambda: any(one.history for one in reported))
+        assert eventually(lambda: any(changes.history for changes in reported))
     assert documents(reported) == set()
 
 
@@ -84,7 +84,7 @@ def test_a_folder_that_is_deleted_and_made_anew_is_watched_again(tmp_path: Path)
     with watched(folder) as reported:
         shutil.rmtree(folder)
         folder.mkdir()
-        assert eventually(lambda: any(one.scan for one in reported))
+        assert eventually(lambda: any(changes.scan for changes in reported))
 
         def is_noticed() -> bool:
             (folder / "a.md").write_text("x")  # again, because the scan may be reported before the folder is watched

@@ -114,10 +114,10 @@ def test_what_a_method_should_not_return_is_left_out_and_named(
     with caplog.at_level(logging.WARNING):
         use(plugins)
         use(plugins)
-    found = plugins.faults.all
-    assert {(fault.plugin, fault.hook) for fault in found} == (set() if (hook, value) in FINE else {("odd", hook)})
+    faults = plugins.faults.all
+    assert {(fault.plugin, fault.hook) for fault in faults} == (set() if (hook, value) in FINE else {("odd", hook)})
     said = [record.getMessage() for record in caplog.records if record.name == "commonplace.plugins.loader"]
-    assert said == [f"plugin odd: {fault}" for fault in found], "each is said once"
+    assert said == [f"plugin odd: {fault}" for fault in faults], "each is said once"
 
 
 @each_case("value", VALUES)

@@ -137,8 +137,8 @@ def test_an_object_is_a_mapping(value: object) -> None:
 
 
 def test_items_come_of_anything_that_is_a_list() -> None:
-    found = [items(value, "a list") for value in ([1], (1,), {1}, iter([1]), range(1, 2))]
-    assert found == [[1]] * 5
+    found_items = [items(value, "a list") for value in ([1], (1,), {1}, iter([1]), range(1, 2))]
+    assert found_items == [[1]] * 5
     for value in ("text", b"ab", {"a": 1}, None, 5):
         with pytest.raises(WrongValueError, match="expected a list"):
             items(value, "a list")
@@ -147,10 +147,10 @@ def test_items_come_of_anything_that_is_a_list() -> None:
 
 
 def test_items_without_a_name_are_told_and_the_others_kept() -> None:
-    told: list[str] = []
-    assert named({"ok": 1, "": 2, 5: 3, "a\nb": 4}, "a dict", told.append) == [("ok", 1)]
-    assert len(told) == 3
-    assert all("expected a text of 1 to 200 characters" in one for one in told)
+    reported_texts: list[str] = []
+    assert named({"ok": 1, "": 2, 5: 3, "a\nb": 4}, "a dict", reported_texts.append) == [("ok", 1)]
+    assert len(reported_texts) == 3
+    assert all("expected a text of 1 to 200 characters" in reported_text for reported_text in reported_texts)
 
 
 @each_case(
@@ -191,7 +191,7 @@ def test_a_function_of_other_arguments_a_class_and_a_text_are_none(value: object
 
 
 def test_values_are_described_without_their_own_code() -> None:
-    assert [kind_of(one) for one in (None, True, len, int, 5)] == [
+    assert [kind_of(element) for element in (None, True, len, int, 5)] == [
         "None",
         "True",
         "a function",

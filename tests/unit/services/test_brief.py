@@ -22,10 +22,14 @@ NOW_HERE = Actor(face="mcp", session="b" * 16, client="claude-code")
 def test_rules_are_read_from_their_files_and_sections_for_the_task_are_found(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
         services = Services(collections=base.collections)
-        found = brief(services, "walrus", None, mode="keyword")
-        assert [(page.address.path, page.text) for page in found.rules] == [("AGENTS.md", "# Rules\n\nPlain words.")]
-        assert [(one.record.address.path, one.anchor) for one in found.sections] == [("tea.md", "brewing")]
-        assert (found.since, list(found.unknown)) == (0.0, [])
+        found_brief = brief(services, "walrus", None, mode="keyword")
+        assert [(page.address.path, page.text) for page in found_brief.rules] == [
+            ("AGENTS.md", "# Rules\n\nPlain words.")
+        ]
+        assert [(section.record.address.path, section.anchor) for section in found_brief.sections] == [
+            ("tea.md", "brewing")
+        ]
+        assert (found_brief.since, list(found_brief.unknown)) == (0.0, [])
         assert brief(services, " ", None).sections == []
         (said,) = brief(services, "", None, since=time.time() - 9).unknown
         assert said.endswith("has no Git history; what changed is not known.")

@@ -19,14 +19,14 @@ PAGES = {
 
 def test_problems_come_by_path_and_line(tmp_path: Path) -> None:
     with Indexed(tmp_path, PAGES) as base:
-        found = [(one.path, one.line, one.rule) for one in check_pages(base.collections, base.collection)]
-    assert found == sorted(found)
-    assert [(path, line) for path, line, rule in found if rule == "broken_link"] == [
+        rows = [(issue.path, issue.line, issue.rule) for issue in check_pages(base.collections, base.collection)]
+    assert rows == sorted(rows)
+    assert [(path, line) for path, line, rule in rows if rule == "broken_link"] == [
         ("a.md", 4),
         ("b.md", 3),
         ("b.md", 5),
     ]
-    assert ("b.md", 5, "invisible_character") in found
+    assert ("b.md", 5, "invisible_character") in rows
 
 
 def test_a_folder_without_pages_and_without_questions_has_no_problem(tmp_path: Path) -> None:
@@ -39,14 +39,14 @@ def test_a_question_that_is_not_answered_says_what_is_missing_and_what_came_inst
     questions = "- question: What purrs?\n  pages: [cat]\n- question: What barks?\n  pages: [cat, wolf]\n"
     with Indexed(tmp_path, {"cat.md": "# Cat\n\nA cat purrs.\n", "dog.md": "# Dog\n\nIt barks.\n"}) as base:
         base.write(QUESTIONS_FILE, questions)
-        count, found = check_questions(base.collection)
+        count, issues = check_questions(base.collection)
     assert count == 2
-    assert [(one.path, one.rule, one.severity.value) for one in found] == [
+    assert [(issue.path, issue.rule, issue.severity.value) for issue in issues] == [
         (QUESTIONS_FILE, "unanswered_question", "error")
     ]
-    assert "'What barks?'" in found[0].message
-    assert "there is no page 'wolf'" in found[0].message
-    assert "Found: dog" in found[0].message
+    assert "'What barks?'" in issues[0].message
+    assert "there is no page 'wolf'" in issues[0].message
+    assert "Found: dog" in issues[0].message
 
 
 def test_broken_questions_are_an_error_that_names_the_file(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def test_a_file_that_the_index_was_not_told_of_is_found_by_its_path(
     base: Indexed, collection: Collection, reference: str
 ) -> None:
     base.write("in/new.md", "# Came just now\n")
-    found = Collections(lambda: [collection]).locate(reference)
-    assert (found.record.address.path, found.record.title) == ("in/new.md", "Came just now")
+    document = Collections(lambda: [collection]).locate(reference)
+    assert (document.record.address.path, document.record.title) == ("in/new.md", "Came just now")
 
 
 def test_a_wiki_page_that_the_index_was_not_told_of_is_found_by_its_path(base: Indexed, collection: Collection) -> None:

@@ -34,8 +34,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]
 
 
 def answer(collection: Collection, text: str, **query: object) -> tuple[list[str], FoundHits]:
-    found = search([collection], SearchQuery(text=text, **query))  # type: ignore[arg-type]
-    return [hit.hit.record.address.path for hit in found.hits], found
+    hits = search([collection], SearchQuery(text=text, **query))  # type: ignore[arg-type]
+    return [hit.hit.record.address.path for hit in hits.hits], hits
 
 
 @each_case(
@@ -55,16 +55,16 @@ def answer(collection: Collection, text: str, **query: object) -> tuple[list[str
     ],
 )
 def test_a_quotation_that_stands_in_a_file_is_not_denied(collection: Collection, text: str, page: str) -> None:
-    pages, found = answer(collection, text)
-    assert f"as words in its {SEARCHED}, but the text stands in {page}." in found.notice
-    assert "contains" not in found.notice
+    pages, hits = answer(collection, text)
+    assert f"as words in its {SEARCHED}, but the text stands in {page}." in hits.notice
+    assert "contains" not in hits.notice
     assert set(pages) <= {page}, "a page without the text is no hit if one has it"
 
 
 @each_case("text", ['"add <b>lentils"', '"no such thing"', '"<u>two" "lentils <b>"'])
 def test_a_quotation_that_stands_in_no_file_is_denied(collection: Collection, text: str) -> None:
-    _, found = answer(collection, text)
-    assert found.notice.startswith("No page contains ")
+    _, hits = answer(collection, text)
+    assert hits.notice.startswith("No page contains ")
 
 
 @each_case(
@@ -77,47 +77,47 @@ def test_a_quotation_that_stands_in_no_file_is_denied(collection: Collection, te
     ],
 )
 def test_operators_that_a_file_meets_are_not_denied(collection: Collection, text: str, first: str) -> None:
-    pages, found = answer(collection, text)
-    assert f"by its words, but matching text stands in {first}." in found.notice
+    pages, hits = answer(collection, text)
+    assert f"by its words, but matching text stands in {first}." in hits.notice
     assert set(pages) <= {first}
 
 
 @each_case("text", ["verkehrsordnung AND lentils", "duca AND education", "herons AND zzyzx"])
 def test_operators_that_no_file_meets_are_denied(collection: Collection, text: str) -> None:
-    pages, found = answer(collection, text)
-    assert found.notice.startswith("No page matches the query with its operators. ")
+    pages, hits = answer(collection, text)
+    assert hits.notice.startswith("No page matches the query with its operators. ")
     assert pages
 
 
 @each_case(("text", "first"), [("verkehrsordnung", "law.md"), ("ducation", "schooling.md")])
 def test_a_part_of_a_longer_word_finds_its_pages(collection: Collection, text: str, first: str) -> None:
-    pages, found = answer(collection, text)
+    pages, hits = answer(collection, text)
     assert pages == [first]
-    assert f"by itself in its {SEARCHED}, but {text!r} stands in {first}." in found.notice
+    assert f"by itself in its {SEARCHED}, but {text!r} stands in {first}." in hits.notice
 
 
 def test_a_part_beside_other_words_finds_both(collection: Collection) -> None:
-    pages, found = answer(collection, "verkehrsordnung soup")
+    pages, hits = answer(collection, "verkehrsordnung soup")
     assert set(pages) == {"law.md", "soup.md"}
-    assert "'verkehrsordnung' stands in law.md." in found.notice
+    assert "'verkehrsordnung' stands in law.md." in hits.notice
 
 
 def test_front_matter_that_is_not_searched_is_named(collection: Collection) -> None:
-    pages, found = answer(collection, "zorabel")
+    pages, hits = answer(collection, "zorabel")
     assert pages == []
-    assert found.notice.endswith("but 'zorabel' stands in author.md.")
+    assert hits.notice.endswith("but 'zorabel' stands in author.md.")
 
 
 def test_a_short_word_is_not_looked_for_in_longer_ones_and_not_denied_as_text(collection: Collection) -> None:
-    pages, found = answer(collection, "duca")
+    pages, hits = answer(collection, "duca")
     assert pages == []
-    assert found.notice.startswith("No page has a word of 'duca' by itself in its")
-    assert "schooling" not in found.notice
+    assert hits.notice.startswith("No page has a word of 'duca' by itself in its")
+    assert "schooling" not in hits.notice
 
 
 def test_only_the_filtered_pages_are_read(collection: Collection) -> None:
-    _, found = answer(collection, '"<u>two"', filter=Filter(prefix="weirs"))
-    assert found.notice.startswith("No page contains the quoted phrase")
+    _, hits = answer(collection, '"<u>two"', filter=Filter(prefix="weirs"))
+    assert hits.notice.startswith("No page contains the quoted phrase")
 
 
 def test_pages_that_could_not_be_read_in_time_are_not_spoken_for(
@@ -125,24 +125,24 @@ def test_pages_that_could_not_be_read_in_time_are_not_spoken_for(
 ) -> None:
     monkeypatch.setattr(denials, "MAX_SECONDS", -1.0)
     for text in ('"<u>two"', "verkehrsordnung", "verkehrsordnung soup"):
-        _, found = answer(collection, text)
-        assert f"in its {SEARCHED}; 0 of {len(FILES)} pages could be read in time" in found.notice, text
-        assert "contains" not in found.notice
-    _, found = answer(collection, "verkehrsordnung AND recht")
-    assert found.notice.startswith(
+        _, hits = answer(collection, text)
+        assert f"in its {SEARCHED}; 0 of {len(FILES)} pages could be read in time" in hits.notice, text
+        assert "contains" not in hits.notice
+    _, found_hits = answer(collection, "verkehrsordnung AND recht")
+    assert found_hits.notice.startswith(
         f"No page matches the query with its operators by its words; 0 of {len(FILES)} pages"
     )
 
 
 def test_paths_carry_the_names_of_their_collections(collection: Collection) -> None:
     other = replace(collection, name="other")
-    found = search([collection, other], SearchQuery(text='"<u>two"'))
-    assert f"the text stands in {collection.name}:herons.md, other:herons.md." in found.notice
+    hits = search([collection, other], SearchQuery(text='"<u>two"'))
+    assert f"the text stands in {collection.name}:herons.md, other:herons.md." in hits.notice
 
 
 def test_many_pages_are_counted(tmp_path: Path) -> None:
     files = {f"page-{number}.md": "# Page\n\nA <u>tag</u> here.\n" for number in range(7)}
     with Indexed(tmp_path / "many", files) as base:
-        found = search([base.collection], SearchQuery(text='"<u>tag"'))
-    assert "stands in page-0.md, page-1.md, page-2.md and 4 more." in found.notice
-    assert found.total == 7
+        hits = search([base.collection], SearchQuery(text='"<u>tag"'))
+    assert "stands in page-0.md, page-1.md, page-2.md and 4 more." in hits.notice
+    assert hits.total == 7

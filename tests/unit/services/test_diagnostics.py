@@ -23,11 +23,11 @@ from support import new_repo
 
 def test_an_index_in_step_is_in_order(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"a.md": "# A\n"}) as base:
-        (found,) = index_diagnostics(base.collection)
-        assert (found.severity, found.message) == (None, "The index matches the files: 1 page.")
+        (diagnostic,) = index_diagnostics(base.collection)
+        assert (diagnostic.severity, diagnostic.message) == (None, "The index matches the files: 1 page.")
         base.write("b.md", "# B\n")
-        (found,) = index_diagnostics(base.collection)
-        assert found.message.endswith("2 pages.")
+        (found_diagnostic,) = index_diagnostics(base.collection)
+        assert found_diagnostic.message.endswith("2 pages.")
 
 
 def test_bytes_that_changed_while_size_and_times_did_not_are_noticed(tmp_path: Path) -> None:
@@ -41,10 +41,10 @@ def test_bytes_that_changed_while_size_and_times_did_not_are_noticed(tmp_path: P
             with file.open("r+b") as opened:
                 opened.write(b"# New\n")
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-        found = list(index_diagnostics(base.collection))
+        diagnostics = list(index_diagnostics(base.collection))
     # The change time cannot be set back, so a sync may see them all; if not, they are named.
-    assert len(found) == 1
-    assert found[0].severity in {None, Severity.WARNING}
+    assert len(diagnostics) == 1
+    assert diagnostics[0].severity in {None, Severity.WARNING}
 
 
 @PERMISSIONS
@@ -53,17 +53,17 @@ def test_files_that_cannot_be_read_are_counted_apart(tmp_path: Path) -> None:
         base.write("shut.md", "# B\n")
         (base.folder / "shut.md").chmod(0)
         with permissions_hold():
-            found = list(index_diagnostics(base.collection))
-    assert [one.check for one in found] == ["index", "files"]
-    assert "shut.md" in found[1].message
-    assert str(tmp_path) not in found[1].message
+            diagnostics = list(index_diagnostics(base.collection))
+    assert [diagnostic.check for diagnostic in diagnostics] == ["index", "files"]
+    assert "shut.md" in diagnostics[1].message
+    assert str(tmp_path) not in diagnostics[1].message
 
 
 def test_a_schema_that_cannot_be_read_or_declares_nonsense_is_said(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"kb.yaml": "types: [\n"}) as base:
-        assert [one.severity for one in collection_diagnostics(base.collection)] == [Severity.ERROR]
+        assert [diagnostic.severity for diagnostic in collection_diagnostics(base.collection)] == [Severity.ERROR]
         base.write("kb.yaml", "name: base\ntypes: {note: {fields: {size: {type: enormous}}}}\n")
-        assert {one.check for one in collection_diagnostics(base.collection)} == {"bad_declaration"}
+        assert {diagnostic.check for diagnostic in collection_diagnostics(base.collection)} == {"bad_declaration"}
         base.write("kb.yaml", "name: base\n")
         assert list(collection_diagnostics(base.collection)) == []
 
@@ -72,20 +72,20 @@ def test_a_folder_in_which_nothing_can_be_written_can_be_read_all_the_same(tmp_p
     repo = new_repo(tmp_path / "base", {"a.md": "# A\n"})
     repo.git("checkout", "--quiet", "--detach")
     with Indexed(tmp_path) as base:
-        found = list(collection_diagnostics(replace(base.collection, store=committing(base.folder))))
-    assert [(one.check, one.severity) for one in found] == [("read_only", Severity.INFO)]
-    assert found[0].message.startswith("Nothing can be written: ")
+        diagnostics = list(collection_diagnostics(replace(base.collection, store=committing(base.folder))))
+    assert [(diagnostic.check, diagnostic.severity) for diagnostic in diagnostics] == [("read_only", Severity.INFO)]
+    assert diagnostics[0].message.startswith("Nothing can be written: ")
 
 
 def test_search_by_meaning_that_is_switched_off_is_no_fault(tmp_path: Path) -> None:
     with Indexed(tmp_path) as base:
-        (found,) = embedding(replace(base.collection, semantic_index=None))
-    assert (found.severity, found.message.startswith("Search by meaning: off.")) == (None, True)
+        (diagnostic,) = embedding(replace(base.collection, semantic_index=None))
+    assert (diagnostic.severity, diagnostic.message.startswith("Search by meaning: off.")) == (None, True)
 
 
 def test_faults_of_plugins_and_folders_that_do_not_open_become_diagnostics() -> None:
     assert list(plugin_diagnostics([])) == []
-    (found,) = plugin_diagnostics([("letters", "It raised.")])
-    assert (found.severity, found.message, bool(found.hint)) == (Severity.WARNING, "It raised.", True)
+    (diagnostic,) = plugin_diagnostics([("letters", "It raised.")])
+    assert (diagnostic.severity, diagnostic.message, bool(diagnostic.hint)) == (Severity.WARNING, "It raised.", True)
     shown = opening_diagnostics(NotFoundError("There is no folder 'x'.", hint="Name one."))
     assert (shown.severity, shown.message, shown.hint) == (Severity.ERROR, "There is no folder 'x'.", "Name one.")

@@ -38,15 +38,17 @@ def test_a_section_comes_whole_with_the_small_ones_below_it(collection: Collecti
 
 
 def test_the_best_sections_come_first_and_no_text_comes_twice(collection: Collection) -> None:
-    found = gather([collection], SearchQuery(text="oolong three"), "keyword")
-    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
-    places = [(one.record.address, anchor) for one in found for anchor in one.anchors]
+    sections = gather([collection], SearchQuery(text="oolong three"), "keyword")
+    assert [section.score for section in sections] == sorted((section.score for section in sections), reverse=True)
+    places = [(section.record.address, anchor) for section in sections for anchor in section.anchors]
     assert len(places) == len(set(places))
 
 
 def test_the_best_documents_can_be_skipped(collection: Collection) -> None:
-    every = {one.record.address for one in gather([collection], SearchQuery(text="oolong"), "keyword")}
-    later = {one.record.address for one in gather([collection], SearchQuery(text="oolong"), "keyword", offset=1)}
+    every = {section.record.address for section in gather([collection], SearchQuery(text="oolong"), "keyword")}
+    later = {
+        section.record.address for section in gather([collection], SearchQuery(text="oolong"), "keyword", offset=1)
+    }
     assert later < every
     assert gather([collection], SearchQuery(text="oolong"), "keyword", offset=50) == []
     assert evidence([], SearchQuery(text="oolong"), "keyword").sections == []
@@ -59,22 +61,24 @@ def test_what_cannot_be_searched_is_an_error(collection: Collection) -> None:
         evidence([collection], SearchQuery(text="tea"), "semantic")
 
 
-def show(one: EvidenceSection, text: str) -> tuple[str, int]:
-    del one
+def show(section: EvidenceSection, text: str) -> tuple[str, int]:
+    del section
     return text, len(json.dumps(text))
 
 
 @pytest.mark.parametrize("room", [0, 10, 250, 700, 5_000, 100_000])
 def test_what_is_shown_fits_into_the_budget(collection: Collection, room: int) -> None:
-    found = gather([collection], SearchQuery(text="steep oolong"), "keyword")
-    shown = fit(found, room, show)
+    sections = gather([collection], SearchQuery(text="steep oolong"), "keyword")
+    shown = fit(sections, room, show)
     assert sum(len(json.dumps(text)) for text in shown) <= room
     assert bool(shown) is (room >= 250)
 
 
 def test_a_long_section_is_cut_to_the_part_that_answers(collection: Collection) -> None:
     (coffee,) = [
-        one for one in gather([collection], SearchQuery(text="oolong coffee"), "keyword") if "coffee" in one.record.id
+        section
+        for section in gather([collection], SearchQuery(text="oolong coffee"), "keyword")
+        if "coffee" in section.record.id
     ]
     (text,) = fit([coffee], 1_000, show)
     assert "Steep oolong never in coffee." in text
@@ -85,9 +89,9 @@ def test_text_that_grows_when_it_is_escaped_still_fits(collection: Collection) -
     record = collection.index.record(Address("tea.md"))
     assert record is not None
     quotes = "\n\n".join('"\\" ' * 20 for _ in range(40))
-    one = EvidenceSection(collection, record, ("Tea",), "tea", quotes, ("tea",), 1.0)
+    section = EvidenceSection(collection, record, ("Tea",), "tea", quotes, ("tea",), 1.0)
     for room in (300, 1_000, 3_000):
-        assert sum(len(json.dumps(text)) for text in fit([one], room, show)) <= room
+        assert sum(len(json.dumps(text)) for text in fit([section], room, show)) <= room
     empty = EvidenceSection(collection, record, ("Tea",), "tea", "", ("tea",), 1.0)
     assert fit([empty], 100, show) == [""], "a heading without text is an answer, too"
 
@@ -98,26 +102,26 @@ def test_lines_of_chats_are_ranked_together_each_with_its_neighbours(tmp_path: P
     late = [*talk[:50], "Bob: The ballet group meets on Friday.", *talk[50:]]
     files = {"one.md": "# May\n\n" + "\n".join(dance), "two.md": "# June\n\n" + "\n".join(late)}
     with Indexed(tmp_path, files | {"three.md": "# July\n\n" + "\n".join(talk)}) as base:
-        found = gather([base.collection], SearchQuery(text="When does the ballet group meet?"), "keyword")
-        shown = fit(found, 600, show)
+        sections = gather([base.collection], SearchQuery(text="When does the ballet group meet?"), "keyword")
+        shown = fit(sections, 600, show)
     text = "\n".join(shown)
     assert "Bob: What is new?\nAnn: I joined a ballet group.\nBob: How was it?" in text
     assert "Bob: The ballet group meets on Friday." in text
-    assert sum(len(json.dumps(one)) for one in shown) <= 600
+    assert sum(len(json.dumps(element)) for element in shown) <= 600
 
 
 @pytest.mark.parametrize("room", [300, 700, 1_500, 4_000])
 def test_sections_within_a_budget_are_the_first_of_all(collection: Collection, room: int) -> None:
-    found = gather([collection], SearchQuery(text="steep oolong coffee"), "keyword")
-    shown = fit(found, room, lambda one, text: (one.anchors, len(json.dumps(text))))
-    assert shown == [one.anchors for one in found][: len(shown)]
+    sections = gather([collection], SearchQuery(text="steep oolong coffee"), "keyword")
+    shown = fit(sections, room, lambda section, text: (section.anchors, len(json.dumps(text))))
+    assert shown == [section.anchors for section in sections][: len(shown)]
 
 
 @pytest.mark.parametrize("room", [500, 900])
 def test_a_part_of_a_long_line_contains_what_was_asked_for(tmp_path: Path, room: int) -> None:
     line = "".join(chr(0x4E00 + number * 7 % 3000) for number in range(4000))
     with Indexed(tmp_path / "lines", {"长.md": f"# 长\n\n{line[:2500]}龘靐齉{line[2500:]}\n"}) as base:
-        found = gather([base.collection], SearchQuery(text="龘靐齉"), "keyword")
-    rows = fit(found, room, lambda _, text: (text, len(text)))
+        sections = gather([base.collection], SearchQuery(text="龘靐齉"), "keyword")
+    rows = fit(sections, room, lambda _, text: (text, len(text)))
     assert any("龘靐齉" in row for row in rows)
     assert sum(map(len, rows)) <= room

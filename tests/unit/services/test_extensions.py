@@ -36,8 +36,8 @@ def test_all_validators_are_asked_and_without_plugins_nothing_is_found() -> None
     def one(entry_type: str, values: JsonObject, collection: str) -> list[Violation]:
         return [Violation(collection, entry_type, "more", str(values["n"]))]
 
-    found = Extensions(validators=(one, one)).violations("note", {"n": 1}, "kb")
-    assert [(violation.field, violation.rule) for violation in found] == [("kb", "note")] * 2
+    violations = Extensions(validators=(one, one)).violations("note", {"n": 1}, "kb")
+    assert [(violation.field, violation.rule) for violation in violations] == [("kb", "note")] * 2
     assert NO_EXTENSIONS.violations("note", {}, "kb") == []
     assert NO_EXTENSIONS.supplement("kb", "generic") == {}
 

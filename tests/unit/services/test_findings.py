@@ -82,21 +82,23 @@ def issues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Issue]]:
 
 @pytest.mark.parametrize(("rule", "severity", "entry"), BROKEN)
 def test_a_rule_finds_what_breaks_it(issues: list[Issue], rule: str, severity: str, entry: str) -> None:
-    assert (rule, severity) in [(one.rule, one.severity.value) for one in issues if one.entry_id == entry]
+    assert (rule, severity) in [(issue.rule, issue.severity.value) for issue in issues if issue.entry_id == entry]
 
 
 @pytest.mark.parametrize("rule", sorted({rule for rule, _, _ in BROKEN}))
 def test_a_rule_finds_nothing_in_what_keeps_it(issues: list[Issue], rule: str) -> None:
-    assert {one.entry_id for one in issues if one.rule == rule} == {entry for name, _, entry in BROKEN if name == rule}
+    assert {issue.entry_id for issue in issues if issue.rule == rule} == {
+        entry for name, _, entry in BROKEN if name == rule
+    }
 
 
 def test_an_entry_that_keeps_every_rule_has_no_issue_and_orphans_are_those_without_links_to_them(
     issues: list[Issue],
 ) -> None:
-    assert not [one for one in issues if one.entry_id in {"good", "odd"}]
-    orphans = {one.entry_id for one in issues if one.rule == "orphan_entry"}
+    assert not [issue for issue in issues if issue.entry_id in {"good", "odd"}]
+    orphans = {issue.entry_id for issue in issues if issue.rule == "orphan_entry"}
     assert orphans == {name.removesuffix(".md") for name in ENTRIES} - {"good", "odd"}
-    assert {one.severity.value for one in issues if one.rule == "orphan_entry"} == {"info"}
+    assert {issue.severity.value for issue in issues if issue.rule == "orphan_entry"} == {"info"}
 
 
 def test_an_entry_that_is_deleted_meanwhile_does_not_stop_the_check_of_a_collection(tmp_path: Path) -> None:
@@ -104,5 +106,5 @@ def test_an_entry_that_is_deleted_meanwhile_does_not_stop_the_check_of_a_collect
     with Indexed(tmp_path, {"kb.yaml": "name: base\n", "gone.md": untitled, "left.md": untitled}) as base:
         collection = Collection(name="base", store=base.store, index=base.index)
         (base.folder / "gone.md").unlink()
-        found = findings.collection_issues(Collections(lambda: [collection]), collection)
-    assert ("left", "missing_title") in {(issue.entry_id, issue.rule) for issue in found}
+        collection_issues = findings.collection_issues(Collections(lambda: [collection]), collection)
+    assert ("left", "missing_title") in {(issue.entry_id, issue.rule) for issue in collection_issues}

@@ -25,8 +25,8 @@ A, B = Address("a.md"), Address("in/b.md")
 def base(tmp_path: Path) -> Iterator[Indexed]:
     repo = new_repo(tmp_path / "base", {"a.md": "# One\n"})
     repo.commit("Second", **{"a.md": "# Two\r\n文\r\n", "in/b.md": "# B\n"})
-    with Indexed(tmp_path) as one:
-        yield one
+    with Indexed(tmp_path) as indexed:
+        yield indexed
 
 
 def commits(base: Indexed) -> list[str]:
@@ -59,9 +59,9 @@ def test_text_that_was_never_committed_is_not_overwritten_unless_that_is_allowed
     with pytest.raises(ConflictError):
         history.restore(base.collection, A, commits(base)[1], WriteRequest(expected="0" * 40), force=True)
     history.restore(base.collection, A, commits(base)[1], force=True)
-    kept = history.trashed(base.collection, "a.md")
-    assert kept is not None
-    assert kept.revision == revision_of(b"Mine.\n")
+    kept_item = history.trashed(base.collection, "a.md")
+    assert kept_item is not None
+    assert kept_item.revision == revision_of(b"Mine.\n")
 
 
 @pytest.mark.parametrize("at", ["--all", "HEAD", "main", "", "xyz", "../..", "a\0b"])
@@ -81,7 +81,7 @@ def test_the_trash_is_searched_by_path_then_id_then_revision_then_name(base: Ind
     for path, text in (("new.md", "# New\n"), ("in/new.md", "# Inner\n"), ("other.md", "# Other\n")):
         base.update(path, text)
         writes.delete(base.collection, Address(path))
-    asked = {
+    requested_values = {
         "new.md": "new.md",
         "new": "new.md",
         "in/new": "in/new.md",
@@ -90,9 +90,9 @@ def test_the_trash_is_searched_by_path_then_id_then_revision_then_name(base: Ind
         "none": None,
         "": None,
     }
-    for reference, path in asked.items():
-        found = history.trashed(base.collection, reference)
-        assert (found.address.path if found else None) == path, reference
+    for reference, path in requested_values.items():
+        found_item = history.trashed(base.collection, reference)
+        assert (found_item.address.path if found_item else None) == path, reference
     assert history.trashed(base.collection, "new", revision_of(b"# Other\n")) is None
 
 
@@ -123,9 +123,9 @@ def test_the_last_commits_of_a_file_are_the_one_that_has_it_and_the_one_that_tou
     held = commits(base)[0]
     repo.git("rm", "--quiet", "in/b.md")
     repo.git("commit", "--quiet", "--message", "Gone")
-    found = history.last_commits(base.collection, B)
-    assert found is not None
-    assert (found.containing, found.touched.id) == (held, repo.git("rev-parse", "HEAD"))
+    last_commits = history.last_commits(base.collection, B)
+    assert last_commits is not None
+    assert (last_commits.containing, last_commits.touched.id) == (held, repo.git("rev-parse", "HEAD"))
     assert history.last_commits(base.collection, Address("never.md")) is None
 
 

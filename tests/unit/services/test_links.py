@@ -32,12 +32,12 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collections]:
         yield Collections(lambda: made)
 
 
-def ends(found: list[LinkedDocument]) -> list[tuple[str, str, str]]:
+def ends(documents: list[LinkedDocument]) -> list[tuple[str, str, str]]:
     return [
-        (one.found.collection.name, one.found.record.address.path, one.relation)
-        if one.found
-        else ("", "", one.relation)
-        for one in found
+        (document.found.collection.name, document.found.record.address.path, document.relation)
+        if document.found
+        else ("", "", document.relation)
+        for document in documents
     ]
 
 
@@ -63,8 +63,8 @@ def test_incoming_links_have_the_inverse_relation_and_those_of_other_collections
 
 
 def test_documents_are_distinct_by_relation_and_what_is_no_document_is_left_out(both: Collections) -> None:
-    found = links.distinct(links.outgoing(both, both.get("one"), Address("a.md")))
-    assert ends(found) == [
+    documents = links.distinct(links.outgoing(both, both.get("one"), Address("a.md")))
+    assert ends(documents) == [
         ("one", "b.md", "supports"),
         ("one", "b.md", "related_to"),
         ("two", "c.md", "related_to"),
@@ -84,9 +84,9 @@ def test_a_link_into_another_collection_is_broken_only_where_nothing_is_there(bo
 
 def test_a_reader_who_may_see_one_collection_only_learns_nothing_of_the_other(both: Collections) -> None:
     alone = both.only(frozenset({"one"}))
-    one = alone.get("one")
-    assert ("two", "c.md", "related_to") not in ends(links.outgoing(alone, one, Address("a.md")))
-    assert links.incoming(alone, one, Address("a.md")) == []
+    collection = alone.get("one")
+    assert ("two", "c.md", "related_to") not in ends(links.outgoing(alone, collection, Address("a.md")))
+    assert links.incoming(alone, collection, Address("a.md")) == []
 
 
 def test_a_document_that_only_itself_links_to_is_an_orphan(both: Collections) -> None:

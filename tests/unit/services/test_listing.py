@@ -34,14 +34,14 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Collection]]
         yield [replace(base.collection, name=name) for base, name in zip(bases, ("one", "two"), strict=True)]
 
 
-def shown(found: listing.DocumentList) -> list[tuple[str, str]]:
-    return [(one.collection.name, one.record.address.path) for one in found.found]
+def shown(match: listing.DocumentList) -> list[tuple[str, str]]:
+    return [(document.collection.name, document.record.address.path) for document in match.found]
 
 
 def test_a_list_of_one_collection_is_that_of_its_index(both: list[Collection]) -> None:
-    found = list_documents(both[:1], ListQuery(sort="title", limit=2))
-    assert shown(found) == [("one", "a.md"), ("one", "b.md")]
-    assert found.total == 3
+    document_list = list_documents(both[:1], ListQuery(sort="title", limit=2))
+    assert shown(document_list) == [("one", "a.md"), ("one", "b.md")]
+    assert document_list.total == 3
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -50,17 +50,17 @@ def test_several_collections_are_sorted_as_each_index_sorts_its_own(
     both: list[Collection], sort: SortKey, descending: bool
 ) -> None:
     query = ListQuery(sort=sort, descending=descending)
-    found = shown(list_documents(both, query))
-    assert len(found) == 5
-    for one in both:
-        own = [record.address.path for record in one.index.list(query).records]
-        assert [path for name, path in found if name == one.name] == own
+    found_pairs = shown(list_documents(both, query))
+    assert len(found_pairs) == 5
+    for collection in both:
+        own = [record.address.path for record in collection.index.list(query).records]
+        assert [path for name, path in found_pairs if name == collection.name] == own
 
 
 def test_pages_of_several_collections_follow_each_other_without_gap_or_repetition(both: list[Collection]) -> None:
     whole = shown(list_documents(both, ListQuery(sort="updated")))
     paged = [list_documents(both, ListQuery(sort="updated", offset=offset, limit=2)) for offset in (0, 2, 4, 6)]
-    assert [one for page in paged for one in shown(page)] == whole
+    assert [element for page in paged for element in shown(page)] == whole
     assert {page.total for page in paged} == {5}
 
 
@@ -73,7 +73,7 @@ def test_every_document_is_read_in_batches_whatever_limit_the_query_names(
     both: list[Collection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "BATCH_DOCUMENTS", 2)
-    assert [one.address.path for one in every_document(both[0], ListQuery(limit=1, offset=2))] == [
+    assert [record.address.path for record in every_document(both[0], ListQuery(limit=1, offset=2))] == [
         "a.md",
         "b.md",
         "in/deep/z.md",
@@ -87,15 +87,15 @@ def test_tags_of_several_collections_are_counted_together(both: list[Collection]
 
 
 def records(both: list[Collection]) -> list[Record]:
-    return [record for one in both for record in every_document(one)]
+    return [record for collection in both for record in every_document(collection)]
 
 
 def test_a_document_counts_once_for_each_of_its_values_and_one_without_under_the_empty_one(
     both: list[Collection],
 ) -> None:
     counted = {
-        one.name: dict(one.values)
-        for one in facets(records(both), ["type", "tags", "folder", "year", "status", "nowhere"])
+        facet.name: dict(facet.values)
+        for facet in facets(records(both), ["type", "tags", "folder", "year", "status", "nowhere"])
     }
     assert counted["folder"] == {".": 4, "in": 1}
     assert counted["status"] == {"open": 2, "late": 1, "": 3}
@@ -106,8 +106,8 @@ def test_a_document_counts_once_for_each_of_its_values_and_one_without_under_the
 
 
 def test_values_come_most_frequent_first_and_then_by_name(both: list[Collection]) -> None:
-    (found,) = facets(records(both), ["status"])
-    assert found.values == (("", 3), ("open", 2), ("late", 1))
+    (facet,) = facets(records(both), ["status"])
+    assert facet.values == (("", 3), ("open", 2), ("late", 1))
     assert facets([], ["type"])[0].values == ()
 
 

@@ -30,8 +30,8 @@ FILES: dict[str, str | bytes] = {"in/a.md": "---\ntags: [red/dark]\n---\n# A\n",
 )
 def test_commits_are_found_by_what_they_touched(tmp_path: Path, wanted: NoticeFilter, names: list[str]) -> None:
     with ProposedBase(tmp_path, FILES) as base:
-        found = latest_changes(base.collection, wanted, 10)
-        assert sorted(one.path for event in found for one in event.files) == names
+        events = latest_changes(base.collection, wanted, 10)
+        assert sorted(address.path for event in events for address in event.files) == names
 
 
 def test_what_came_since_a_commit_is_told_once_and_oldest_first(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_what_came_since_a_commit_is_told_once_and_oldest_first(tmp_path: Path) 
         first = notices.latest_commit(base.collection)
         ids = [base.repo.commit(f"Number {number}", **{"b.md": f"# B{number}\n"}) for number in range(3)]
         events, complete = changes_since(base.collection, first, NoticeFilter())
-        assert ([one.commit.id for one in events], complete) == (ids, True)
+        assert ([event.commit.id for event in events], complete) == (ids, True)
         assert changes_since(base.collection, ids[-1], NoticeFilter()) == ([], True)
         assert changes_since(base.collection, "0" * 40, NoticeFilter())[1] is False, "the branch was rewritten"
 
@@ -48,8 +48,8 @@ def test_a_proposal_is_found_by_the_tags_that_it_would_give(tmp_path: Path) -> N
     with ProposedBase(tmp_path, FILES) as base:
         with base.view() as view:
             writes.create(view, Address("new.md"), b"---\ntags: [blue]\n---\n# New\n")
-        assert [one.event for one in proposals_since(base.collection, {}, NoticeFilter(tag="blue"))] == ["opened"]
+        assert [event.event for event in proposals_since(base.collection, {}, NoticeFilter(tag="blue"))] == ["opened"]
         assert proposals_since(base.collection, {}, NoticeFilter(tag="red")) == []
-        found = base.found().proposal
-        assert event_of(found, is_reported=True) == "amended"
-        assert proposals_since(base.collection, {found.id: found.tip}, NoticeFilter()) == []
+        proposal = base.found().proposal
+        assert event_of(proposal, is_reported=True) == "amended"
+        assert proposals_since(base.collection, {proposal.id: proposal.tip}, NoticeFilter()) == []

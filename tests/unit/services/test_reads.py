@@ -29,8 +29,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]
 
 
 def test_a_whole_document_has_the_bytes_and_the_revision_of_its_file(collection: Collection) -> None:
-    found = reads.whole(collection, Address("page.md"))
-    assert (found.text, found.revision, found.first_line) == (PAGE, revision_of(PAGE.encode()), 1)
+    passage = reads.whole(collection, Address("page.md"))
+    assert (passage.text, passage.revision, passage.first_line) == (PAGE, revision_of(PAGE.encode()), 1)
     assert reads.whole(collection, Address("empty.md")).text == ""
 
 
@@ -55,8 +55,8 @@ def test_an_old_version_is_named_by_its_commit_or_its_own_revision(collection: C
 def test_a_section_comes_with_what_is_below_it_and_the_line_where_it_begins(
     collection: Collection, heading: str, text: str, line: int
 ) -> None:
-    found = reads.section(collection, Address("page.md"), heading)
-    assert (found.text, found.first_line) == (text, line)
+    passage = reads.section(collection, Address("page.md"), heading)
+    assert (passage.text, passage.first_line) == (text, line)
 
 
 def test_a_missing_section_names_the_ones_nearest_to_it(collection: Collection) -> None:
@@ -73,7 +73,7 @@ def test_a_fragment_is_a_heading_an_anchor_or_a_block(collection: Collection) ->
 
 
 def test_an_outline_leaves_out_the_text_before_the_first_heading(collection: Collection) -> None:
-    assert [one.heading for one in reads.outline(collection, Address("page.md"))] == ["Größe", "下", "Last"]
+    assert [section.heading for section in reads.outline(collection, Address("page.md"))] == ["Größe", "下", "Last"]
     assert reads.outline(collection, Address("empty.md")) == ()
 
 
@@ -87,8 +87,8 @@ def test_an_outline_leaves_out_the_text_before_the_first_heading(collection: Col
     ],
 )
 def test_lines_are_those_that_an_editor_counts(collection: Collection, first: int, last: int, text: str) -> None:
-    found = reads.lines(collection, Address("odd.md"), first, last)
-    assert (found.text, found.first_line) == (text, first)
+    passage = reads.lines(collection, Address("odd.md"), first, last)
+    assert (passage.text, passage.first_line) == (text, first)
 
 
 @pytest.mark.parametrize(

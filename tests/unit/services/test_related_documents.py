@@ -29,17 +29,17 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("related"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("related"), FILES) as indexed:
+        yield indexed
 
 
 def paths(base: Indexed, path: str, limit: int = 10) -> list[str]:
-    return [one.found.record.address.path for one in related(base.collection, Address(path), limit)]
+    return [document.found.record.address.path for document in related(base.collection, Address(path), limit)]
 
 
 def test_a_page_is_related_to_those_with_its_words_and_not_to_itself(base: Indexed) -> None:
-    found = related(base.collection, Address("cat.md"), 10)
-    assert (found[0].found.record.address.path, found[0].linked) == ("mat.md", True)
+    documents = related(base.collection, Address("cat.md"), 10)
+    assert (documents[0].found.record.address.path, documents[0].linked) == ("mat.md", True)
     assert "cat.md" not in paths(base, "cat.md")
     assert related(base.collection, Address("mat.md"), 10)[0].linked, "a link counts in both directions"
 
@@ -64,25 +64,27 @@ def draft(text: str, path: str = "new.md") -> tuple[str, str]:
     return path, text
 
 
-def duplicate(found: NearDuplicates, text: str, path: str = "new.md") -> str:
-    return found.of(path, read_document(Address(path), text.encode()))
+def duplicate(duplicates: NearDuplicates, text: str, path: str = "new.md") -> str:
+    return duplicates.of(path, read_document(Address(path), text.encode()))
 
 
 def test_a_page_that_is_written_again_is_noticed_whatever_its_markup(base: Indexed) -> None:
-    found = NearDuplicates(base.collection)
-    assert duplicate(found, f"# Other\n\n**{LONG}** too\n") == "long"
-    assert duplicate(found, f"---\ntags: [x]\n---\n> {LONG.upper()}\n") == "long"
+    duplicates = NearDuplicates(base.collection)
+    assert duplicate(duplicates, f"# Other\n\n**{LONG}** too\n") == "long"
+    assert duplicate(duplicates, f"---\ntags: [x]\n---\n> {LONG.upper()}\n") == "long"
     assert (
-        duplicate(found, "# Long\n\nAnother text about something else altogether, in many words of its own here.\n")
+        duplicate(
+            duplicates, "# Long\n\nAnother text about something else altogether, in many words of its own here.\n"
+        )
         == ""
     )
 
 
 def test_two_new_pages_of_one_text_are_noticed_among_themselves(base: Indexed) -> None:
-    found = NearDuplicates(base.collection)
+    duplicates = NearDuplicates(base.collection)
     text = " ".join(f"fresh{number}" for number in range(40))
-    assert duplicate(found, text, "one.md") == ""
-    assert duplicate(found, text + " more", "two.md") == "one.md"
+    assert duplicate(duplicates, text, "one.md") == ""
+    assert duplicate(duplicates, text + " more", "two.md") == "one.md"
     assert duplicate(NearDuplicates(base.collection), text, "three.md") == ""
 
 

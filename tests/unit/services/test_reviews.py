@@ -22,7 +22,7 @@ PAGES = {
 def test_the_queue_has_everything_once(tmp_path: Path) -> None:
     with Indexed(tmp_path, PAGES) as base:
         items = review_queue(base.collection)
-        assert [(one.rule, one.path) for one in items] == [
+        assert [(element.rule, element.path) for element in items] == [
             ("unanswered_question", "questions.yaml"),
             ("quotation_missing", "citing.md"),
             ("replacement_missing", "one.md"),
@@ -33,8 +33,8 @@ def test_the_queue_has_everything_once(tmp_path: Path) -> None:
         assert items[1].call == {"tool": "read", "page": "citing.md", "lines": "5"}
         assert items[-1].call["tool"] == "edit"
         assert shown_item(items[-1]).endswith("[stale] (Ada)")
-        assert [one.path for one in review_queue(base.collection, "@ada")] == ["due.md"]
+        assert [element.path for element in review_queue(base.collection, "@ada")] == ["due.md"]
         mark_reviewed(base.collection, Address("due.md"), "Ada")
         today = datetime.now(UTC).date().isoformat()
         assert f"last_reviewed_on: {today}\nreviewed_by: Ada" in (base.folder / "due.md").read_text()
-        assert "stale" not in {one.rule for one in review_queue(base.collection)}
+        assert "stale" not in {element.rule for element in review_queue(base.collection)}

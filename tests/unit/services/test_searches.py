@@ -61,8 +61,8 @@ def opened(place: Path) -> Iterator[list[Collection]]:
         application.close()
 
 
-def paths(found: FoundHits) -> list[str]:
-    return [hit.hit.record.address.path for hit in found.hits]
+def paths(hits: FoundHits) -> list[str]:
+    return [hit.hit.record.address.path for hit in hits.hits]
 
 
 @pytest.mark.parametrize(
@@ -78,34 +78,33 @@ def test_a_phrase_that_no_page_has_is_searched_by_its_words_and_that_is_said(
     tmp_path: Path, text: str, first: str
 ) -> None:
     with opened(tmp_path) as collections:
-        found = search(collections, SearchQuery(text=text))
-        assert paths(found)[0] == first
+        hits = search(collections, SearchQuery(text=text))
+        assert paths(hits)[0] == first
         assert (
-            found.notice
-            == f"No page contains the quoted phrase in its {SEARCHED}. These pages were found by its words."
+            hits.notice == f"No page contains the quoted phrase in its {SEARCHED}. These pages were found by its words."
         )
 
 
 def test_a_phrase_that_a_page_has_is_demanded_and_nothing_is_said(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
-        found = search(collections, SearchQuery(text='"add lentils" water screen'))
-        assert paths(found) == ["soup.md"]
-        assert found.notice == ""
+        hits = search(collections, SearchQuery(text='"add lentils" water screen'))
+        assert paths(hits) == ["soup.md"]
+        assert hits.notice == ""
 
 
 def test_a_phrase_in_a_long_question_is_a_wish(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
         question = 'which editors show on the screen "exactly what is printed" later'
-        found = search(collections, SearchQuery(text=question))
-        assert paths(found)[0] == "editor.md"
-        assert "phrase" not in found.notice
+        hits = search(collections, SearchQuery(text=question))
+        assert paths(hits)[0] == "editor.md"
+        assert "phrase" not in hits.notice
 
 
 def test_an_exclusion_holds_when_the_phrase_is_given_up(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
-        found = search(collections, SearchQuery(text='"lentils soup" -boil'))
-        assert paths(found) == []
-        assert found.notice.startswith("No page contains the quoted phrase in its names, tags, description or text.")
+        hits = search(collections, SearchQuery(text='"lentils soup" -boil'))
+        assert paths(hits) == []
+        assert hits.notice.startswith("No page contains the quoted phrase in its names, tags, description or text.")
 
 
 def test_words_that_no_page_contains_are_named(tmp_path: Path) -> None:
@@ -148,21 +147,23 @@ def test_other_forms_and_beginnings_of_words_are_known(tmp_path: Path, text: str
 @pytest.mark.parametrize("text", ["?!", '"" “”', "🦘🦘", "-", "_-_"])
 def test_a_query_of_signs_is_answered_with_a_word_about_it(tmp_path: Path, text: str) -> None:
     with opened(tmp_path) as collections:
-        found = search(collections, SearchQuery(text=text))
-        assert (found.hits, found.notice) == ((), NO_WORDS)
+        hits = search(collections, SearchQuery(text=text))
+        assert (hits.hits, hits.notice) == ((), NO_WORDS)
 
 
 def test_a_filter_that_no_page_matches_is_not_taken_for_a_missing_phrase(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
-        found = search(collections, SearchQuery(text='"add lentils"', filter=Filter(types=("recipe",))))
-        assert paths(found) == []
+        hits = search(collections, SearchQuery(text='"add lentils"', filter=Filter(types=("recipe",))))
+        assert paths(hits) == []
 
 
 def test_evidence_says_what_was_not_found_too(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
-        found = evidence(collections, SearchQuery(text='"what you see is what you get"'), "keyword")
-        assert found.sections[0].record.address.path == "editor.md"
-        assert found.notice.startswith("No page contains the quoted phrase in its names, tags, description or text.")
+        found_evidence = evidence(collections, SearchQuery(text='"what you see is what you get"'), "keyword")
+        assert found_evidence.sections[0].record.address.path == "editor.md"
+        assert found_evidence.notice.startswith(
+            "No page contains the quoted phrase in its names, tags, description or text."
+        )
 
 
 def test_a_titled_page_comes_first_over_all_collections(tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_a_titled_page_comes_first_over_all_collections(tmp_path: Path) -> None:
 
 def with_reranker(collections: list[Collection], server: RerankServer) -> list[Collection]:
     reranker = EndpointReranker(server.url, seconds=20)
-    return [replace(one, reranker=reranker) for one in collections]
+    return [replace(collection, reranker=reranker) for collection in collections]
 
 
 def filled(folder: Path, count: int) -> None:
@@ -195,8 +196,8 @@ def test_a_cross_encoder_reorders_the_best_pages_and_leaves_the_others(tmp_path:
         (tmp_path / "pages" / "n29.md").write_text("# Other\n\nsteam of engine that boils boils\n")
         collections[0].index.sync()
         before = search(collections, SearchQuery(text="steam engine boils", limit=30), "hybrid")
-        asked = with_reranker(collections, server)
-        after = search(asked, SearchQuery(text="steam engine boils", limit=30), "hybrid")
+        rerankers = with_reranker(collections, server)
+        after = search(rerankers, SearchQuery(text="steam engine boils", limit=30), "hybrid")
         (request,) = server.asked
         assert len(request["documents"]) == 20
         assert all(0 < len(text) <= 1500 for text in request["documents"])
@@ -209,23 +210,23 @@ def test_a_cross_encoder_reorders_the_best_pages_and_leaves_the_others(tmp_path:
 @pytest.mark.parametrize("size", [1, 7, 19, 20, 23])
 @pytest.mark.parametrize("folders", [1, 2])
 def test_the_pages_of_a_reordered_answer_have_every_hit_once(tmp_path: Path, folders: int, size: int) -> None:
-    with opened(tmp_path) as one, opened(tmp_path / "more") as other, reranking() as server:
-        chosen = [(tmp_path, one), (tmp_path / "more", other)][:folders]
+    with opened(tmp_path) as other_collections, opened(tmp_path / "more") as other, reranking() as server:
+        chosen = [(tmp_path, other_collections), (tmp_path / "more", other)][:folders]
         for folder, collections in chosen:
             filled(folder / "pages", 60)
             collections[0].index.sync()
-        asked = with_reranker([collection for _, collections in chosen for collection in collections], server)
+        rerankers = with_reranker([collection for _, collections in chosen for collection in collections], server)
         query = SearchQuery(text="steam engine boils", limit=200)
-        whole = search(asked, query, "hybrid")
+        whole = search(rerankers, query, "hybrid")
         # "Soup" of each folder boils, too.
         assert len(whole.hits) == whole.total == 61 * folders
         pages = [
-            found
+            hit
             for offset in range(0, whole.total, size)
-            for found in search(asked, replace(query, limit=size, offset=offset), "hybrid").hits
+            for hit in search(rerankers, replace(query, limit=size, offset=offset), "hybrid").hits
         ]
-        assert [one.hit.record.address for one in pages] == [one.hit.record.address for one in whole.hits]
-        assert len({(one.collection.store.identity, one.hit.record.address) for one in pages}) == whole.total
+        assert [hit.hit.record.address for hit in pages] == [hit.hit.record.address for hit in whole.hits]
+        assert len({(hit.collection.store.identity, hit.hit.record.address) for hit in pages}) == whole.total
 
 
 def test_a_page_whose_title_is_the_query_stays_first(tmp_path: Path) -> None:
@@ -237,19 +238,19 @@ def test_a_page_whose_title_is_the_query_stays_first(tmp_path: Path) -> None:
 
 def test_a_search_by_words_and_another_order_ask_no_cross_encoder(tmp_path: Path) -> None:
     with opened(tmp_path) as collections, reranking() as server:
-        asked = with_reranker(collections, server)
-        search(asked, SearchQuery(text="water screen"))
-        search(asked, SearchQuery(text="water screen", sort="path"), "hybrid")
-        search(asked, SearchQuery(text="water screen", offset=20), "hybrid")
+        rerankers = with_reranker(collections, server)
+        search(rerankers, SearchQuery(text="water screen"))
+        search(rerankers, SearchQuery(text="water screen", sort="path"), "hybrid")
+        search(rerankers, SearchQuery(text="water screen", offset=20), "hybrid")
         assert server.asked == []
 
 
 def test_a_cross_encoder_that_fails_leaves_the_order_and_that_is_said(tmp_path: Path) -> None:
     with opened(tmp_path) as collections, reranking(status=500) as server:
         query = SearchQuery(text="water screen")
-        found = search(with_reranker(collections, server), query, "hybrid")
-        assert paths(found) == paths(search(collections, query, "hybrid"))
-        assert found.notice.startswith("The reranker does not serve: it answered with status 500.")
+        hits = search(with_reranker(collections, server), query, "hybrid")
+        assert paths(hits) == paths(search(collections, query, "hybrid"))
+        assert hits.notice.startswith("The reranker does not serve: it answered with status 500.")
 
 
 def test_the_settings_name_the_cross_encoder(tmp_path: Path) -> None:
@@ -285,8 +286,8 @@ def test_a_guide_comes_before_notes_that_mention_its_subject(tmp_path: Path, *, 
     with Indexed(tmp_path, notes if recent else guides | notes) as indexed:
         for path, text in guides.items() if recent else ():
             indexed.update(path, text)
-        found = {name: first(base(indexed), name) for name in SUBJECTS}
-    assert found == {name: (f"{name}.md", f"{name}.md") for name in SUBJECTS}
+        found_values = {name: first(base(indexed), name) for name in SUBJECTS}
+    assert found_values == {name: (f"{name}.md", f"{name}.md") for name in SUBJECTS}
 
 
 @pytest.mark.parametrize(

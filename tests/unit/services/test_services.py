@@ -16,7 +16,7 @@ COUNT: ServiceKey[int] = ServiceKey("names of numbers")
 
 def test_a_service_is_found_by_its_key_and_sees_what_its_caller_may_use(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"a.md": "# A\n"}) as base:
-        provider = ServiceProvider(NAMES, lambda services: [one.name for one in services.collections])
+        provider = ServiceProvider(NAMES, lambda services: [collection.name for collection in services.collections])
         every = Services(collections=base.collections, providers=(provider,))
         assert every.of(ServiceKey("names")) == ["base"]
         assert every.only(frozenset({"another"})).of(NAMES) == []
@@ -32,7 +32,7 @@ def test_a_restricted_caller_shares_sessions_and_changes_but_not_collections(tmp
         every = Services(collections=base.collections)
         assert every.only(None) is every
         some = every.only(frozenset({"base"}))
-        assert [one.name for one in some.collections] == ["base"]
+        assert [collection.name for collection in some.collections] == ["base"]
         assert (some.unrestricted, every.unrestricted) == (False, True)
         assert some.change_feed is every.change_feed
         assert some.sessions is every.sessions

@@ -43,8 +43,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
         yield opened
 
 
-def _paths(found: FoundHits) -> list[str]:
-    return [hit.hit.record.address.path for hit in found.hits]
+def _paths(hits: FoundHits) -> list[str]:
+    return [hit.hit.record.address.path for hit in hits.hits]
 
 
 def test_what_holds_comes_first_on_every_page_of_the_results(base: Indexed) -> None:
@@ -66,11 +66,14 @@ def test_what_holds_comes_first_on_every_page_of_the_results(base: Indexed) -> N
 
 
 def test_of_a_page_the_section_that_holds_comes_first(base: Indexed) -> None:
-    (found,) = search([base.collection], SearchQuery(text="timeout gateway", sections=2)).hits
-    assert [one.anchor for one in found.hit.sections] == ["timeout", "timeout-before"]
-    assert not found.hit.is_lapsed
+    (hit,) = search([base.collection], SearchQuery(text="timeout gateway", sections=2)).hits
+    assert [section_hit.anchor for section_hit in hit.hit.sections] == ["timeout", "timeout-before"]
+    assert not hit.hit.is_lapsed
     sections = evidence([base.collection], SearchQuery(text="timeout gateway"), "keyword").sections
-    assert [(one.anchor, one.is_lapsed) for one in sections] == [("timeout", False), ("timeout-before", True)]
+    assert [(section.anchor, section.is_lapsed) for section in sections] == [
+        ("timeout", False),
+        ("timeout-before", True),
+    ]
     assert "10 s" not in sections[0].text
 
 
@@ -85,8 +88,8 @@ def test_a_search_can_be_narrowed_to_a_status(base: Indexed) -> None:
         "retired": set[str](),
     }
     for status, pages in expected.items():
-        found = search([base.collection], SearchQuery(text="server port", status=status))
-        assert (len(found.hits) if isinstance(pages, int) else set(_paths(found))) == pages
+        hits = search([base.collection], SearchQuery(text="server port", status=status))
+        assert (len(hits.hits) if isinstance(pages, int) else set(_paths(hits))) == pages
     with pytest.raises(InvalidInputError, match="no status 'gone'"):
         search([base.collection], SearchQuery(text="server port", status="gone"))
 
@@ -94,13 +97,13 @@ def test_a_search_can_be_narrowed_to_a_status(base: Indexed) -> None:
 def test_the_answer_says_that_nothing_holds(base: Indexed) -> None:
     assert NOTHING_CURRENT in search([base.collection], SearchQuery(text="abacus")).notice
     assert NOTHING_CURRENT not in search([base.collection], SearchQuery(text="server port")).notice
-    (found,) = search_collection(base.collection, SearchQuery(text="abacus"))
-    assert found.hits[0].is_lapsed
+    (found_result,) = search_collection(base.collection, SearchQuery(text="abacus"))
+    assert found_result.hits[0].is_lapsed
 
 
 def test_an_order_that_was_asked_for_stays(base: Indexed) -> None:
-    found = search([base.collection], SearchQuery(text="server port", sort="path", descending=False))
-    assert _paths(found) == sorted(_paths(found))
+    hits = search([base.collection], SearchQuery(text="server port", sort="path", descending=False))
+    assert _paths(hits) == sorted(_paths(hits))
 
 
 def test_replacements_are_followed(base: Indexed) -> None:

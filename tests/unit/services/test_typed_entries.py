@@ -37,8 +37,8 @@ OWNER = "---\nid: ann\ntype: person\ntitle: Ann\n---\nHerself.\n"
 
 @pytest.fixture
 def base(tmp_path: Path) -> Iterator[Indexed]:
-    with Indexed(tmp_path, {"kb.yaml": KB, "people/ann.md": OWNER}) as one:
-        yield one
+    with Indexed(tmp_path, {"kb.yaml": KB, "people/ann.md": OWNER}) as indexed:
+        yield indexed
 
 
 def entry(
@@ -86,11 +86,11 @@ def test_an_entry_that_breaks_its_type_is_refused_and_says_what_is_valid(
 
 
 def test_an_id_that_is_taken_is_refused_and_one_invalid_entry_stops_no_other(base: Indexed) -> None:
-    found = typed_entries.create_entries(
+    entries = typed_entries.create_entries(
         base.collection,
         [entry("One", owner="ann"), entry("Two", severity="no"), entry("One"), entry("Three"), entry("Ann")],
     )
-    assert [type(one) for one in found] == [
+    assert [type(saved_entry) for saved_entry in entries] == [
         SavedEntry,
         InvalidInputError,
         AlreadyExistsError,

@@ -136,7 +136,7 @@ def test_a_session_of_40_writes_over_25_pages_among_60_others(tmp_path: Path, se
         own: list[str] = []
         for number, who in enumerate(order):
             name = next(first_pages, "") if who == "own" else ""
-            name = name or chance.choice([one for one in names if free[one]])
+            name = name or chance.choice([other_name for other_name in names if free[other_name]])
             line = free[name].pop()
             old, new = f"line {line} of {name}\n", f"line {line} by {who} {number}\n"
             # A line that is cut never follows one behind which others insert: the order would be a guess.

@@ -27,12 +27,12 @@ def test_what_is_added_is_read_again_in_order(tmp_path: Path) -> None:
         access(NOW - 1, proposal="20260301-1a2b3c", commit="d" * 40),
         access(NOW, paths=("a.md",), files={"a.md": ("", "e" * 40)}),
     ]
-    for one in reversed(rows):
-        log.add(one)
+    for row in reversed(rows):
+        log.add(row)
     log.add(Access(when=NOW, actor=ACTOR, base="two", read=("secret.md",)))
     assert list(log.accesses(["one"])) == rows
     assert list(log.accesses(["one"], NOW - 2)) == rows[1:]
-    assert [one.is_write for one in rows] == [False, True, True, True]
+    assert [row.is_write for row in rows] == [False, True, True, True]
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "activity").iterdir())
 
 
@@ -45,7 +45,7 @@ def test_it_is_kept_for_90_days(tmp_path: Path) -> None:
     log.add(access(now[0], commit="d" * 40))
     assert len(list(tmp_path.glob("*.jsonl"))) == 2
     now[0] += DAY
-    assert [one.commit[0] for one in log.accesses(["one"])] == ["d"]
+    assert [other_access.commit[0] for other_access in log.accesses(["one"])] == ["d"]
     log.add(access(now[0], commit="e" * 40))
     assert len(list(tmp_path.glob("*.jsonl"))) == 2
 
@@ -67,7 +67,7 @@ def test_damaged_lines_are_left_out_and_a_full_disk_fails_no_call(
 def test_the_files_of_a_very_large_write_are_not_listed(tmp_path: Path) -> None:
     log = FileAccessLog(tmp_path, lambda: NOW)
     log.add(access(NOW, files={f"{number}.md": ("", "e" * 40) for number in range(MAX_FILES + 1)}))
-    assert [one.files for one in log.accesses(["one"])] == [None]
+    assert [other_access.files for other_access in log.accesses(["one"])] == [None]
 
 
 class TooMuchError(Exception):
@@ -107,7 +107,7 @@ def test_an_hour_passes_and_what_was_not_written_does_not_count(tmp_path: Path) 
     uses.reserve("key:1", 1, 1, seen.append)
     now[0] += 3_000
     uses.reserve("key:1", 1, 1, seen.append)
-    assert [(one.pages, one.size, round(one.until)) for one in seen] == [
+    assert [(use.pages, use.size, round(use.until)) for use in seen] == [
         (0, 0, 0),
         (2, 30, 3_000),
         (0, 0, 0),

@@ -27,9 +27,9 @@ def test_a_folder_that_does_not_exist_is_a_configuration_error(tmp_path: Path) -
 def test_the_repository_is_found_upwards(git_repo: MakeRepo) -> None:
     repo = git_repo("repo", {"a/b/c.md": "x"})
     for folder in ("", "a", "a/b"):
-        found = find_repository(repo.path / folder)
-        assert found is not None
-        assert (found.gitdir, found.work_tree) == (repo.path / ".git", repo.path)
+        repository = find_repository(repo.path / folder)
+        assert repository is not None
+        assert (repository.gitdir, repository.work_tree) == (repo.path / ".git", repo.path)
 
 
 def test_the_search_ends_at_a_ceiling(git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch) -> None:

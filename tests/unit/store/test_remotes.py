@@ -15,9 +15,9 @@ from support import GitRepo, MakeRepo, new_repo, trust
 
 def repository(folder: Path) -> Repository:
     """The repository that publishes the commits of a folder."""
-    found = open_store(folder, commit="manual", state_dir=folder.parent / "state").repository
-    assert found is not None
-    return found
+    found_repository = open_store(folder, commit="manual", state_dir=folder.parent / "state").repository
+    assert found_repository is not None
+    return found_repository
 
 
 def with_remote(repo: GitRepo) -> Repository:
@@ -36,25 +36,25 @@ def single(git_repo: MakeRepo) -> GitRepo:
 def test_a_hook_of_a_remote_folder_runs_only_where_the_user_has_named_that(
     single: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = with_remote(single)
+    found_repository = with_remote(single)
     remote = single.path.parent / "origin.git"
     hook = remote / "hooks/pre-receive"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch {single.path.parent}/ran\nexit 1\n")
     hook.chmod(0o755)
     with pytest.raises(GitError, match="a folder with hooks, which are programs") as caught:
-        found.push()
+        found_repository.push()
     assert "safe.directory" in caught.value.hint
     assert not (single.path.parent / "ran").exists()
     trust(remote, monkeypatch)
     with pytest.raises(GitError, match="pre-receive hook declined"):
-        found.push()
+        found_repository.push()
     assert (single.path.parent / "ran").exists()
 
 
 @pytest.mark.parametrize("url", ["file://{}", "file://localhost{}", "file://any.example:99{}", "file://%2e{}"])
 def test_a_url_with_a_host_names_the_same_remote_folder(single: GitRepo, url: str) -> None:
-    found = with_remote(single)
+    found_repository = with_remote(single)
     remote = single.path.parent / "origin.git"
     hook = remote / "hooks/pre-receive"
     hook.parent.mkdir(exist_ok=True)
@@ -62,7 +62,7 @@ def test_a_url_with_a_host_names_the_same_remote_folder(single: GitRepo, url: st
     hook.chmod(0o755)
     single.git("remote", "set-url", "origin", url.format(remote))
     with pytest.raises(GitError, match="a folder with hooks"):
-        found.push()
+        found_repository.push()
     assert not (single.path.parent / "ran").exists()
 
 
@@ -94,18 +94,18 @@ def crafted(repo: GitRepo, marker: Path, remote: Path) -> None:
         hook.write_text(f"#!/bin/sh\ntouch {marker}\n")
         hook.chmod(0o755)
     for name, value in PROGRAMS:
-        told = {"touch": f"touch {marker}", "hooks": hooks, "remote": remote}
+        paths = {"touch": f"touch {marker}", "hooks": hooks, "remote": remote}
         if name != "core.worktree":
-            repo.git("config", "--file", str(gitdir / "config"), name.format(**told), value.format(**told))
+            repo.git("config", "--file", str(gitdir / "config"), name.format(**paths), value.format(**paths))
     (gitdir / "info").mkdir(exist_ok=True)
     (gitdir / "info/attributes").write_text("* filter=x diff=x merge=x\n")
 
 
 def test_no_program_of_the_repositorys_configuration_is_run(single: GitRepo, tmp_path: Path) -> None:
-    found = with_remote(single)
+    remote = with_remote(single)
     crafted(single, tmp_path / "ran", tmp_path / "origin.git")
     head = single.git("-c", "core.fsmonitor=false", "rev-parse", "HEAD")
-    found.push()
+    remote.push()
     assert not (tmp_path / "ran").exists()
     assert (tmp_path / "origin.git/refs/heads/main").read_text().strip() == head
     assert (single.path / ".git/refs/remotes/origin/main").read_text().strip() == head
@@ -113,23 +113,23 @@ def test_no_program_of_the_repositorys_configuration_is_run(single: GitRepo, tmp
 
 def test_no_program_of_a_remote_folder_is_run(single: GitRepo, tmp_path: Path) -> None:
     other = new_repo(tmp_path / "other", {"x.md": "x"})
-    found = with_remote(single)
+    found_repository = with_remote(single)
     remote = GitRepo(tmp_path / "origin.git")
     remote.write("objects/info/alternates", f"{other.path}/.git/objects\n")
     crafted(remote, tmp_path / "ran", tmp_path)
     with pytest.raises(GitError, match="a folder with hooks"):
-        found.push()
+        found_repository.push()
     shutil.rmtree(remote.path / "hooks")
     for name in ("core.hooksPath", "receive.procReceiveRefs"):
         remote.git("config", "--file", "config", "--unset", name)
-    found.push()
+    found_repository.push()
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_remote_is_reached_by_a_path_from_the_work_tree(single: GitRepo) -> None:
-    found = with_remote(single)
+    remote = with_remote(single)
     single.git("remote", "set-url", "origin", "../origin.git")
-    assert "has it now" in found.push()
+    assert "has it now" in remote.push()
 
 
 def test_a_shallow_clone_is_pushed(single: GitRepo, tmp_path: Path) -> None:

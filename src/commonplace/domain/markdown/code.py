@@ -76,7 +76,7 @@ def _fence(text: str, run: re.Match[str]) -> list[CodePiece]:
     if len(run[0]) < MIN_FENCE or not _LEAD.fullmatch(text, line, run.start()) or "`" in text[run.end() : block]:
         return []
     closings = _CLOSING[run[0][0]].finditer(text, block)
-    closing = next((one for one in closings if len(one[1]) >= len(run[0])), None)
+    closing = next((match for match in closings if len(match[1]) >= len(run[0])), None)
     end, behind = closing.span() if closing else (len(text), len(text))
     code = text[block:end]
     shown = _QUOTED.sub("", code) if ">" in text[line : run.start()] else code

@@ -84,8 +84,8 @@ def chosen(
     both = in_order(link)
     if both is None:
         return follow(link)
-    sides = [follow(one) for one in both]
+    sides = [follow(link) for link in both]
     there = [
-        presence(target, elsewhere=bool(one.collection) and one.collection not in own_names) for one, target in sides
+        presence(target, elsewhere=bool(link.collection) and link.collection not in own_names) for link, target in sides
     ]
     return sides[0 if side in readers(*there)[0] else 1]

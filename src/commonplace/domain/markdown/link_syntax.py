@@ -143,10 +143,10 @@ def directive_attributes(directive: re.Match[bytes]) -> dict[str, str]:
 
 def _candidates(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The ranges of the URLs in a `srcset`: `a.png 1x, b.png 2x`."""
-    while found := _CANDIDATE.match(source, start, end):
-        url = found[1].rstrip(b",")
-        yield found.start(1), found.start(1) + len(url)
-        comma = found.end() if url != found[1] else source.find(b",", found.end(), end)
+    while match := _CANDIDATE.match(source, start, end):
+        url = match[1].rstrip(b",")
+        yield match.start(1), match.start(1) + len(url)
+        comma = match.end() if url != match[1] else source.find(b",", match.end(), end)
         start = comma if comma >= 0 else end
 
 
@@ -155,7 +155,7 @@ def _html_link(source: bytes, kind: LinkKind, start: int, end: int) -> Link | No
     written = source[start:end].decode("utf-8", "replace")
     raw = written.strip()
     start += len(written[: len(written) - len(written.lstrip())].encode())
-    cut = next((found.start() for found in _PATH_END.finditer(raw) if found[1]), len(raw))
+    cut = next((match.start() for match in _PATH_END.finditer(raw) if match[1]), len(raw))
     path, url = unescape(raw[:cut]), unescape(raw)
     fragment = unquote(url.partition("#")[2])
     fragment = "" if fragment.lower() == "top" else fragment  # in browsers the start of the page, with or without an id
@@ -452,10 +452,10 @@ class _Block:
 
     def _wikilinks(self, place: YamlNode) -> Iterator[Link]:
         at = place.start
-        for found in _WIKILINK.finditer(place.text if place.kind == "scalar" else ""):
-            begin = self.text.find(found[0], at, place.end)
-            at = max(at, begin + len(found[0]))
-            first, last, skipped = split_sides(found[1])
+        for match in _WIKILINK.finditer(place.text if place.kind == "scalar" else ""):
+            begin = self.text.find(match[0], at, place.end)
+            at = max(at, begin + len(match[0]))
+            first, last, skipped = split_sides(match[1])
             link = self._link(first, begin + 2 if begin >= 0 else -1, last)
             other = self._link(last, begin + 2 + skipped if begin >= 0 else -1, first) if last else None
             both = with_last_side(link, other and other._replace(page_last=True))

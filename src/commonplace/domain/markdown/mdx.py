@@ -55,13 +55,13 @@ def readable_source(address: Address, source: bytes) -> ReadableSource:
     return ReadableSource(text)
 
 
-def _only_target(found: re.Match[bytes]) -> bytes:
+def _only_target(match: re.Match[bytes]) -> bytes:
     """Replace `{{< ref "page.md" >}}` by `page.md` between blanks."""
-    group = found.lastindex or 0
+    group = match.lastindex or 0
     if not group:
-        return b" " * len(found[0])
-    before, after = found.start(group) - found.start(), found.end() - found.end(group)
-    return b" " * before + found[group] + b" " * after
+        return b" " * len(match[0])
+    before, after = match.start(group) - match.start(), match.end() - match.end(group)
+    return b" " * before + match[group] + b" " * after
 
 
 def _with_code_fences(source: bytes) -> bytes:
@@ -145,7 +145,7 @@ def without_jsx(source: bytes) -> tuple[bytes, Sequence[tuple[int, int]]]:
 
     Takes time linear in the length.
     """
-    lines = [found.span() for found in _LINE.finditer(source) if found.end() > found.start()]
+    lines = [match.span() for match in _LINE.finditer(source) if match.end() > match.start()]
     code, statements = _code_and_statements(source, lines)
     tags = list(_tags(source, code, statements))
     blanked = bytearray(source)
@@ -164,8 +164,8 @@ def _blanks(source: bytes, start: int, end: int) -> bytes:
 def _tag_text(source: bytes, tag: _Tag) -> bytes:
     """Blanks of the tag's length, with the values of text attributes in their places."""
     blanked = bytearray(_blanks(source, tag.start, tag.end))
-    for found in _ATTRIBUTE.finditer(source, tag.start, tag.end):
-        start, end = found.span(1) if found[1] is not None else found.span(2)
+    for match in _ATTRIBUTE.finditer(source, tag.start, tag.end):
+        start, end = match.span(1) if match[1] is not None else match.span(2)
         blanked[start - tag.start : end - tag.start] = source[start:end]
     return bytes(blanked)
 
@@ -224,8 +224,8 @@ def _tags(source: bytes, code: Sequence[tuple[int, int]], statements: Sequence[t
 
 
 def _tags_between(source: bytes, at: int, end: int, patience: list[int]) -> Iterator[_Tag]:
-    while found := _TOKEN.search(source, at, end):
-        token, start, at = found[0], found.start(), found.end()
+    while match := _TOKEN.search(source, at, end):
+        token, start, at = match[0], match.start(), match.end()
         if token[:1] == b"`":
             at = _code_span_end(source, token, at, end, patience)
         elif token in (b"<", b"{/*"):
@@ -241,9 +241,9 @@ def _code_span_end(source: bytes, run: bytes, at: int, end: int, patience: list[
     if patience[0] < 0:
         return at
     stop = source.find(b"\n\n", at, end)
-    for found in re.compile(rb"`+").finditer(source, at, stop if stop >= 0 else end):
-        if found[0] == run:
-            return found.end()
+    for match in re.compile(rb"`+").finditer(source, at, stop if stop >= 0 else end):
+        if match[0] == run:
+            return match.end()
     patience[0] -= (stop if stop >= 0 else end) - at
     return at
 

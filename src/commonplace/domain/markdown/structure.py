@@ -131,9 +131,9 @@ def _missing_cells(block: str, limit: int) -> int:
 def scan(text: str) -> Structure:
     """Scan a Markdown text without frontmatter."""
     text = bounded_tables(text)
-    found = Structure()
-    _Pass(found).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
-    return found
+    structure = Structure()
+    _Pass(structure).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
+    return structure
 
 
 class UnclosedBlock(NamedTuple):
@@ -147,18 +147,18 @@ class UnclosedBlock(NamedTuple):
     """Offset behind its first line."""
 
 
-def unclosed_block(source: bytes, found: Structure) -> UnclosedBlock | None:
+def unclosed_block(source: bytes, structure: Structure) -> UnclosedBlock | None:
     """The code fence or HTML comment that contains the end of a text because nothing closes it; None without one.
 
     Args:
         source: The text without frontmatter, in UTF-8.
-        found: Its structure.
+        structure: Its structure.
     """
-    if not found.opaque or source[found.opaque[-1][1] :].strip():
+    if not structure.opaque or source[structure.opaque[-1][1] :].strip():
         return None
-    start, end = found.opaque[-1]
-    if found.html and found.html[-1][1] == end:  # HTML, whose lines may look like fences
-        return _unclosed_comment(source, found.html[-1][0])
+    start, end = structure.opaque[-1]
+    if structure.html and structure.html[-1][1] == end:  # HTML, whose lines may look like fences
+        return _unclosed_comment(source, structure.html[-1][0])
     text = source[start:end].rstrip()
     if fence := _FENCE.match(text):
         first, _, last = text.rpartition(b"\n")
@@ -197,8 +197,11 @@ class LinkDefinition(NamedTuple):
 
 def link_definitions(text: str) -> dict[str, LinkDefinition]:
     """The link reference definitions of a text by `definition_key`, in text order."""
-    found = _PARSER.reference_definitions(bounded_tables(text)).items()
-    every = [(key, LinkDefinition(one["span"]["start"], one["span"]["end"], one["dest"])) for key, one in found]
+    link_defs = _PARSER.reference_definitions(bounded_tables(text)).items()
+    every = [
+        (key, LinkDefinition(link_def["span"]["start"], link_def["span"]["end"], link_def["dest"]))
+        for key, link_def in link_defs
+    ]
     return {definition_key(label): definition for label, definition in sorted(every, key=itemgetter(1))}
 
 
@@ -248,8 +251,8 @@ _Events = Iterator[tuple[_Event, Range]]
 class _Pass:
     """State of one pass: the results, and the offset up to which headings do not count."""
 
-    def __init__(self, found: Structure) -> None:
-        self._found = found
+    def __init__(self, structure: Structure) -> None:
+        self._found = structure
         self._container_end = 0
 
     def run(self, events: _Events) -> None:

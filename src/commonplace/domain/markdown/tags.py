@@ -27,13 +27,13 @@ def body_tags(
     """
     candidates = _outside(list(_CANDIDATE.finditer(body)), hidden)
     # Definitions are only parsed if there are candidates, because this costs more than all other steps.
-    for found in _outside(candidates, definitions()) if candidates else ():
-        at = found.start()
+    for match in _outside(candidates, definitions()) if candidates else ():
+        at = match.start()
         if body[at - 1 : at] == b"\x80" and not body.endswith(_WIDE_BLANK, 0, at):
             continue
         if body.endswith(b"](", 0, at):  # a link's target, where a table's `|` or an escape hides the link
             continue
-        tag = _END.split(found[1].decode("utf-8", "replace"), maxsplit=1)[0].strip("/")
+        tag = _END.split(match[1].decode("utf-8", "replace"), maxsplit=1)[0].strip("/")
         if not all(c.isdigit() or c in "/-_" for c in tag):
             yield tag
 
@@ -44,9 +44,9 @@ def _outside(candidates: list[re.Match[bytes]], hidden: Iterable[tuple[int, int]
         return []
     ranges = sorted(hidden)
     starts = [start for start, _ in ranges]
-    befores = [bisect_right(starts, found.start()) - 1 for found in candidates]
+    befores = [bisect_right(starts, match.start()) - 1 for match in candidates]
     return [
-        found
-        for found, before in zip(candidates, befores, strict=True)
-        if before < 0 or found.start() >= ranges[before][1]
+        match
+        for match, before in zip(candidates, befores, strict=True)
+        if before < 0 or match.start() >= ranges[before][1]
     ]

@@ -62,10 +62,10 @@ def tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
     if not has_runs(text):
         return []
     runs = _RUNS.finditer(text)
-    found: list[str] = []
+    words: list[str] = []
     for token in analyze(_EDGE.sub(" ", _RUNS.sub(f" {_PLACE} ", text))):
-        found += _grams_of(next(runs)) if token == _PLACE else [token]
-    return found
+        words += _grams_of(next(runs)) if token == _PLACE else [token]
+    return words
 
 
 def sought_grams(text: str) -> list[str]:
@@ -85,13 +85,13 @@ def sought_tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
     The text may continue after the phrase. Therefore, a last run ends with a whole gram, or, if the run is shorter than
     a gram, with the run itself as a prefix of grams.
     """
-    found = tokens(text, analyze)
-    last = _RUNS.search(found[-1]) if found else None
+    words = tokens(text, analyze)
+    last = _RUNS.search(words[-1]) if words else None
     if last is None:
-        return found
+        return words
     *_, run = _RUNS.finditer(text)
     spare = min(len(run[0]), _length(run)) - 1
-    return found[: len(found) - spare]
+    return words[: len(words) - spare]
 
 
 def parted_names(text: str) -> str:
@@ -115,8 +115,8 @@ def _name(text: str, end: int) -> str:
 
 def name_before_number(word: str) -> str:
     """The letters of a word that is a name with a number: `python` of `python3`; "" for any other word."""
-    found = _NAME.fullmatch(word)
-    return found[1] if found else ""
+    match = _NAME.fullmatch(word)
+    return match[1] if match else ""
 
 
 def is_whole(gram: str) -> bool:

@@ -24,23 +24,23 @@ def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -
         end: Whether a day means its end instead of its beginning.
     """
     now = now or datetime.now(UTC)
-    wanted = " ".join(text.strip().lower().split())
+    wanted_text = " ".join(text.strip().lower().split())
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if wanted in _NAMED:
-        return _day(midnight - timedelta(days=_NAMED[wanted]), end=end)
-    ago = _AGO.fullmatch(wanted)
+    if wanted_text in _NAMED:
+        return _day(midnight - timedelta(days=_NAMED[wanted_text]), end=end)
+    ago = _AGO.fullmatch(wanted_text)
     if ago:
         amount, unit = int(ago[1]), ago[2][0]
         span = timedelta(hours=amount) if unit == "h" else timedelta(days=amount * _DAYS[unit])
         return now - span if unit == "h" else _day(midnight - span, end=end)
     try:
-        found = datetime.fromisoformat(text.strip())
+        found_moment = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    given = found if found.tzinfo else found.replace(tzinfo=UTC)
+    given_moment = found_moment if found_moment.tzinfo else found_moment.replace(tzinfo=UTC)
     is_day = len(text.strip()) <= len("2026-03-01")
     try:
-        moment = given.astimezone(UTC)
+        moment = given_moment.astimezone(UTC)
     except OverflowError:
         return None
     return _day(moment, end=end) if is_day else moment
@@ -52,14 +52,14 @@ def require_moment(name: str, text: str) -> datetime:
     Raises:
         InvalidInputError: the text is not a moment.
     """
-    found = parse_moment(text)
-    if found is None:
+    moment = parse_moment(text)
+    if moment is None:
         raise InvalidInputError(
             f"Invalid argument {name}: {text[:60]!r} is no date.",
             kind="argument",
             hint="Give a date such as 2026-03-01, 'yesterday' or '7 days'.",
         )
-    return found
+    return moment
 
 
 def _day(moment: datetime, *, end: bool) -> datetime:
@@ -71,11 +71,11 @@ def normal_date(value: Json) -> str:
     if not isinstance(value, str):
         return ""
     text = value.strip()
-    found = _WRITTEN_DAY.match(text)
-    if not found:
+    match = _WRITTEN_DAY.match(text)
+    if not match:
         return ""
     try:
-        day = date(int(found[1]), int(found[2]), int(found[3])).isoformat()
+        day = date(int(match[1]), int(match[2]), int(match[3])).isoformat()
     except ValueError:
         return ""
-    return day + text[found.end() :]
+    return day + text[match.end() :]

@@ -54,8 +54,8 @@ def language_of_script(word: str) -> str:
     return next((language for script, language in _SCRIPTS if script.match(word)), "")
 
 
-def _light(found: re.Match[str]) -> str:
-    word = found[0]
+def _light(match: re.Match[str]) -> str:
+    word = match[0]
     if word[0] == "و" and len(word) > MIN_AND_LETTERS:
         word = word[1:]
     for article in _ARTICLES:
@@ -122,9 +122,9 @@ def accented_words(text: str) -> list[str]:
     return _ACCENTED_WORD.findall(text) if _ACCENTED.search(text) else []
 
 
-def _without_marks(found: re.Match[str]) -> str:
+def _without_marks(match: re.Match[str]) -> str:
     """A Latin letter with those marks that are part of a letter; "" for marks of other scripts."""
-    return unicodedata.normalize("NFC", found[0]).rstrip(_LATIN_MARKS) if found["latin"] else ""
+    return unicodedata.normalize("NFC", match[0]).rstrip(_LATIN_MARKS) if match["latin"] else ""
 
 
 # Spelling variants of a word, such as British `colour` and American `color`.
@@ -162,8 +162,8 @@ _GERMAN = tuple((f"{vowel}e", vowel, f"{vowel}(?!e)", f"{vowel}e") for vowel in 
 def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[SpellingRule, ...]:
     return tuple(
         (re.compile(pattern), other)
-        for one, two, three, four in pairs
-        for pattern, other in ((one, two), (three, four))
+        for element, two, three, four in pairs
+        for pattern, other in ((element, two), (three, four))
     )
 
 

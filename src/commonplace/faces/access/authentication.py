@@ -224,18 +224,18 @@ class KeyStore:
 
     def _named(self, id_or_name: str) -> AccessKey:
         keys = self.all()
-        found = [key for key in keys if key.id == id_or_name] or [key for key in keys if key.name == id_or_name]
-        if not found:
+        access_keys = [key for key in keys if key.id == id_or_name] or [key for key in keys if key.name == id_or_name]
+        if not access_keys:
             raise NotFoundError(
                 f"There is no key {id_or_name[:60]!r}.", kind="key", hint="List the keys to see their ids."
             )
-        if len(found) > 1:
+        if len(access_keys) > 1:
             raise InvalidInputError(
-                f"{len(found)} keys are named {id_or_name!r}: {', '.join(key.id for key in found)}.",
+                f"{len(access_keys)} keys are named {id_or_name!r}: {', '.join(key.id for key in access_keys)}.",
                 kind="key",
                 hint="Give the id.",
             )
-        return found[0]
+        return access_keys[0]
 
     def all(self) -> tuple[AccessKey, ...]:
         """All keys in order of creation.
@@ -264,12 +264,12 @@ class KeyStore:
 
     def find(self, token: str) -> AccessKey | None:
         """The key that matches this token. Digests are compared in constant time."""
-        given = digest(token)
-        found: AccessKey | None = None
+        given_digest = digest(token)
+        found_key: AccessKey | None = None
         for key in self.all():
-            if hmac.compare_digest(key.sha256, given):
-                found = key
-        return found
+            if hmac.compare_digest(key.sha256, given_digest):
+                found_key = key
+        return found_key
 
     @contextmanager
     def _locked(self) -> Generator[None]:
@@ -306,7 +306,7 @@ def write_limits(folders: Sequence[str], types: Sequence[str], pages: int | None
     Raises:
         InvalidInputError: a folder is not a path.
     """
-    paths = tuple(parse_address(one.strip("/")).path for one in folders)
+    paths = tuple(parse_address(folder.strip("/")).path for folder in folders)
     return WriteLimits(folders=paths, types=tuple(types), pages=pages, size=size)
 
 
@@ -348,8 +348,8 @@ def _limits(row: dict[str, object]) -> WriteLimits:
     if row.keys() - {"folders", "types", "pages", "size"}:
         raise ValueError
     numbers = [row.get(name) for name in ("pages", "size")]
-    if any(one is not None and (not isinstance(one, int) or one < 0) for one in numbers):
+    if any(number is not None and (not isinstance(number, int) or number < 0) for number in numbers):
         raise ValueError
     folders, types = (tuple(map(str, cast("list[object]", row.get(name) or []))) for name in ("folders", "types"))
-    pages, size = (cast("int | None", one) for one in numbers)
+    pages, size = (cast("int | None", number) for number in numbers)
     return WriteLimits(folders=folders, types=types, pages=pages, size=size)

@@ -80,8 +80,8 @@ class Caller:
 
 def caller_of(scope: Mapping[str, object]) -> Caller:
     """The caller that the guard stored in the scope. Without a guard: a caller with tier `read` and no collections."""
-    found = scope.get(SCOPE_KEY)
-    return found if isinstance(found, Caller) else Caller("", "read", frozenset())
+    caller = scope.get(SCOPE_KEY)
+    return caller if isinstance(caller, Caller) else Caller("", "read", frozenset())
 
 
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
@@ -112,8 +112,8 @@ def client_address(peer: str, forwarded: str = "", proxies: Networks = ()) -> st
     """
     own = _parsed(peer)
     hops = [part.strip() for part in reversed(forwarded.split(","))][:MAX_HOPS] if is_proxy(peer, proxies) else []
-    told = _parsed(next((hop for hop in hops if not (proxies and is_proxy(hop, proxies))), ""))
-    address = told or own
+    ipv4_address = _parsed(next((hop for hop in hops if not (proxies and is_proxy(hop, proxies))), ""))
+    address = ipv4_address or own
     if address is None:
         return peer
     if address.version == 4:  # noqa: PLR2004 - an IP version
@@ -128,9 +128,9 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def least(one: Tier, other: Tier) -> Tier:
+def least(tier: Tier, other: Tier) -> Tier:
     """The lower of two tiers."""
-    return one if allows(other, one) else other
+    return tier if allows(other, tier) else other
 
 
 def allows(tier: Tier, needed: Tier, *, proposes: bool = False) -> bool:
@@ -280,8 +280,8 @@ def owner_in(head: bytes) -> int | None:
     Args:
         head: Request line and headers, including the final empty line.
     """
-    found = _HEAD_LINE.search(head)
-    return int(found[1]) if found else None
+    match = _HEAD_LINE.search(head)
+    return int(match[1]) if match else None
 
 
 def without_owner(scope: Scope, worker: int) -> Scope:
@@ -313,5 +313,5 @@ def _of(message: Message | Scope) -> Sequence[tuple[bytes, bytes]]:
 
 
 def _plain(value: bytes, worker: int) -> bytes:
-    found = _OWNED.fullmatch(value)
-    return found[1] if found and int(found[2]) == worker else value
+    match = _OWNED.fullmatch(value)
+    return match[1] if match and int(match[2]) == worker else value

@@ -61,14 +61,14 @@ class TokenVerifier:
             UnavailableError: the provider does not respond, or did not a moment ago.
         """
         with self._fetching:
-            expires, known = self._metadata.get(needed, (0.0, None))
+            expires, metadata = self._metadata.get(needed, (0.0, None))
             if expires < time.monotonic():
                 self._metadata[needed] = (time.monotonic() + FAILURE_SECONDS, None)
-                known = provider_metadata(self.issuer, needed)
-                self._metadata[needed] = (time.monotonic() + METADATA_SECONDS, known)
-            if known is None:
+                metadata = provider_metadata(self.issuer, needed)
+                self._metadata[needed] = (time.monotonic() + METADATA_SECONDS, metadata)
+            if metadata is None:
                 raise _no_provider()
-            return known
+            return metadata
 
     def verify_token(self, token: str) -> Caller:
         """The caller of a token. The scopes `commonplace:read|propose|write|admin` give the tier.
@@ -141,8 +141,8 @@ def _subject(claims: dict[str, object]) -> str:
 
 
 def _tier(claims: dict[str, object]) -> Tier:
-    given = _scopes(claims)
-    granted: list[Tier] = [tier for tier in TIERS if f"{SCOPE_PREFIX}{tier}" in given]
+    scopes = _scopes(claims)
+    granted: list[Tier] = [tier for tier in TIERS if f"{SCOPE_PREFIX}{tier}" in scopes]
     if not granted:
         raise ForbiddenError(
             "The access token has no scope of this server.",
@@ -158,7 +158,7 @@ def _scopes(claims: dict[str, object]) -> list[str]:
     if isinstance(scope, str):
         return scope.split()
     if isinstance(scope, list):
-        listed = [one for one in cast("list[object]", scope) if isinstance(one, str)]
+        listed = [element for element in cast("list[object]", scope) if isinstance(element, str)]
         if len(listed) == len(cast("list[object]", scope)):
             return listed
     raise _not_valid()
@@ -229,7 +229,7 @@ class CodeFlow:
         """
         state, secret = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
         challenge = _base64(hashlib.sha256(secret.encode()).digest())
-        asked = {
+        requested_values = {
             "response_type": "code",
             "client_id": self.client_id,
             "redirect_uri": back,
@@ -240,9 +240,9 @@ class CodeFlow:
             "resource": self.verifier.audience,
         }
         endpoint = self._endpoint("authorization_endpoint")
-        url = f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
-        kept = {"state": state, "secret": secret, "target": target, "until": int(time.time()) + MAX_SECONDS}
-        return url, self._sealed(json.dumps(kept).encode())
+        url = f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(requested_values)}"
+        kept_values = {"state": state, "secret": secret, "target": target, "until": int(time.time()) + MAX_SECONDS}
+        return url, self._sealed(json.dumps(kept_values).encode())
 
     def finish(self, cookie: str, query: Mapping[str, str], back: str) -> SignedIn:
         """Exchange the authorization code for a token.
@@ -258,9 +258,9 @@ class CodeFlow:
             ForbiddenError: kind "scope": the token has no scope of this server.
             UnavailableError: the provider does not respond.
         """
-        kept = self._read_cookie(cookie)
-        given = query.get("state", "")
-        if not given or not hmac.compare_digest(given.encode(), str(kept.get("state", "")).encode()):
+        kept_cookie = self._read_cookie(cookie)
+        state = query.get("state", "")
+        if not state or not hmac.compare_digest(state.encode(), str(kept_cookie.get("state", "")).encode()):
             raise _begin_again("The answer of the identity provider belongs to no sign-in of this browser.")
         announced = self.verifier.metadata("token_endpoint").get("authorization_response_iss_parameter_supported")
         if query.get("iss", "" if announced is True else self.issuer) != self.issuer:  # RFC 9207
@@ -268,20 +268,20 @@ class CodeFlow:
         if "error" in query or not query.get("code"):
             said = query.get("error_description") or query.get("error") or "it gave no code"
             raise _begin_again(f"The identity provider signed nobody in: {said[:200]}")
-        if self.used is not None and not self.used.take("sign-in", given, time.time() + MAX_SECONDS):
+        if self.used is not None and not self.used.take("sign-in", state, time.time() + MAX_SECONDS):
             raise _begin_again("This sign-in was finished before.")
-        answer = self._exchange_code(query["code"], str(kept["secret"]), back)
+        answer = self._exchange_code(query["code"], str(kept_cookie["secret"]), back)
         token, lifetime = answer.get("access_token"), answer.get("expires_in")
         if not isinstance(token, str):
             raise _begin_again("The identity provider gave no access token.")
         self.verifier.verify_token(token)
         seconds = lifetime if isinstance(lifetime, int) and lifetime > 0 else DEFAULT_LIFETIME
-        return SignedIn(token, seconds, str(kept.get("target", "/")))
+        return SignedIn(token, seconds, str(kept_cookie.get("target", "/")))
 
     def _exchange_code(self, code: str, secret: str, back: str) -> Mapping[str, object]:
         import httpx2  # noqa: PLC0415 - only needed with a provider
 
-        given = {
+        given_values = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": back,
@@ -291,7 +291,7 @@ class CodeFlow:
         }
         auth = httpx2.BasicAuth(self.client_id, self.client_secret) if self.client_secret else None
         try:
-            answer = httpx2.post(self._endpoint("token_endpoint"), data=given, auth=auth, timeout=TIMEOUT)
+            answer = httpx2.post(self._endpoint("token_endpoint"), data=given_values, auth=auth, timeout=TIMEOUT)
             body = cast("object", answer.json())
         except (httpx2.HTTPError, ValueError) as error:
             raise UnavailableError(
@@ -314,11 +314,11 @@ class CodeFlow:
             raw = base64.urlsafe_b64decode(content + "==")
             if not hmac.compare_digest(_base64(self._mark(raw)).encode(), mark.encode("utf-8", "replace")):
                 return {}
-            kept = cast("dict[str, object]", json.loads(raw))
+            kept_cookie = cast("dict[str, object]", json.loads(raw))
         except ValueError:
             return {}
-        until = kept.get("until")
-        return kept if isinstance(until, int) and until > time.time() else {}
+        until = kept_cookie.get("until")
+        return kept_cookie if isinstance(until, int) and until > time.time() else {}
 
     def _mark(self, content: bytes) -> bytes:
         return hmac.digest(self.seal, content, "sha256")

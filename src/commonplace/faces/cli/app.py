@@ -105,16 +105,16 @@ def run(argv: Sequence[str], parts: CliDependencies) -> int:
     """
     # Only the requested command is imported. Help, completion and unknown commands need all of them.
     modules = command_modules(parts.toolset_commands())
-    known = bool(argv) and argv[0] in modules
-    app = _app({argv[0]: modules[argv[0]]} if known else modules, parts)
-    if not known:
+    known_argv = bool(argv) and argv[0] in modules
+    app = _app({argv[0]: modules[argv[0]]} if known_argv else modules, parts)
+    if not known_argv:
         _add_plugins(app, parts)
     command = get_command(app)
     read_plainly(command)
     try:
         code = command.main(argv or ["--help"], NAME, standalone_mode=False)
     except typer.TyperException as error:
-        return _misused(argv, error, argv[0] if known else "")
+        return _misused(argv, error, argv[0] if known_argv else "")
     return code if isinstance(code, int) else 0
 
 

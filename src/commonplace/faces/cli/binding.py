@@ -139,8 +139,8 @@ def read_plainly(command: Any) -> None:  # noqa: ANN401 - the type is internal t
     Args:
         command: A command or a group of commands, created by typer.
     """
-    for one in (command, *getattr(command, "commands", {}).values()):
-        for parameter in one.get_params(typer.Context(one)):
+    for other_command in (command, *getattr(command, "commands", {}).values()):
+        for parameter in other_command.get_params(typer.Context(other_command)):
             parameter.get_runtime_param = partial(_PlainType, parameter.get_runtime_param)
 
 
@@ -162,9 +162,9 @@ class _PlainType:
         return self.usual().coerce(value, param=param, ctx=ctx) if plain is None else plain
 
 
-def _plain(value: object, wanted: Any) -> object | None:  # noqa: ANN401
+def _plain(value: object, type_descriptor: Any) -> object | None:  # noqa: ANN401
     """The value if it has the wanted type already or is a number within its limits; None in all other cases."""
-    type_, limits = wanted.annotation, wanted.parameter_info
+    type_, limits = type_descriptor.annotation, type_descriptor.parameter_info
     if type_ is int and isinstance(value, str | int):
         number = int(value) if _DIGITS.fullmatch(str(value)) else None
         most = sys.maxsize if limits.max is None else limits.max
@@ -194,7 +194,7 @@ def expanded(
     groups: dict[str, type[object]] = {name: type_ for name, type_ in hints.items() if is_group(type_)}
     own = inspect.signature(command).parameters
     single = [_parameter(n, type_, own[n].default) for n, type_ in hints.items() if n not in groups]
-    grouped = [one for group in groups.values() for one in _parameters(group)]
+    grouped = [parameter for group in groups.values() for parameter in _parameters(group)]
 
     def taken(values: dict[str, object]) -> dict[str, object]:
         arguments = {name: _taken(group, values) for name, group in groups.items()}

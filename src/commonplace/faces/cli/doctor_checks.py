@@ -42,15 +42,15 @@ SECRETS = (
 
 def settings(flags: Flags) -> Iterator[Diagnostic]:
     """Every setting that is not a default, with its value and origin."""
-    given = origins(flags=flags)
+    rows = origins(flags=flags)
     file, _ = config_file()
     there = "" if os.path.exists(file) else " (not there)"
     yield Diagnostic("setting", None, "settings", f"The file is {short_path(file)}{there}.")
-    for name, value, where in given:
+    for name, value, where in rows:
         yield Diagnostic("setting", None, name, f"{value or 'nothing'}, given by {where}.")
-    if not given:
+    if not rows:
         yield Diagnostic("setting", None, "settings", "All have their defaults.")
-    held = [name for name, _, where in given if name in SECRETS and where.endswith(f" in {file.name}")]
+    held = [name for name, _, where in rows if name in SECRETS and where.endswith(f" in {file.name}")]
     if held and file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
         message = f"Other users can read {short_path(file)}, which holds {' and '.join(held)}."
         command = f"chmod 600 {shlex.quote(str(file))}"
@@ -91,15 +91,15 @@ def _room(folder: Path) -> Iterator[Diagnostic]:
         yield Diagnostic("disk", Severity.WARNING, short_path(folder), f"Its disk does not answer: {error.strerror}.")
         return
     free = there.f_bavail * there.f_frsize
-    told = f"{free / 1e9:,.1f} GB are free on the disk of {short_path(folder)}."
+    reported_text = f"{free / 1e9:,.1f} GB are free on the disk of {short_path(folder)}."
     if free < LOW_BYTES:
         hint = "Make room; an index may be deleted at any moment:"
-        yield Diagnostic("disk", Severity.WARNING, "disk", told, hint, f"du -sh {shlex.quote(str(nearest))}/*")
+        yield Diagnostic("disk", Severity.WARNING, "disk", reported_text, hint, f"du -sh {shlex.quote(str(nearest))}/*")
     elif there.f_files and there.f_favail < LOW_FILES:
         message = f"The disk of {short_path(folder)} has room for {there.f_favail:,} more files only."
         yield Diagnostic("disk", Severity.WARNING, "disk", message, "Delete what is not needed.")
     else:
-        yield Diagnostic("disk", None, "disk", told)
+        yield Diagnostic("disk", None, "disk", reported_text)
 
 
 def _nearest(folder: Path) -> Path:
@@ -167,7 +167,7 @@ def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
     files: dict[Path, clients.ClientName] = {
         clients.client_config_file(client, project): client for project in projects for client in clients.CLIENTS
     }
-    known = 0
+    known_number = 0
     for file, client in files.items():
         try:
             text = file.read_text(encoding="utf-8")
@@ -184,9 +184,9 @@ def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
             continue
         for name, entry in servers.items():
             if _is_entry(entry):
-                known += 1
+                known_number += 1
                 yield _entry(client, name, cast("Mapping[str, object]", entry))
-    if not known:
+    if not known_number:
         message = "No client that is known here has an entry for commonplace."
         yield Diagnostic("client", None, "clients", message, "To connect one:", "commonplace connect claude-code")
 
@@ -221,11 +221,11 @@ def _folders(words: Sequence[str]) -> list[str]:
     """The folders in the arguments after `mcp`, without options and their values."""
     if words[:1] != ["mcp"]:
         return []
-    found: list[str] = []
+    found_words: list[str] = []
     skip = False
     for word in words[1:]:
         if skip or word.startswith("-"):
             skip = not skip and word.startswith("--") and "=" not in word and word != "--no-embed"
         else:
-            found.append(word)
-    return [folder for folder in found if folder.startswith(("/", "~", "."))]
+            found_words.append(word)
+    return [folder for folder in found_words if folder.startswith(("/", "~", "."))]

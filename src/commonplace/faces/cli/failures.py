@@ -64,12 +64,12 @@ def report(out: Output, error: KnowledgeError) -> int:
 
 def error_json(error: KnowledgeError) -> dict[str, Json]:
     """The error as a JSON object."""
-    known: dict[str, Json] = {key: value for key, value in error.context.items() if key != "retryable"}
+    known_values: dict[str, Json] = {key: value for key, value in error.context.items() if key != "retryable"}
     return {
         "code": error.code.value,
         "message": str(error),
         "hint": error.hint,
         "retryable": error_mapping(error).retryable,
-        **known,
+        **known_values,
         **({"changes": list(error.changes)} if isinstance(error, ConflictError) and error.changes else {}),
     }

@@ -102,43 +102,43 @@ MAX_NAMED = 8
 """Maximum number of valid names that are listed if none is similar."""
 
 
-def nearest(given: str, known: Iterable[str]) -> str:
+def nearest(given_text: str, known_texts: Iterable[str]) -> str:
     """The most similar known name, ignoring case; "" if none is similar enough."""
-    spelt = {fold(name): name for name in known}
-    close = get_close_matches(fold(given), spelt, 1, cutoff=0.6)
+    spelt = {fold(name): name for name in known_texts}
+    close = get_close_matches(fold(given_text), spelt, 1, cutoff=0.6)
     return spelt[close[0]] if close else ""
 
 
-def unknown_values(collections: Sequence[Collection], asked: Filter) -> Iterator[str]:
+def unknown_values(collections: Sequence[Collection], requested_filter: Filter) -> Iterator[str]:
     """One line for each part of a filter that no page matches, with the nearest valid value.
 
     Args:
         collections: The collections that were searched.
-        asked: The filter without results.
+        requested_filter: The filter without results.
     """
-    types = dict.fromkeys(name for one in collections for name, _ in one.index.counts().types if name)
-    for type_ in asked.types:
+    types = dict.fromkeys(name for collection in collections for name, _ in collection.index.counts().types if name)
+    for type_ in requested_filter.types:
         if fold(type_) not in map(fold, types):
             yield _line(f"No page is of type {type_!r}.", type_, types)
-    tags = dict(list_tags(collections)) if asked.tags else {}
-    for tag in asked.tags:
-        wanted = fold(tag.lstrip("#"))
-        if not any(fold(name) == wanted or fold(name).startswith(f"{wanted}/") for name in tags):
+    tags = dict(list_tags(collections)) if requested_filter.tags else {}
+    for tag in requested_filter.tags:
+        wanted_tag = fold(tag.lstrip("#"))
+        if not any(fold(name) == wanted_tag or fold(name).startswith(f"{wanted_tag}/") for name in tags):
             yield _line(f"No page has the tag {tag!r}.", tag.lstrip("#"), tags)
-    if asked.fields or asked.prefix:
-        records = [record for one in collections for record in every_document(one)]
-        yield from _unknown_fields(records, asked)
-        yield from _unknown_prefix(records, asked.prefix)
+    if requested_filter.fields or requested_filter.prefix:
+        records = [record for collection in collections for record in every_document(collection)]
+        yield from _unknown_fields(records, requested_filter)
+        yield from _unknown_prefix(records, requested_filter.prefix)
 
 
-def _unknown_fields(records: Sequence[Record], asked: Filter) -> Iterator[str]:
+def _unknown_fields(records: Sequence[Record], requested_filter: Filter) -> Iterator[str]:
     keys = dict.fromkeys(key for record in records for key in record.frontmatter)
-    for key, value in asked.fields:
+    for key, value in requested_filter.fields:
         outer = key.partition(".")[0]
         if fold(outer) not in map(fold, keys):
             yield _line(f"No page has the key {outer!r}.", outer, keys)
             continue
-        values = dict.fromkeys(one for record in records for one in property_values(record, key))
+        values = dict.fromkeys(property_value for record in records for property_value in property_values(record, key))
         if values and fold(value) not in map(fold, values):
             yield _line(f"No page has {key}={value}.", value, values)
 
@@ -149,10 +149,10 @@ def _unknown_prefix(records: Sequence[Record], prefix: str) -> Iterator[str]:
         yield _line(f"No page is under {prefix!r}.", prefix, folders)
 
 
-def _line(said: str, given: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = nearest(given, known)
+def _line(said: str, prefix: str, folders: Iterable[str]) -> str:
+    texts = list(folders)
+    near = nearest(prefix, texts)
     if near:
         return f"{said} Did you mean {near!r}?"
-    listed = f" There are: {', '.join(known[:MAX_NAMED])}{', …' if len(known) > MAX_NAMED else ''}." if known else ""
+    listed = f" There are: {', '.join(texts[:MAX_NAMED])}{', …' if len(texts) > MAX_NAMED else ''}." if texts else ""
     return said + listed

@@ -195,14 +195,14 @@ class Finder:
     def _recent(self) -> Choices:
         query = ListQuery(filter=self.filter, sort="updated", descending=True, limit=MAX_CHOICES)
         listing = list_documents(self.collections.members, query)
-        found = (self._page(one.collection, one.record) for one in listing.found)
-        return Choices(tuple(found), listing.total)
+        choices = (self._page(document.collection, document.record) for document in listing.found)
+        return Choices(tuple(choices), listing.total)
 
-    def _found(self, found: FoundHit) -> Choice:
-        page = self._page(found.collection, found.hit.record)
-        if found.hit.titled or not found.hit.sections:
-            return replace(page, titled=found.hit.titled)
-        section = found.hit.sections[0]
+    def _found(self, hit: FoundHit) -> Choice:
+        page = self._page(hit.collection, hit.hit.record)
+        if hit.hit.titled or not hit.hit.sections:
+            return replace(page, titled=hit.hit.titled)
+        section = hit.hit.sections[0]
         below = section.path[1:] if section.path[:1] == (page.title,) else section.path
         return replace(page, heading=tuple(below), ordinal=section.ordinal)
 
@@ -307,23 +307,25 @@ class Panes:
 
 def state_row(selection: Selection) -> str:
     """The state line: the number of pages found, an error if any, and the notice of the search."""
-    found = selection.choices
-    if not selection.settled and not found.found:
+    choices = selection.choices
+    if not selection.settled and not choices.found:
         return "Searching ..."
-    shown = len(found.found)
-    count = f"{found.total:,} page{'' if found.total == 1 else 's'}"
-    told = f"{shown} of {count}" if shown < found.total else count
-    return one_line("  ".join(filter(None, [told if shown else "Nothing found.", selection.problem, found.notice])))
+    shown = len(choices.found)
+    count = f"{choices.total:,} page{'' if choices.total == 1 else 's'}"
+    reported_count = f"{shown} of {count}" if shown < choices.total else count
+    return one_line(
+        "  ".join(filter(None, [reported_count if shown else "Nothing found.", selection.problem, choices.notice]))
+    )
 
 
 def list_rows(selection: Selection, columns: int) -> list[str]:
     """Two rows for each choice: the title with matched words in bold, and the path."""
     mark = marker(selection.text, lambda word: f"{BOLD}{word}{PLAIN}")
     rows: list[str] = []
-    for index, one in enumerate(selection.choices.found):
+    for index, choice in enumerate(selection.choices.found):
         sign = ">" if index == selection.chosen else " "
-        rows.append(f"{sign} {mark(clipped(one_line(one.title), columns - 2))}")
-        rows.append(f"{sign} {FAINT}{clipped(_place(one), columns - 2)}{PLAIN}")
+        rows.append(f"{sign} {mark(clipped(one_line(choice.title), columns - 2))}")
+        rows.append(f"{sign} {FAINT}{clipped(_place(choice), columns - 2)}{PLAIN}")
     return rows
 
 

@@ -65,14 +65,14 @@ def wrapped(line: str, columns: int, indent: int | None = None) -> list[str]:
     if len(line) <= columns and line.isascii():
         return [line]
     if indent is None:
-        found = _LEAD.match(line)
-        indent = len(found["lead"]) if found else 0
+        match = _LEAD.match(line)
+        indent = len(match["lead"]) if match else 0
     broken = _Lines(columns, min(indent, columns // MAX_INDENT_SHARE))
-    for found in _UNIT.finditer(line):
-        if found["blank"]:
-            broken.blanks += found[0]
+    for found_match in _UNIT.finditer(line):
+        if found_match["blank"]:
+            broken.blanks += found_match[0]
         else:
-            for word in _words(found[0]):
+            for word in _words(found_match[0]):
                 broken.take_word(word)
     return broken.end()
 

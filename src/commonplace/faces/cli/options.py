@@ -62,13 +62,13 @@ def pair(option: str, text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-def exclusive(**given: object) -> None:
+def exclusive(**given_values: object) -> None:
     """Check that at most one of these options is given.
 
     Raises:
         ConfigError: several of them are given.
     """
-    names = [name for name, value in given.items() if value]
+    names = [name for name, value in given_values.items() if value]
     if len(names) > 1:
         raise ConfigError(f"{' and '.join(names)} cannot be combined.", kind="option", hint="Give one of them.")
 

@@ -22,13 +22,13 @@ from commonplace.domain.json import Json
 def screen_size(screen: TextIO, environment: Mapping[str, str]) -> tuple[int, int]:
     """Columns and lines of a terminal; 0 if unknown. `COLUMNS` and `LINES` override the detected values."""
     try:
-        found = os.get_terminal_size(screen.fileno())
+        size = os.get_terminal_size(screen.fileno())
     except (OSError, ValueError):
-        found = os.terminal_size((0, 0))
+        size = os.terminal_size((0, 0))
     columns, lines = (environment.get(name, "") for name in ("COLUMNS", "LINES"))
     return (
-        int(columns) if columns.isdecimal() and int(columns) else found.columns,
-        int(lines) if lines.isdecimal() and int(lines) else found.lines,
+        int(columns) if columns.isdecimal() and int(columns) else size.columns,
+        int(lines) if lines.isdecimal() and int(lines) else size.lines,
     )
 
 
@@ -93,14 +93,14 @@ FIRST_WITH_LINKS = 566
 
 def pager_command(environment: Mapping[str, str]) -> str:
     """The pager's command line: `$PAGER`, else less or more; "" if there is none, or `$PAGER` is empty or cat."""
-    given = environment.get("PAGER")
-    if given is None:
-        given = next((name for name in DEFAULTS if shutil.which(name)), "")
+    pager = environment.get("PAGER")
+    if pager is None:
+        pager = next((name for name in DEFAULTS if shutil.which(name)), "")
     try:
-        words = shlex.split(given)
+        words = shlex.split(pager)
     except ValueError:
         return ""
-    return given if words and words != ["cat"] and shutil.which(words[0]) else ""
+    return pager if words and words != ["cat"] and shutil.which(words[0]) else ""
 
 
 def shows_links(command: str) -> bool:
@@ -109,8 +109,8 @@ def shows_links(command: str) -> bool:
     if Path(words[0]).name != "less":
         return False
     done = subprocess.run([words[0], "--version"], capture_output=True, text=True, check=False, timeout=5)  # noqa: S603 - the user's own pager
-    found = re.match(r"less (\d+)", done.stdout)
-    return found is not None and int(found[1]) >= FIRST_WITH_LINKS
+    match = re.match(r"less (\d+)", done.stdout)
+    return match is not None and int(match[1]) >= FIRST_WITH_LINKS
 
 
 def page(content: bytes, command: str, environment: Mapping[str, str]) -> bool:
@@ -333,7 +333,7 @@ def one_line(text: str) -> str:
 
 def shown(text: str) -> str:
     """The text with control characters and unencodable characters escaped."""
-    written_out = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    written_out = _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
     return written_out.encode("utf-8", "backslashreplace").decode()
 
 

@@ -46,19 +46,19 @@ def located_at(now: Collections, then: Collections, reference: str) -> FoundDocu
         from commonplace.services.past import document_then
 
         with suppress(NotFoundError):
-            if found := document_then(located(now, reference), then):
-                return found
+            if document := document_then(located(now, reference), then):
+                return document
     return located(then, reference)
 
 
 def addressed(collections: Collections, reference: str) -> tuple[Collection, Address]:
     """Like `located`, but also accepts the path of a deleted or unreadable page."""
     try:
-        found = located(collections, reference)
+        document = located(collections, reference)
     except (NotFoundError, StorageError):
         name, page = _split(collections, reference)
         return collections.select(name)[0], parse_document_address(page)
-    return found.collection, found.record.address
+    return document.collection, document.record.address
 
 
 def named_part(collections: Collections, page: str, at: str = "") -> tuple[Collection, Address, str]:
@@ -69,17 +69,17 @@ def named_part(collections: Collections, page: str, at: str = "") -> tuple[Colle
     *longer, (name, part) = reference_splits(page)
     for whole, rest in longer:
         with suppress(KnowledgeError):
-            found = located(collections, whole)
-            return found.collection, found.record.address, rest
+            document = located(collections, whole)
+            return document.collection, document.record.address, rest
     if at:
         return *addressed(collections, name), part
-    found = located(collections, name)
-    return found.collection, found.record.address, part
+    found_document = located(collections, name)
+    return found_document.collection, found_document.record.address, part
 
 
 def _split(collections: Collections, reference: str) -> tuple[str | None, str]:
     name, colon, page = reference.partition(":")
-    if colon and len(collections.members) > 1 and any(one.name == name for one in collections):
+    if colon and len(collections.members) > 1 and any(collection.name == name for collection in collections):
         return name, page.removeprefix("./")
     return None, reference.removeprefix("./")
 
@@ -100,11 +100,11 @@ def status_json(status: TextStatus | None) -> dict[str, Json]:
     return {} if status is None else {"status": {"status": status.status.value, "by": status.by}}
 
 
-def record_json(found: FoundDocument) -> dict[str, Json]:
+def record_json(document: FoundDocument) -> dict[str, Json]:
     """The catalogue's record of a page as JSON."""
-    record = found.record
+    record = document.record
     return {
-        **place_json(found.collection, record),
+        **place_json(document.collection, record),
         "type": record.type,
         "tags": list(record.tags),
         "description": record.description,
@@ -126,7 +126,9 @@ def file_of(session: Session, collections: Collections, collection: Collection, 
     folders = () if session.settings.replica_of else session.settings.kb
     if len(folders) != len(collections.members):
         return None
-    folder = next((one for one, member in zip(folders, collections.members, strict=True) if member is collection), None)
+    folder = next(
+        (path for path, member in zip(folders, collections.members, strict=True) if member is collection), None
+    )
     return folder.expanduser().absolute() / address.path if folder else None
 
 
@@ -136,13 +138,13 @@ def page_name(session: Session, collections: Collections, collection: Collection
     return out.file(path, file_of(session, collections, collection, address) if out.terminal.links else None)
 
 
-def record_line(session: Session, collections: Collections, found: FoundDocument) -> str:
+def record_line(session: Session, collections: Collections, document: FoundDocument) -> str:
     """A page on one line: path, title, type, tags and date; separated by tabs if the output is not a terminal."""
-    out, record = session.out, found.record
+    out, record = session.out, document.record
     date = record.date[:10]
     if not out.terminal.interactive:
-        path = path_of(collections, found.collection, record.address)
+        path = path_of(collections, document.collection, record.address)
         return "\t".join(map(one_line, (path, record.title, record.type, ",".join(record.tags), date)))
     marks = " ".join(filter(None, [record.type, *(f"#{tag}" for tag in record.tags), date]))
-    name = page_name(session, collections, found.collection, record.address)
+    name = page_name(session, collections, document.collection, record.address)
     return "  ".join(filter(None, [name, one_line(record.title), out.styled(FAINT, one_line(marks))]))

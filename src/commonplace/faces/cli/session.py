@@ -131,11 +131,11 @@ class Session:
         Raises:
             InvalidInputError: the path is absolute and in none of the folders.
         """
-        given = Path(os.path.normpath(page))
-        if not given.is_absolute():
+        path = Path(os.path.normpath(page))
+        if not path.is_absolute():
             return page
         for folder in () if self.settings.replica_of else self.settings.kb:
-            for top, file in ((folder.absolute(), given), (folder.resolve(), given.parent.resolve() / given.name)):
+            for top, file in ((folder.absolute(), path), (folder.resolve(), path.parent.resolve() / path.name)):
                 if file != top and file.is_relative_to(top):
                     inside = file.relative_to(top).as_posix()
                     return f"{top.name}:{inside}" if len(self.settings.kb) > 1 else inside
@@ -280,4 +280,4 @@ def at_moment(
 
     with as_of(collections, moment) as base:
         session.out.message(base.note)
-        yield base.collections, {"at": {one.collection.name: one.commit.id for one in base.moments}}
+        yield base.collections, {"at": {moment.collection.name: moment.commit.id for moment in base.moments}}

@@ -221,8 +221,8 @@ class Guard:
     async def handle(self, app: ASGIApp, rules: RouteRules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if not is_proxy((scope.get("client") or ("",))[0], self.proxies):
-            told = [field for field in scope["headers"] if not field[0].startswith(b"x-forwarded-")]
-            scope = {**scope, "headers": told}
+            fields = [field for field in scope["headers"] if not field[0].startswith(b"x-forwarded-")]
+            scope = {**scope, "headers": fields}
         headers = Headers(scope=scope)
         origin = combined(headers, "origin")
         if self.names.shares_with(origin):
@@ -266,8 +266,8 @@ class Guard:
             wrong = ['error="insufficient_scope"', f'scope="{LEAST_SCOPE}"']
         else:
             return []
-        given = [part for part in (self.challenge.removeprefix("Bearer").strip(), *wrong) if part]
-        return [("www-authenticate", f"Bearer {', '.join(given)}".strip())]
+        parts = [part for part in (self.challenge.removeprefix("Bearer").strip(), *wrong) if part]
+        return [("www-authenticate", f"Bearer {', '.join(parts)}".strip())]
 
     def _check_names(self, headers: Headers, *, own_pages_only: bool) -> None:
         if not self.names.allows_host(headers.get("host", "")):
@@ -292,12 +292,12 @@ class Guard:
     async def _admitted(self, scope: Scope, headers: Headers, credentials: str | None) -> Caller:
         address = self._address(scope, headers)
         try:
-            found = await self._authenticated(credentials)
+            found_caller = await self._authenticated(credentials)
         except KnowledgeError as error:
             is_wrong = isinstance(error, UnauthenticatedError) and error.kind == "token"
             self.limiter.take(f"address:{address}", WRONG_KEY if is_wrong else 1)
             raise
-        caller = replace(found, address=address)
+        caller = replace(found_caller, address=address)
         self._limit(caller.counted_as, "" if caller.id else address)
         return caller
 
@@ -319,18 +319,18 @@ class Guard:
         return await anyio.to_thread.run_sync(self.authenticator.authenticate, authorization)
 
 
-def _check_type(headers: Headers, wanted: str) -> None:
+def _check_type(headers: Headers, body_type: str) -> None:
     """Check that a body has the media type of the route.
 
     Browsers send some types other than JSON across origins without a preflight.
     """
-    given = headers.getlist("content-type")
-    if len(given) != 1 or given[0].partition(";")[0].strip().lower() != wanted:
-        shown = "JSON" if wanted == JSON else "a form"
+    given_headers = headers.getlist("content-type")
+    if len(given_headers) != 1 or given_headers[0].partition(";")[0].strip().lower() != body_type:
+        shown = "JSON" if body_type == JSON else "a form"
         raise _MediaTypeError(
             f"The body is not declared to be {shown}.",
             kind="content-type",
-            hint=f"Send it with Content-Type: {wanted}.",
+            hint=f"Send it with Content-Type: {body_type}.",
         )
 
 
@@ -404,10 +404,10 @@ class AllowedHosts:
 
     def is_own_origin(self, origin: str, host: str) -> bool:
         """Whether an `Origin` header names this server. Takes the same parameters as `allows_origin`."""
-        given = origin.lower()
-        if given == self.public_origin:
-            return bool(given)
-        scheme, _, rest = given.partition("://")
+        given_origin = origin.lower()
+        if given_origin == self.public_origin:
+            return bool(given_origin)
+        scheme, _, rest = given_origin.partition("://")
         if scheme != "http" or host.lower() == self.public_host:
             return False
         here, there = _authority(host), _authority(rest)
@@ -486,14 +486,14 @@ def is_preflight(method: str, headers: Headers) -> bool:
 
 async def send_preflight(send: Send, headers: Headers) -> None:
     """Permit the request of a preflight; `shared` adds the origin."""
-    wanted = headers.get("access-control-request-headers", "")
+    header = headers.get("access-control-request-headers", "")
     answer = [
         ("access-control-allow-methods", METHODS),
         ("access-control-max-age", MAX_AGE),
         ("vary", "Access-Control-Request-Headers"),
     ]
-    if len(wanted) <= _MAX_NAMES and _HEADER_NAMES.fullmatch(wanted):
-        answer.append(("access-control-allow-headers", wanted))
+    if len(header) <= _MAX_NAMES and _HEADER_NAMES.fullmatch(header):
+        answer.append(("access-control-allow-headers", header))
     raw = [(name.encode(), value.encode()) for name, value in answer]
     await send({"type": "http.response.start", "status": 204, "headers": raw})
     await send({"type": "http.response.body", "body": b""})

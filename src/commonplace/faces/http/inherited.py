@@ -95,7 +95,7 @@ class Board:
         while time.monotonic() < until:
             now = {(row, number): ended for row, (number, _, _, ended) in self._rows()}
             # An ended worker cannot finish its update. Its row is empty or has another number, so it is ignored.
-            if all(now.get(one, begun) >= begun for one, begun in waiting.items()):
+            if all(now.get(element, begun) >= begun for element, begun in waiting.items()):
                 return True
             time.sleep(POLL_SECONDS)
         return False
@@ -150,9 +150,9 @@ class SharedBuckets:
         with self._lock, self._locked(group):
             rows = [_ROW.unpack_from(self._map, group * _GROUP_BYTES + row * _ROW.size) for row in range(ROWS)]
             mine = next((row for row in range(ROWS) if rows[row][0] == digest), None)
-            found = None if mine is None else Bucket(*rows[mine][1:])
+            bucket = None if mine is None else Bucket(*rows[mine][1:])
             row = min(range(ROWS), key=lambda row: (rows[row][0] != _EMPTY, rows[row][2])) if mine is None else mine
-            _ROW.pack_into(self._map, group * _GROUP_BYTES + row * _ROW.size, digest, *change(found))
+            _ROW.pack_into(self._map, group * _GROUP_BYTES + row * _ROW.size, digest, *change(bucket))
 
     def close(self) -> None:
         """Release the mapping."""
@@ -237,13 +237,13 @@ def write_secret(shared_file: int, value: bytes) -> None:
 
 def inherited(environment: MutableMapping[str, str]) -> Inherited | None:
     """The start parameters of this process, removed from its environment; None if it is not a worker."""
-    given = environment.pop(WORKER_VARIABLE, "")
-    if not given:
+    given_text = environment.pop(WORKER_VARIABLE, "")
+    if not given_text:
         return None
-    found = Inherited(*map(int, given.split()))
-    for file in found.files:
+    found_inherited = Inherited(*map(int, given_text.split()))
+    for file in found_inherited.files:
         os.set_inheritable(file, False)  # Git and other child processes must not inherit it
-    return found
+    return found_inherited
 
 
 # The channel between the supervisor and a worker: short frames in both directions, some with an open file.

@@ -104,9 +104,11 @@ class Readiness:
     async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
         names = caller_of(scope).collections
-        visible = [one for one in self._services.collections.opened if names is None or one.name in names]
-        found: JsonObject = {one.name: _state(one) for one in visible}
-        await send_json(send, 200, {"collections": found}, with_body=scope["method"] != "HEAD")
+        visible = [
+            collection for collection in self._services.collections.opened if names is None or collection.name in names
+        ]
+        states: JsonObject = {collection.name: _state(collection) for collection in visible}
+        await send_json(send, 200, {"collections": states}, with_body=scope["method"] != "HEAD")
 
 
 def is_ready(collection: Collection) -> bool:
@@ -219,9 +221,11 @@ class GitWebhook:
 
     def _refresh(self, body: bytes) -> None:
         """Make the replicas that an event concerns read their remotes."""
-        replicas = [one.replica for one in self._services.collections.opened if one.replica is not None]
+        replicas = [
+            collection.replica for collection in self._services.collections.opened if collection.replica is not None
+        ]
         urls = list(_urls(body))
-        for replica in [one for one in replicas if any(map(one.follows, urls))] or replicas:
+        for replica in [element for element in replicas if any(map(element.follows, urls))] or replicas:
             replica.refresh()
 
     def _event(self, headers: Headers, body: bytes) -> str | None:
@@ -235,29 +239,31 @@ class GitWebhook:
     def _standard_event(self, headers: Headers, body: bytes) -> str | None:
         number, sent = headers.get(STANDARD_ID, ""), headers.get(STANDARD_TIME, "")
         signed = hmac.digest(self._secret, f"{number}.{sent}.".encode("latin-1") + body, "sha256")
-        wanted = b"v1," + base64.b64encode(signed)
-        if not any(_equal(one, wanted) for one in headers.get(STANDARD_SIGNATURE, "").split()[:MAX_SIGNATURES]):
+        wanted_content = b"v1," + base64.b64encode(signed)
+        if not any(
+            _equal(part, wanted_content) for part in headers.get(STANDARD_SIGNATURE, "").split()[:MAX_SIGNATURES]
+        ):
             return None
         is_now = sent.isdigit() and len(sent) < MAX_DIGITS and abs(time.time() - int(sent)) <= MAX_EVENT_SKEW_SECONDS
         return f"id {number}" if number and is_now else None
 
     def _is_signed(self, headers: Headers, body: bytes) -> bool:
-        signature = next((found for name in SIGNATURES if (found := headers.get(name))), "")
-        given = signature.removeprefix("sha256=").strip().lower()
-        return _equal(given, hmac.new(self._secret, body, hashlib.sha256).hexdigest().encode())
+        signature = next((header for name in SIGNATURES if (header := headers.get(name))), "")
+        given_signature = signature.removeprefix("sha256=").strip().lower()
+        return _equal(given_signature, hmac.new(self._secret, body, hashlib.sha256).hexdigest().encode())
 
 
-def _equal(given: str, wanted: bytes) -> bool:
-    return hmac.compare_digest(given.encode("latin-1", "replace"), wanted)
+def _equal(given_signature: str, digest: bytes) -> bool:
+    return hmac.compare_digest(given_signature.encode("latin-1", "replace"), digest)
 
 
 def _urls(body: bytes) -> Iterator[str]:
     """The URLs of the repository in an event; none if the event has an unknown form."""
     try:
-        told: object = json.loads(body)
+        reported_value: object = json.loads(body)
     except (ValueError, RecursionError):
         return
-    payload = cast("dict[str, object]", told) if isinstance(told, dict) else {}
+    payload = cast("dict[str, object]", reported_value) if isinstance(reported_value, dict) else {}
     for name in ("repository", "project"):
         repository = payload.get(name)
         if isinstance(repository, dict):
@@ -324,7 +330,9 @@ class ForwardedWrites:
         return self._taken(body)
 
     def _taken(self, body: bytes) -> Json:
-        replicas = [one.replica for one in self._services.collections.opened if one.replica is not None]
+        replicas = [
+            collection.replica for collection in self._services.collections.opened if collection.replica is not None
+        ]
         for replica in replicas:
             if (results := replica.take_writes(body)) is not None:
                 return results
@@ -425,11 +433,15 @@ class Metrics:
     def _of_replicas(self, scope: Scope) -> bytes:
         """The state of the replicas that the caller may see."""
         names = caller_of(scope).collections
-        shown = [one for one in self._services.collections.opened if names is None or one.name in names]
-        found = [(one.name, one.replica.status()) for one in shown if one.replica is not None]
-        if not found:
+        shown = [
+            collection for collection in self._services.collections.opened if names is None or collection.name in names
+        ]
+        found_pairs = [
+            (collection.name, collection.replica.status()) for collection in shown if collection.replica is not None
+        ]
+        if not found_pairs:
             return b""
-        return generate_latest(_state_of(found))
+        return generate_latest(_state_of(found_pairs))
 
     def _count(self, verb: str, outcome: str, seconds: float) -> None:
         self._calls.labels(verb, outcome).inc()

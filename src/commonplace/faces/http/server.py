@@ -207,8 +207,8 @@ BAD_REQUEST_HINT = (
 def allowed_connections() -> int:
     """Maximum number of open connections; raises the process's limit of open files if needed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_CONNECTIONS + RESERVED_FILES
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    max_connection = MAX_CONNECTIONS + RESERVED_FILES
+    allowed = max_connection if hard == resource.RLIM_INFINITY else min(max_connection, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     return max(allowed - RESERVED_FILES, 1)
@@ -421,15 +421,15 @@ def _in_origin_form(request: h11.Request) -> h11.Request:
     """
     if request.target.startswith(b"/") or b"://" not in request.target:
         return request
-    found = _ABSOLUTE.fullmatch(request.target)
-    if found is None:
+    match = _ABSOLUTE.fullmatch(request.target)
+    if match is None:
         raise h11.RemoteProtocolError("a target that names no host of HTTP")
     others = [(name, value) for name, value in request.headers if name != b"host"]
-    rest: bytes = found["rest"] or b""
+    rest: bytes = match["rest"] or b""
     return h11.Request(
         method=request.method,
         target=rest if rest.startswith(b"/") else b"/" + rest,
-        headers=[(b"host", found["host"]), *others],
+        headers=[(b"host", match["host"]), *others],
         http_version=request.http_version,
     )
 

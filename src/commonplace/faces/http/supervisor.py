@@ -143,7 +143,7 @@ class Supervisor:
 
     def _patience(self) -> float:
         due = [place.due for place in self._places if place.due is not None]
-        return max(0.0, min([PING_SECONDS / 5, *(one - time.monotonic() for one in due)]))
+        return max(0.0, min([PING_SECONDS / 5, *(element - time.monotonic() for element in due)]))
 
     def _look(self, source: _Running | socket.socket, events: int) -> None:
         if isinstance(source, socket.socket):
@@ -184,7 +184,7 @@ class Supervisor:
         If that worker is gone, return it to the sender, which responds with an error.
         """
         holder = self._running.get(frame.number)
-        others = [one for one in self._running.values() if one.serving and one is not giver]
+        others = [running for running in self._running.values() if running.serving and running is not giver]
         takers = [giver, *others] if holder is None or holder.left else [holder, giver, *others]
         for taker in takers:
             if not taker.left and self._send(taker, replace(frame, number=0)):
@@ -200,8 +200,8 @@ class Supervisor:
 
     def _register(self, worker: _Running) -> None:
         if not worker.left:
-            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.channel.waits else 0)
-            self._selector.modify(worker.channel, wanted, worker)
+            wanted_number = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.channel.waits else 0)
+            self._selector.modify(worker.channel, wanted_number, worker)
 
     def _leave(self, worker: _Running) -> None:
         if not worker.left:
@@ -260,16 +260,16 @@ class Supervisor:
         self._next += 1
         channel, theirs = channel_pair()
         with theirs:
-            given = Inherited(
+            inherited = Inherited(
                 self._next, place.row, len(self._places), self._listener.fileno(), theirs.fileno(), self._shared
             )
-            self._board.enter(place.row, given.number)
+            self._board.enter(place.row, inherited.number)
             try:
                 process = subprocess.Popen(  # noqa: S603 - this program again, with its own arguments
                     self._command,
                     stdin=subprocess.DEVNULL,
-                    pass_fds=given.files,
-                    env=self._environment(given),
+                    pass_fds=inherited.files,
+                    env=self._environment(inherited),
                     umask=user_umask(),
                     process_group=0,  # the supervisor alone gets a terminal's signals and forwards each once
                 )
@@ -280,10 +280,10 @@ class Supervisor:
                 place.ends += 1
                 place.due = time.monotonic() + PAUSES[-1]
                 return
-        worker = _Running(given.number, place.row, process, channel)
-        self._running[given.number] = worker
+        worker = _Running(inherited.number, place.row, process, channel)
+        self._running[inherited.number] = worker
         self._selector.register(channel, selectors.EVENT_READ, worker)
-        if given.number == 1:
+        if inherited.number == 1:
             self._grow(GROW_SECONDS)
 
     def _grow(self, seconds: float) -> None:
@@ -294,8 +294,8 @@ class Supervisor:
             if place.row not in used and not place.ends:
                 place.due = due if place.due is None else min(place.due, due)
 
-    def _environment(self, given: Inherited) -> Mapping[str, str]:
-        return {**os.environ, **given.in_environment(), METRICS_VARIABLE: str(self._metrics)}
+    def _environment(self, inherited: Inherited) -> Mapping[str, str]:
+        return {**os.environ, **inherited.in_environment(), METRICS_VARIABLE: str(self._metrics)}
 
     def _kill_all(self) -> None:
         """Kill the remaining workers after an error of the supervisor."""

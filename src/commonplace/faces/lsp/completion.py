@@ -52,12 +52,12 @@ def complete(pages: EditorPages, page: EditorPage, position: Position) -> Comple
     head = page.document.frontmatter
     if offset < head.span.end and not head.is_toml and position.line > 0 and "[[" not in before:
         items = list(_frontmatter(page, position, before))
-    elif found := _WIKI.search(before):
-        items = list(_wiki(pages, page, _back(page, position, found[1]), found[1], after))
-    elif found := _MARKDOWN.search(before):
-        items = list(_markdown(pages, page, _back(page, position, found[1]), found[1]))
-    elif found := _TAG.search(before):
-        items = list(_tags(page, _back(page, position, found[1]), found[1]))
+    elif match := _WIKI.search(before):
+        items = list(_wiki(pages, page, _back(page, position, match[1]), match[1], after))
+    elif found_match := _MARKDOWN.search(before):
+        items = list(_markdown(pages, page, _back(page, position, found_match[1]), found_match[1]))
+    elif candidate := _TAG.search(before):
+        items = list(_tags(page, _back(page, position, candidate[1]), candidate[1]))
     else:
         items = []
     return CompletionList(is_incomplete=len(items) >= LIMIT or bool(items), items=items[:LIMIT])
@@ -135,8 +135,8 @@ def _page_of(pages: EditorPages, page: EditorPage, link: Link) -> EditorPage | N
     if not link.target:
         return page
     record = page.collection.index.find(link.target, page.address)
-    found = pages.target(page, ResolvedLink(source=page.address, link=link, target=record.address if record else None))
-    return found.page if found else None
+    target = pages.target(page, ResolvedLink(source=page.address, link=link, target=record.address if record else None))
+    return target.page if target else None
 
 
 def _tags(page: EditorPage, place: Range, typed: str) -> Iterator[CompletionItem]:
@@ -148,8 +148,8 @@ def _tags(page: EditorPage, place: Range, typed: str) -> Iterator[CompletionItem
 def _frontmatter(page: EditorPage, position: Position, before: str) -> Iterator[CompletionItem]:
     field, typed = _field_at(page, position, before)
     if field is None:
-        if found := _KEY.match(before):
-            yield from _keys(page, _other_fields(page, position), _back(page, position, found[1] or ""))
+        if match := _KEY.match(before):
+            yield from _keys(page, _other_fields(page, position), _back(page, position, match[1] or ""))
         return
     place = _back(page, position, typed)
     if field in _TAG_FIELDS:
@@ -174,15 +174,15 @@ def _other_fields(page: EditorPage, position: Position) -> Mapping[str, Json]:
 
 def _field_at(page: EditorPage, position: Position, before: str) -> tuple[str | None, str]:
     """The front-matter field whose value is at a position, and the part of the value before the position."""
-    if found := _FIELD.match(before):
-        return found[1], found[2]
+    if match := _FIELD.match(before):
+        return match[1], match[2]
     item = _ITEM.match(before)
     if not item:
         return None, ""
     for number in range(position.line - 1, 0, -1):
         above = page.lines.line(number).decode("utf-8", "replace")
-        if found := _FIELD.match(above):
-            return found[1], item[1]
+        if found_match := _FIELD.match(above):
+            return found_match[1], item[1]
         if not _ITEM.match(above):
             break
     return None, ""
@@ -208,10 +208,10 @@ def _values(page: EditorPage, present: Mapping[str, Json], field: str) -> Sequen
     counts: dict[str, int] = {}
     for record in index.list(ListQuery(sort="updated", descending=True, limit=MAX_VALUES_READ)).records:
         value = record.frontmatter.get(field)
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str) and 0 < len(one) <= LIMIT:
-                counts[one] = counts.get(one, 0) + 1
-    return list(dict.fromkeys((*options, *sorted(counts, key=lambda one: (-counts[one], one)))))
+        for element in value if isinstance(value, list) else [value]:
+            if isinstance(element, str) and 0 < len(element) <= LIMIT:
+                counts[element] = counts.get(element, 0) + 1
+    return list(dict.fromkeys((*options, *sorted(counts, key=lambda count: (-counts[count], count)))))
 
 
 def _item(

@@ -53,7 +53,7 @@ def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
 
     Rules that need the index, such as comparisons with other pages, are applied only if the page is saved.
     """
-    found = [*_links(pages, page)]
+    diagnostics = [*_links(pages, page)]
     try:
         is_saved = page.collection.store.read(page.address) == page.document.raw
     except KnowledgeError:
@@ -63,12 +63,12 @@ def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
         for issue in page_issues(pages.collections, page.collection, record):
             if issue.rule not in _OWN_RULES:
                 place = _place(page, issue.line, issue.field)
-                found.append(_diagnostic(place, issue.rule, _SEVERITIES[issue.severity], issue.message))
+                diagnostics.append(_diagnostic(place, issue.rule, _SEVERITIES[issue.severity], issue.message))
     else:
         for finding in page.document.findings:
             place = _place(page, finding.line, finding.field)
-            found.append(_diagnostic(place, finding.rule, _SEVERITIES[finding.severity], finding.message))
-    return found
+            diagnostics.append(_diagnostic(place, finding.rule, _SEVERITIES[finding.severity], finding.message))
+    return diagnostics
 
 
 def broken_at(pages: EditorPages, page: EditorPage, diagnostic: Diagnostic) -> tuple[str, ResolvedLink] | None:
@@ -79,11 +79,11 @@ def broken_at(pages: EditorPages, page: EditorPage, diagnostic: Diagnostic) -> t
     start = page.lines.offset(Position(diagnostic.range.start.line, 0))
     end = start + len(page.lines.line(diagnostic.range.start.line))
     near = [link for link in page.document.links if start <= _place_of(link).start < end]
-    found = list(_broken(pages, replace(page, document=replace(page.document, links=tuple(near)))))
-    for rule, resolved in found:
+    found_pairs = list(_broken(pages, replace(page, document=replace(page.document, links=tuple(near)))))
+    for rule, resolved in found_pairs:
         if page.lines.range(_place_of(resolved.link)) == diagnostic.range:
             return rule, resolved
-    return next((one for one in found if _message(page, *one) == diagnostic.message), None)
+    return next((found_pair for found_pair in found_pairs if _message(page, *found_pair) == diagnostic.message), None)
 
 
 def _links(pages: EditorPages, page: EditorPage) -> Iterator[Diagnostic]:
@@ -141,8 +141,8 @@ def _place(page: EditorPage, line: int, field: str) -> Range:
         return page.lines.line_range(line - 1)
     head = page.document.frontmatter.span
     key = re.compile(rb"(?m)^" + re.escape(field.encode()) + rb"[ \t]*:.*$") if field and field != "body" else None
-    found = key.search(page.document.source, head.start, head.end) if key else None
-    return page.lines.range(Span(*found.span())) if found else whole_range(page)
+    match = key.search(page.document.source, head.start, head.end) if key else None
+    return page.lines.range(Span(*match.span())) if match else whole_range(page)
 
 
 def _diagnostic(place: Range, rule: str, severity: DiagnosticSeverity, message: str) -> Diagnostic:
@@ -160,9 +160,9 @@ def actions(pages: EditorPages, page: EditorPage, diagnostics: Sequence[Diagnost
     """Code actions that correct the diagnostics of a range."""
     made: list[CodeAction] = []
     for diagnostic in diagnostics:
-        if diagnostic.source != SOURCE or (found := broken_at(pages, page, diagnostic)) is None:
+        if diagnostic.source != SOURCE or (found_pair := broken_at(pages, page, diagnostic)) is None:
             continue
-        rule, resolved = found
+        rule, resolved = found_pair
         offered = _for_link(pages, page, resolved) if rule == BROKEN_LINK else _for_fragment(pages, page, resolved)
         for title, edit in offered:
             made.append(CodeAction(title, CodeActionKind.QuickFix, diagnostics=[diagnostic], edit=edit))
@@ -191,8 +191,8 @@ def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) 
     try:
         find_fragment(target.page.document, link.fragment)
     except NotFoundError as error:
-        found = error.context.get("nearest")
-        nearest = found if isinstance(found, list | tuple) else ()
+        found_nearest = error.context.get("nearest")
+        nearest = found_nearest if isinstance(found_nearest, list | tuple) else ()
     source = page.document.source
     start = source.find(b"#", link.target_span.end or link.span.start, link.span.end)
     end = start + 1 + len(link.fragment.encode())
@@ -200,7 +200,7 @@ def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) 
         return
     for name in nearest[:MAX_NEAREST]:
         heading = str(name)
-        section = next((one for one in target.page.document.sections if one.heading == heading), None)
+        section = next((element for element in target.page.document.sections if element.heading == heading), None)
         if section is not None:
             heading = fragments.naming(section, by_anchor=link.kind in _MARKDOWN_KINDS)
         yield f"Change the heading to {heading}", _replace(page, Span(start + 1, end), heading)

@@ -102,11 +102,11 @@ def references(pages: EditorPages, page: EditorPage, position: Position, *, decl
         declared: Whether to add the page or heading itself.
     """
     target = target_at(pages, page, position)
-    found = [
+    locations = [
         Location(source.uri, source.lines.range(_span_of(resolved.link)))
         for source, resolved in links_to(pages, target)
     ]
-    return [target.location(), *found] if declared else found
+    return [target.location(), *locations] if declared else locations
 
 
 def target_at(pages: EditorPages, page: EditorPage, position: Position) -> LinkLocation:
@@ -197,14 +197,14 @@ def highlights(pages: EditorPages, page: EditorPage, position: Position) -> list
     if resolved is None or target is None:
         return []
     section_of = section_finder(target.page)
-    found: list[DocumentHighlight] = []
-    for one in page.collection.index.resolve(page.document):
-        link = one.link
-        if _page_named(one) != _page_named(resolved):
+    document_highlights: list[DocumentHighlight] = []
+    for resolved_link in page.collection.index.resolve(page.document):
+        link = resolved_link.link
+        if _page_named(resolved_link) != _page_named(resolved):
             continue
         if section_of(link) == target.section:
-            found.append(DocumentHighlight(page.lines.range(_span_of(link))))
-    return found
+            document_highlights.append(DocumentHighlight(page.lines.range(_span_of(link))))
+    return document_highlights
 
 
 def _page_named(resolved: ResolvedLink) -> tuple[Address | None, str, str]:
@@ -236,22 +236,22 @@ def symbols(page: EditorPage) -> list[DocumentSymbol]:
 
 def folds(page: EditorPage) -> list[FoldingRange]:
     """The foldable ranges of a page: its sections and its front matter."""
-    spans = [Span(one.start, one.tree_end) for one in page.document.sections if one.level]
+    spans = [Span(section.start, section.tree_end) for section in page.document.sections if section.level]
     if page.document.frontmatter.present:
         spans.append(page.document.frontmatter.span)
     source = page.document.source
-    found: list[FoldingRange] = []
+    ranges: list[FoldingRange] = []
     for span in spans:
         end = span.start + len(source[span.start : span.end].rstrip())
         first, last = page.lines.position(span.start).line, page.lines.position(end).line
         if last > first:
-            found.append(FoldingRange(first, last))
-    return found
+            ranges.append(FoldingRange(first, last))
+    return ranges
 
 
 def workspace_symbols(pages: EditorPages, query: str) -> list[WorkspaceSymbol]:
     """Pages and headings that match a query, best first."""
-    found: list[WorkspaceSymbol] = []
+    found_symbols: list[WorkspaceSymbol] = []
     for collection in pages.collections.members:
         try:
             hits = collection.index.search(SearchQuery(text=query, limit=MAX_FOUND, sections=1, snippet=1)).hits
@@ -261,14 +261,14 @@ def workspace_symbols(pages: EditorPages, query: str) -> list[WorkspaceSymbol]:
         for hit in hits:
             address = hit.record.address
             top = Location(pages.uri_of(collection, address), Range(Position(0, 0), Position(0, 0)))
-            found.append(_symbol(address, hit.record.title, SymbolKind.File, top))
-            for one in hit.sections[:1]:
-                heading = one.path[-1] if one.path else ""
+            found_symbols.append(_symbol(address, hit.record.title, SymbolKind.File, top))
+            for section in hit.sections[:1]:
+                heading = section.path[-1] if section.path else ""
                 if heading and heading != hit.record.title:
                     place = None if address in unsaved else _written_heading(pages, collection, address, heading)
-                    named = (heading, place) if place else _parsed_heading(pages, collection, address, one.ordinal)
-                    found += [_symbol(address, named[0], SymbolKind.String, named[1])] if named else []
-    return found
+                    named = (heading, place) if place else _parsed_heading(pages, collection, address, section.ordinal)
+                    found_symbols += [_symbol(address, named[0], SymbolKind.String, named[1])] if named else []
+    return found_symbols
 
 
 def _written_heading(pages: EditorPages, collection: Collection, address: Address, heading: str) -> Location | None:
@@ -293,7 +293,14 @@ def _parsed_heading(
         page = pages.at(collection, address)
     except KnowledgeError:
         return None
-    section = next((one for one in page.document.sections if one.ordinal == ordinal and one.level), None)
+    section = next(
+        (
+            other_section
+            for other_section in page.document.sections
+            if other_section.ordinal == ordinal and other_section.level
+        ),
+        None,
+    )
     if section is None:
         return None
     return section.heading, Location(page.uri, page.lines.range(heading_span(page, section)))
@@ -391,17 +398,17 @@ def moved_pages(pages: EditorPages, files: Sequence[tuple[str, str]]) -> dict[st
         pages: The open pages.
         files: Old and new URI of each file or folder.
     """
-    found: dict[str, dict[Address, Address]] = {}
+    addresses: dict[str, dict[Address, Address]] = {}
     for old_uri, new_uri in files:
         old, new = pages.address_of(old_uri), pages.address_of(new_uri)
         if old is None or new is None or old[0].name != new[0].name:
             continue
-        moves = found.setdefault(old[0].name, {})
+        moves = addresses.setdefault(old[0].name, {})
         if old[1].is_document:
             moves[old[1]] = new[1]
         else:
             moves |= folder_moves(old[0], old[1].path, new[1].path)
-    return found
+    return addresses
 
 
 def _rename(pages: EditorPages, page: EditorPage, position: Position) -> PageRename | None:

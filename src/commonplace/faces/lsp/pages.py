@@ -79,7 +79,14 @@ class EditorPage:
     def heading_at(self, position: Position) -> Section | None:
         """The section whose heading line contains a position; None if there is none."""
         offset = self.lines.offset(position)
-        return next((one for one in self.document.sections if one.level and one.start <= offset < one.content), None)
+        return next(
+            (
+                section
+                for section in self.document.sections
+                if section.level and section.start <= offset < section.content
+            ),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +176,7 @@ class EditorPages:
 
     def root_of(self, collection: Collection) -> Path:
         """The folder of a collection, with symbolic links resolved."""
-        names = [one.name for one in self.collections.members]
+        names = [member.name for member in self.collections.members]
         return self._roots[names.index(collection.name)]
 
     def uri_of(self, collection: Collection, address: Address) -> str:
@@ -178,11 +185,11 @@ class EditorPages:
 
     def target(self, page: EditorPage, resolved: ResolvedLink) -> LinkLocation | None:
         """The target of a link in a page; None if the link is broken, or its target is not a page."""
-        found = self._target_address(page, resolved)
-        if found is None or not found[1].is_document:
+        target_address = self._target_address(page, resolved)
+        if target_address is None or not target_address[1].is_document:
             return None
         try:
-            target = page if found == (page.collection, page.address) else self.at(*found)
+            target = page if target_address == (page.collection, page.address) else self.at(*target_address)
         except KnowledgeError:
             return None
         return fragment_of(target, resolved.link)
@@ -190,8 +197,8 @@ class EditorPages:
     def _target_address(self, page: EditorPage, resolved: ResolvedLink) -> tuple[Collection, Address] | None:
         if resolved.target is not None:
             return page.collection, resolved.target
-        found = target_by_name(self.collections, page.collection, resolved)
-        return (found.collection, found.record.address) if found else None
+        document = target_by_name(self.collections, page.collection, resolved)
+        return (document.collection, document.record.address) if document else None
 
     def _place(self, file: Path | None) -> tuple[Collection, Address] | None:
         """The collection whose folder is the innermost around a file, and the file's address; None if there is none."""
@@ -225,10 +232,10 @@ def fragment_of(target: EditorPage, link: Link) -> LinkLocation:
 
     If several headings match, the first is used, as in other note-taking programs.
     """
-    found = Fragments(target.document).find(link.fragment) if link.fragment else None
-    if found is None:
+    row = Fragments(target.document).find(link.fragment) if link.fragment else None
+    if row is None:
         return LinkLocation(target, None, Span(0, 0))
-    start, end, section = found
+    start, end, section = row
     return LinkLocation(target, section, Span(section.start, section.content) if section else Span(start, end))
 
 
@@ -286,7 +293,7 @@ class LineTable:
         """The position encoding, as given."""
         self._codec, self._unit = _CODECS.get(PositionEncodingKind(encoding or "utf-16"), ("utf-16-le", 2))
         first = len(BOM_UTF8) if text.startswith(BOM_UTF8) else 0
-        self._starts = [first, *(found.end() for found in _LINE_END.finditer(text))]
+        self._starts = [first, *(match.end() for match in _LINE_END.finditer(text))]
         self._counted: tuple[int, list[int]] = (-1, [])
         """Number of the most recently used line, and its character counts before each multiple of `STEP` bytes."""
 

@@ -148,14 +148,14 @@ class KnowledgeLanguageServer(LanguageServer):
             page = self.pages.page(uri)
             if page is None:
                 return
-            found = diagnose(self.pages, page)
+            diagnostics = diagnose(self.pages, page)
         except IndexingError:
             self.diagnose_later(uri)
             return
         except KnowledgeError as error:
             log.warning("no diagnostics: %s", error.advice)
             return
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, page.version))
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, page.version))
 
     def _texts(self) -> dict[Path, OpenText]:
         texts: dict[Path, OpenText] = {}
@@ -182,7 +182,7 @@ def language_server(open_folders: Callable[[Sequence[Path]], OpenFolders], versi
 def _register_session(server: KnowledgeLanguageServer) -> None:
     @server.feature(types.INITIALIZED)
     def _initialized(ls: KnowledgeLanguageServer, _: types.InitializedParams) -> None:
-        uris = [one.uri for one in ls.workspace.folders.values()] or [ls.workspace.root_uri or ""]
+        uris = [folder.uri for folder in ls.workspace.folders.values()] or [ls.workspace.root_uri or ""]
         folders = [folder for folder in map(file_path, uris) if folder is not None]
         threading.Thread(target=_open, args=(ls, folders), name="open", daemon=True).start()
 
@@ -292,7 +292,7 @@ def _register_writing(server: KnowledgeLanguageServer) -> None:
     @server.thread()
     @_with_errors
     def _will_rename(ls: KnowledgeLanguageServer, params: types.RenameFilesParams) -> types.WorkspaceEdit:
-        files = [(one.old_uri, one.new_uri) for one in params.files]
+        files = [(rename.old_uri, rename.new_uri) for rename in params.files]
         changes: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
         for name, moves in navigation.moved_pages(ls.pages, files).items():
             edit = navigation.move(ls.pages, ls.pages.collections.get(name), moves, is_moved=True)

@@ -189,10 +189,10 @@ def _answer(call: Call, proposer: Proposer, plan: Sequence[PlannedWrite], row: T
 def _lines(call: Call, proposer: Proposer) -> list[str]:
     """The diffs of a trial, with what they would cause."""
     lines: list[str] = []
-    for found in decisions.listed(call.services.collections, proposer):
-        if proposer.gathers(found.proposal):
-            report = reports.report(call.services.collections, found, reports.FileRange(limit=MAX_FILES))
-            lines += proposal_output.report_lines(found, report, MAX_SHOWN)[1:]
+    for proposal in decisions.listed(call.services.collections, proposer):
+        if proposer.gathers(proposal.proposal):
+            report = reports.report(call.services.collections, proposal, reports.FileRange(limit=MAX_FILES))
+            lines += proposal_output.report_lines(proposal, report, MAX_SHOWN)[1:]
     return lines
 
 
@@ -220,10 +220,14 @@ def _digest(plan: Sequence[PlannedWrite]) -> str:
 def _is_bulk(plan: Sequence[PlannedWrite]) -> bool:
     """Whether writes are large, or delete something. A move deletes the old file, and is large from two files on."""
     gone = sum(
-        write.before.get(one) is not None and after is None for write in plan for one, after in write.after.items()
+        write.before.get(address) is not None and after is None
+        for write in plan
+        for address, after in write.after.items()
     )
     new = sum(
-        write.before.get(one) is None and after is not None for write in plan for one, after in write.after.items()
+        write.before.get(address) is None and after is not None
+        for write in plan
+        for address, after in write.after.items()
     )
     files = sum(len(write.after) for write in plan)
     size = sum(len(content or b"") for write in plan for content in write.after.values())

@@ -90,11 +90,11 @@ class ConnectedPeer:
                 raise UnableError(capability)
         if not is_modern(self.context):
             return {name: anyio.from_thread.run(self._sent, request) for name, request in requests.items()}
-        known = _answers(self.context)
-        missing = {name: request for name, request in requests.items() if name not in known}
+        answers = _answers(self.context)
+        missing = {name: request for name, request in requests.items() if name not in answers}
         if missing:
-            raise InputNeeded(missing, known)
-        return {name: known[name] for name in requests}
+            raise InputNeeded(missing, answers)
+        return {name: answers[name] for name in requests}
 
     def log(self, level: Level, text: str) -> None:
         """Send a log message if the client wants messages of this level."""

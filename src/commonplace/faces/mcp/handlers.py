@@ -63,11 +63,11 @@ class PromptHandlers:
         prompt = self._prompts.get(params.name)
         if prompt is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
-        given = params.arguments or {}
-        _check_names(prompt, given)
+        arguments = params.arguments or {}
+        _check_names(prompt, arguments)
         try:
             messages = await protocol(
-                self._runner, context, "prompts/get", lambda call: _wire_messages(prompt.render(call, given))
+                self._runner, context, "prompts/get", lambda call: _wire_messages(prompt.render(call, arguments))
             )
         except InputNeeded as needed:
             return input_required(needed)
@@ -76,8 +76,12 @@ class PromptHandlers:
     def completer(self, name: str, argument: str) -> Completer | None:
         """The completer for an argument of a prompt; None if the argument has none."""
         prompt = self._prompts.get(name)
-        found = [one for one in prompt.arguments if one.name == argument] if prompt else []
-        return found[0].complete if found else None
+        arguments = (
+            [prompt_argument for prompt_argument in prompt.arguments if prompt_argument.name == argument]
+            if prompt
+            else []
+        )
+        return arguments[0].complete if arguments else None
 
 
 class CompletionHandlers:
@@ -107,28 +111,32 @@ class CompletionHandlers:
         return self._resources.completer(params.ref.uri, params.argument.name) if self._resources else None
 
 
-def _check_names(prompt: Prompt, given: dict[str, str]) -> None:
-    known = {argument.name for argument in prompt.arguments}
-    missing = [one.name for one in prompt.arguments if one.required and not given.get(one.name, "").strip()]
-    unknown = sorted(set(given) - known)
+def _check_names(prompt: Prompt, arguments: dict[str, str]) -> None:
+    names = {argument.name for argument in prompt.arguments}
+    missing = [
+        argument.name
+        for argument in prompt.arguments
+        if argument.required and not arguments.get(argument.name, "").strip()
+    ]
+    unknown = sorted(set(arguments) - names)
     if missing or unknown:
         problem = f"missing {', '.join(missing)}" if missing else f"unknown {', '.join(unknown)[:MAX_SHOWN]}"
         raise MCPError(
             code=types.INVALID_PARAMS,
-            message=f"Invalid arguments of {prompt.name}: {problem}. It takes {', '.join(sorted(known)) or 'none'}.",
+            message=f"Invalid arguments of {prompt.name}: {problem}. It takes {', '.join(sorted(names)) or 'none'}.",
         )
 
 
 def _wire_messages(said: str | Sequence[PromptMessage]) -> list[types.PromptMessage]:
     if isinstance(said, str):
         return [types.PromptMessage(role="user", content=types.TextContent(text=said))]
-    return [types.PromptMessage(role=one.role, content=content_block(one.content)) for one in said]
+    return [types.PromptMessage(role=message.role, content=content_block(message.content)) for message in said]
 
 
 def _wire_prompt(prompt: Prompt) -> types.Prompt:
     arguments = [
-        types.PromptArgument(name=one.name, description=one.description, required=one.required)
-        for one in prompt.arguments
+        types.PromptArgument(name=argument.name, description=argument.description, required=argument.required)
+        for argument in prompt.arguments
     ]
     return types.Prompt(name=prompt.name, title=prompt.title, description=prompt.description, arguments=arguments)
 
@@ -154,7 +162,7 @@ class ResourceHandlers:
             self._runner, context, "resources/list", lambda call: self._resources.list(call, offset, PAGE_SIZE)
         )
         cursor = cursor_of(offset + PAGE_SIZE) if more else None
-        return types.ListResourcesResult(resources=[wire(one) for one in page], next_cursor=cursor)
+        return types.ListResourcesResult(resources=[wire(resource) for resource in page], next_cursor=cursor)
 
     async def templates(
         self, _: Context, params: types.PaginatedRequestParams | None
@@ -164,13 +172,13 @@ class ResourceHandlers:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of templates has one page.")
         shown = [
             types.ResourceTemplate(
-                uri_template=one.uri_template,
-                name=one.name,
-                title=one.title or None,
-                description=one.description or None,
-                mime_type=one.mime_type,
+                uri_template=template.uri_template,
+                name=template.name,
+                title=template.title or None,
+                description=template.description or None,
+                mime_type=template.mime_type,
             )
-            for one in self._resources.templates
+            for template in self._resources.templates
         ]
         return types.ListResourceTemplatesResult(resource_templates=shown)
 
@@ -191,20 +199,20 @@ class ResourceHandlers:
 
     def completer(self, uri_template: str, argument: str) -> Completer | None:
         """The completer for a variable of a template; None if the variable has none."""
-        found = [one for one in self._resources.templates if one.uri_template == uri_template]
-        return found[0].complete.get(argument) if found else None
+        templates = [template for template in self._resources.templates if template.uri_template == uri_template]
+        return templates[0].complete.get(argument) if templates else None
 
 
-def wire(one: Resource) -> types.Resource:
+def wire(resource: Resource) -> types.Resource:
     """A resource in the form used by lists."""
     return types.Resource(
-        uri=one.uri,
-        name=one.name,
-        title=one.title or None,
-        description=one.description or None,
-        mime_type=one.mime_type,
-        size=one.size,
-        annotations=types.Annotations(last_modified=one.last_modified) if one.last_modified else None,
+        uri=resource.uri,
+        name=resource.name,
+        title=resource.title or None,
+        description=resource.description or None,
+        mime_type=resource.mime_type,
+        size=resource.size,
+        annotations=types.Annotations(last_modified=resource.last_modified) if resource.last_modified else None,
     )
 
 
@@ -264,10 +272,10 @@ class SkillHandlers:
     async def directory(self, context: Context, params: DirectoryParams) -> SkillResult:
         """The entries directly in a folder of a skill."""
         offset = offset_of(params.cursor)
-        found = await self._known(context, "resources/directory/read", params.uri, self._children)
-        page = found[offset : offset + PAGE_SIZE]
-        more = {"nextCursor": cursor_of(offset + PAGE_SIZE)} if len(found) > offset + PAGE_SIZE else {}
-        shown = [wire(one).model_dump(by_alias=True, mode="json", exclude_none=True) for one in page]
+        resources = await self._known(context, "resources/directory/read", params.uri, self._children)
+        page = resources[offset : offset + PAGE_SIZE]
+        more = {"nextCursor": cursor_of(offset + PAGE_SIZE)} if len(resources) > offset + PAGE_SIZE else {}
+        shown = [wire(resource).model_dump(by_alias=True, mode="json", exclude_none=True) for resource in page]
         return {"resources": shown, **more}
 
     def read(self, call: Call, uri: str) -> ResourceContents:
@@ -300,8 +308,8 @@ class SkillHandlers:
         return ResourceSource(skill.collection.name, file.address) if file else None
 
     def _page(self, offset: int, call: Call) -> list[Json]:
-        found = self.skills.all(call.services.collections.members)
-        return [_entry(skill) for skill in islice(found, offset, offset + PAGE_SIZE + 1)]
+        skills = self.skills.all(call.services.collections.members)
+        return [_entry(skill) for skill in islice(skills, offset, offset + PAGE_SIZE + 1)]
 
     def _named(self, call: Call, uri: str) -> Json:
         skill, rest = self._skill(call, uri)
@@ -338,7 +346,9 @@ class SkillHandlers:
             raise problem
         collection = call.services.collections.get(parts[0])
         path = "/".join(parts[1:])
-        folders = [one for one in self.skills.folders(collection) if not one or f"{path}/".startswith(f"{one}/")]
+        folders = [
+            folder for folder in self.skills.folders(collection) if not folder or f"{path}/".startswith(f"{folder}/")
+        ]
         # Files in a folder with an invalid `SKILL.md` belong to the enclosing skill.
         for folder in sorted(folders, key=len, reverse=True):
             try:
@@ -358,7 +368,7 @@ class SkillHandlers:
             Resource(uri=_uri(skill.collection, path), name=path.rpartition("/")[2], mime_type=DIRECTORY)
             for path in store.folders(folder)
         ]
-        return sorted([*(_resource(skill, file) for file in here), *folders], key=lambda one: one.uri)
+        return sorted([*(_resource(skill, file) for file in here), *folders], key=lambda resource: resource.uri)
 
 
 def _entry(skill: Skill) -> Json:
@@ -385,10 +395,10 @@ def _resource(skill: Skill, file: SkillFile) -> Resource:
 
 def _file(skill: Skill, rest: str) -> SkillFile | None:
     try:
-        wanted = parse_address("/".join(part for part in (skill.folder, rest) if part))
+        address = parse_address("/".join(part for part in (skill.folder, rest) if part))
     except InvalidInputError:
         return None
-    return next((file for file in skill.files if file.address == wanted), None)
+    return next((file for file in skill.files if file.address == address), None)
 
 
 def _uri(collection: Collection, path: str) -> str:

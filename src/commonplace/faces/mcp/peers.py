@@ -87,11 +87,11 @@ class UnableError(InvalidInputError):
 class InputNeeded(BaseException):
     """Ends a call that needs the client's answers. A `BaseException`, so that no error handler catches it."""
 
-    def __init__(self, requests: Mapping[str, JsonObject], known: Mapping[str, JsonObject]) -> None:
+    def __init__(self, requests: Mapping[str, JsonObject], json_objects: Mapping[str, JsonObject]) -> None:
         super().__init__("the client is asked")
         self.requests = requests
         """The requests to the client, by name."""
-        self.known = known
+        self.known = json_objects
         """The client's answers in earlier rounds of this call, by name."""
 
 

@@ -83,26 +83,28 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
         return _listed(services.collections, viewer) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
-    found = decisions.find(services.collections, arguments.id, viewer)
+    proposal = decisions.find(services.collections, arguments.id, viewer)
     match action:
         case "show":
-            return _shown(services.collections, found, arguments.page or "", arguments.offset or 0)
+            return _shown(services.collections, proposal, arguments.page or "", arguments.offset or 0)
         case "accept":
-            return "\n".join(proposal_output.accept_lines(decisions.accept(found, _request(arguments), call.person)))
+            return "\n".join(proposal_output.accept_lines(decisions.accept(proposal, _request(arguments), call.person)))
         case "decline":
-            closed = decisions.decline(found, arguments.word or "", call.person, arguments.tip or "")
+            closed = decisions.decline(proposal, arguments.word or "", call.person, arguments.tip or "")
             return proposal_output.closed_line(closed)
         case "withdraw":
-            return proposal_output.closed_line(decisions.withdraw(found, own))
+            return proposal_output.closed_line(decisions.withdraw(proposal, own))
         case _:
-            return f"Your next writes go to {decisions.amend(found, own).id}."
+            return f"Your next writes go to {decisions.amend(proposal, own).id}."
 
 
 def _undone(call: Call, arguments: ProposalParameters) -> str:
     """Take back a commit, or all writes of a session; without an id, those of the caller's own session."""
     pages = [arguments.page] if arguments.page else []
     name = arguments.id or call.actor.session if call.actor else arguments.id or ""
-    if len(name) == SESSION_DIGITS and any(one.actor.session == name for one in activity.sessions(call.services)):
+    if len(name) == SESSION_DIGITS and any(
+        session_activity.actor.session == name for session_activity in activity.sessions(call.services)
+    ):
         results = activity.undo_session(call.services, name, pages, arguments.word or "", call.person)
     else:
         results = activity.undo_commits(call.services, [name], pages, arguments.word or "", call.person)
@@ -111,15 +113,15 @@ def _undone(call: Call, arguments: ProposalParameters) -> str:
 
 def _listed(collections: Collections, viewer: Proposer | None) -> str:
     both = (decisions.listed(collections, viewer, closed=closed) for closed in (False, viewer is not None))
-    found = list({one.proposal.id: one for some in both for one in some}.values())
-    lines = [proposal_output.proposal_line(one) for one in found[:MAX_LISTED]]
-    more = [f"and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
+    found_proposals = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
+    lines = [proposal_output.proposal_line(proposal) for proposal in found_proposals[:MAX_LISTED]]
+    more = [f"and {len(found_proposals) - MAX_LISTED} more"] if len(found_proposals) > MAX_LISTED else []
     return "\n".join([*lines, *more]) or "There are no proposals."
 
 
-def _shown(collections: Collections, found: decisions.FoundProposal, page: str = "", offset: int = 0) -> str:
-    report = reports.report(collections, found, reports.FileRange(page=page, offset=offset, limit=MAX_FILES))
-    return "\n".join(proposal_output.report_lines(found, report, MAX_SHOWN))
+def _shown(collections: Collections, proposal: decisions.FoundProposal, page: str = "", offset: int = 0) -> str:
+    report = reports.report(collections, proposal, reports.FileRange(page=page, offset=offset, limit=MAX_FILES))
+    return "\n".join(proposal_output.report_lines(proposal, report, MAX_SHOWN))
 
 
 def _request(arguments: ProposalParameters) -> decisions.AcceptRequest:
@@ -160,8 +162,8 @@ def _read_resource(call: Call, uri: str) -> ResourceContents:
     viewer = call.proposer if call.tier == PROPOSE else None
     if uri == OPEN_URI:
         return ResourceContents(_listed(collections, viewer), PLAIN)
-    found = decisions.find(collections, unquote(uri.removeprefix(SCHEME)), viewer)
-    return ResourceContents(_shown(collections, found), PLAIN)
+    proposal = decisions.find(collections, unquote(uri.removeprefix(SCHEME)), viewer)
+    return ResourceContents(_shown(collections, proposal), PLAIN)
 
 
 RESOURCES = Resources(

@@ -151,9 +151,11 @@ def _watched(watch: AbstractContextManager[None], function: Callable[[Call], T],
         return function(call)
 
 
-def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, *, ready: bool, writes: bool) -> T:
+def _run(
+    verb: str, requested_verb: object, function: Callable[[Call], T], call: Call, *, ready: bool, writes: bool
+) -> T:
     with traced_call(verb) as trace, ExitStack() as opened:
-        require_text(asked)
+        require_text(requested_verb)
         if ready:
             call.services.collections.wait_ready(READY_TIMEOUT, call.progress)
         if call.tier == PROPOSE and call.proposer is not None:
@@ -162,5 +164,5 @@ def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, *,
         try:
             return function(replace(call, trace=trace.id))
         except InputNeeded as needed:
-            asked = needed
-    raise asked
+            input_needed = needed
+    raise input_needed

@@ -29,8 +29,8 @@ def at_end(context: Context, callback: Callable[[], None]) -> None:
 
 def client_name(context: Context) -> str:
     """The client program's own name; "" if not stated."""
-    told = context.session.client_params
-    return (told.client_info.title or told.client_info.name) if told else ""
+    params = context.session.client_params
+    return (params.client_info.title or params.client_info.name) if params else ""
 
 
 def session_of(context: Context) -> str:

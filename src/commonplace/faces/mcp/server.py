@@ -129,10 +129,10 @@ class _Server(Server[State]):
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
         """The server's declarations in the handshake."""
-        told = notification_options or NotificationOptions(
+        options = notification_options or NotificationOptions(
             resources_changed=self.get_request_handler("resources/subscribe") is not None
         )
-        return super().create_initialization_options(told, experimental_capabilities, extensions)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 class _TracingMiddleware:
@@ -185,13 +185,13 @@ def server_instructions(toolset: Toolset, served: frozenset[str]) -> str:
     """
     absent = [tool for tool in toolset.tools if tool.name not in served]
     sentences = _SENTENCE_END.split(toolset.instructions)
-    said = [one for one in sentences if not any(_names(one, tool.name) for tool in absent)]
+    said = [sentence for sentence in sentences if not any(_names(sentence, tool.name) for tool in absent)]
     changing = {tool.name for tool in toolset.tools if not tool.read_only}
     if changing and not changing & served:
         said.append(READS_ONLY)
     if toolset.skills:
         said.append(SKILLS)
-    return " ".join(one for one in said if one)
+    return " ".join(element for element in said if element)
 
 
 def _names(sentence: str, tool: str) -> bool:

@@ -82,11 +82,11 @@ class SubscriptionManager:
     def _begin(self, context: Context) -> _Subscriber:
         key = session_of(context)
         with self._lock:
-            known = self._followers.get(key)
-        if known is not None:
-            return known
-        told = partial(_hand_over, asyncio.get_running_loop(), context.session)
-        follower = _Subscriber(told, _seen(context), listing=True, client=_client(context))
+            subscriber = self._followers.get(key)
+        if subscriber is not None:
+            return subscriber
+        reported_partial = partial(_hand_over, asyncio.get_running_loop(), context.session)
+        follower = _Subscriber(reported_partial, _seen(context), listing=True, client=_client(context))
         self._add(key, follower)
         at_end(context, partial(self._remove, key))
         return follower
@@ -114,13 +114,13 @@ class SubscriptionManager:
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Serve a stream of the newer era until its client ends it."""
-        wanted = params.notifications
-        uris = list(dict.fromkeys(wanted.resource_subscriptions or ()))
+        subscription_filter = params.notifications
+        uris = list(dict.fromkeys(subscription_filter.resource_subscriptions or ()))
         check_subscriptions(uris)
         bus = InMemorySubscriptionBus()
-        told = partial(_publish, asyncio.get_running_loop(), bus)
-        listing = wanted.resources_list_changed is True
-        follower = _Subscriber(told, _seen(context), listing=listing, client=_client(context))
+        reported_partial = partial(_publish, asyncio.get_running_loop(), bus)
+        listing = subscription_filter.resources_list_changed is True
+        follower = _Subscriber(reported_partial, _seen(context), listing=listing, client=_client(context))
         async with self._member(follower):
             self._count(follower, uris)
             await self._follow(context, follower, uris)
@@ -173,7 +173,11 @@ class SubscriptionManager:
 
     def _noticed(self, notice: ChangeNotice) -> None:
         with self._lock:
-            followers = [one for one in self._followers.values() if one.sees is None or notice.collection in one.sees]
+            followers = [
+                subscriber
+                for subscriber in self._followers.values()
+                if subscriber.sees is None or notice.collection in subscriber.sees
+            ]
         for follower in followers:
             events: list[ServerEvent] = [
                 ResourceUpdated(uri) for uri in list(follower.uris) if _is_meant(follower, uri, notice)
@@ -186,27 +190,27 @@ class SubscriptionManager:
     def _changed(self, uri: str) -> None:
         """Notify the subscribers of a changed resource that has no document."""
         with self._lock:
-            followers = [one for one in self._followers.values() if uri in one.uris]
+            followers = [subscriber for subscriber in self._followers.values() if uri in subscriber.uris]
         for follower in followers:
             follower.deliver([ResourceUpdated(uri)])
 
 
 def _find(follower: _Subscriber, uri: str) -> ResourceSource | None:
     """The source of a URI, from the cache or resolved now; None if it has none."""
-    known = follower.known.get(uri)
+    source = follower.known.get(uri)
     look = follower.uris.get(uri)
-    if known is None and look is not None:
-        known = look()
-        if known is not None:
-            follower.known[uri] = known
-    return known
+    if source is None and look is not None:
+        source = look()
+        if source is not None:
+            follower.known[uri] = source
+    return source
 
 
 def _is_meant(follower: _Subscriber, uri: str, notice: ChangeNotice) -> bool:
-    found = _find(follower, uri)
-    if found is None or found.collection not in {None, notice.collection}:
+    source = _find(follower, uri)
+    if source is None or source.collection not in {None, notice.collection}:
         return False
-    meant = found.address is None or found.address in notice.addresses
+    meant = source.address is None or source.address in notice.addresses
     if meant:
         # The document may have moved, or another document may be the source from now on.
         follower.known.pop(uri, None)

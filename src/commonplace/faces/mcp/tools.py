@@ -116,13 +116,13 @@ class ToolHandlers:
         """
         before = _sources(call.services) if row.read_only else None
         with (
-            recording_retained() as kept,
+            recording_retained() as copies,
             recording_waiting_index() as waiting,
             recording_written() as written,
             recording_proposed() as proposed,
         ):
             shown, more = self._confirmed(row, call, arguments)
-        shown = _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting)
+        shown = _with_waiting(_with_kept(shown, in_no_commit(copies)), waiting)
         result = _result(self._toolset, _with_proposals(shown, [*proposal_lines(proposed, call.proposals), *more]))
         sources = _sources(call.services, written) if before is None else _without_dropped(call.services, before)
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
@@ -202,27 +202,27 @@ def _sources(services: Services, written: Mapping[str, str] | None = None) -> li
     """
     opened = services.collections.opened
     try:
-        found = [history.collection_state(collection) for collection in opened]
+        states = [history.collection_state(collection) for collection in opened]
     except KnowledgeError:
         return []
-    made = {one.name: written.get(one.store.identity) for one in opened} if written else {}
+    made = {collection.name: written.get(collection.store.identity) for collection in opened} if written else {}
     return [
         {
-            "collection": one.collection,
-            "commit": made.get(one.collection) or one.commit,
-            "generation": one.generation,
+            "collection": state.collection,
+            "commit": made.get(state.collection) or state.commit,
+            "generation": state.generation,
         }
-        for one in found
+        for state in states
     ]
 
 
 def _without_dropped(services: Services, sources: list[JsonObject]) -> list[JsonObject]:
     """Sources of an answer that was begun with them, without commits that a forced push has dropped meanwhile."""
-    replicas = {one.name: one.replica for one in services.collections.opened if one.replica is not None}
+    replicas = {item.name: item.replica for item in services.collections.opened if item.replica is not None}
     present: list[JsonObject] = []
-    for one in sources:
-        replica = replicas.get(str(one["collection"]))
-        present.append({**one, "commit": replica.status(str(one["commit"])).commit} if replica else one)
+    for source in sources:
+        replica = replicas.get(str(source["collection"]))
+        present.append({**source, "commit": replica.status(str(source["commit"])).commit} if replica else source)
     return present
 
 
@@ -235,13 +235,13 @@ def _with_findings(shown: ToolResult, new: NewFindings) -> ToolResult:
     return {**shown, **new_finding_json(new)}
 
 
-def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:
+def _with_kept(shown: ToolResult, copies: Sequence[RetainedCopy]) -> ToolResult:
     """The answer with a list of old files that no commit contains, unless it has such a list already."""
-    if not kept or isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
+    if not copies or isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
         return shown
     if isinstance(shown, str):
-        return "\n".join([shown, "", *retained_lines(kept)])
-    return {"kept": retained_list(kept), **shown}
+        return "\n".join([shown, "", *retained_lines(copies)])
+    return {"kept": retained_list(copies), **shown}
 
 
 def _with_waiting(shown: ToolResult, waiting: Sequence[str]) -> ToolResult:
@@ -258,8 +258,10 @@ def _with_proposals(shown: ToolResult, lines: Sequence[str]) -> ToolResult:
     if not lines or isinstance(shown, Blob | ContentBlocks | list):
         return shown
     if isinstance(shown, LinkedContent):
-        texts = (None if one is None else _with_proposals(one, lines) for one in (shown.content, shown.text))
-        content, text = (cast("ToolContent | None", one) for one in texts)
+        texts = (
+            None if content is None else _with_proposals(content, lines) for content in (shown.content, shown.text)
+        )
+        content, text = (cast("ToolContent | None", element) for element in texts)
         return replace(shown, content="" if content is None else content, text=text)
     if isinstance(shown, str):
         return "\n".join([shown, "", *lines])
@@ -276,8 +278,8 @@ def _result(toolset: Toolset, shown: ToolResult) -> Wire:
         return answer if shown.structured is None else {**answer, "structuredContent": shown.structured}
     if isinstance(shown, LinkedContent):
         links: list[Json] = [
-            {"type": "resource_link", "uri": one.uri, "name": one.name, "mimeType": one.mime_type}
-            for one in shown.links
+            {"type": "resource_link", "uri": link.uri, "name": link.name, "mimeType": link.mime_type}
+            for link in shown.links
         ]
         return _content_result(toolset, shown.content, links, shown.text)
     return _content_result(toolset, shown, [])

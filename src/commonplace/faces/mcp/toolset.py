@@ -384,8 +384,8 @@ def _slim(node: JsonSchema) -> JsonSchema:
     slim = {key: _slim_value(value) for key, value in node.items() if not _is_padding(key, value)}
     options = slim.pop("anyOf", None)
     if isinstance(options, list):
-        kept = [option for option in options if option != {"type": "null"}]
-        alone = kept[0] if len(kept) == 1 else {"anyOf": kept}
+        kept_options = [option for option in options if option != {"type": "null"}]
+        alone = kept_options[0] if len(kept_options) == 1 else {"anyOf": kept_options}
         slim = {**cast("JsonSchema", alone), **slim}
     return slim
 
@@ -433,11 +433,11 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
     wrong: dict[tuple[str, str], dict[str, None]] = {}
     for problem in error.errors(include_url=False):
         if problem["type"] != "extra_forbidden":
-            where, given = _where(problem["loc"]), _brief(problem["input"])
-            wrong.setdefault((where, given), {})[_lower(problem["msg"])] = None
-    for (where, given), said in wrong.items():
+            where, brief = _where(problem["loc"]), _brief(problem["input"])
+            wrong.setdefault((where, brief), {})[_lower(problem["msg"])] = None
+    for (where, given_text), said in wrong.items():
         if not any(other.startswith(f"{where}.") for other, _ in wrong):  # a nested error is more specific
-            sentences.append(f"Invalid argument {where}: {' or '.join(said)}; got {given}.")
+            sentences.append(f"Invalid argument {where}: {' or '.join(said)}; got {given_text}.")
     hint = f"Correct the arguments and call again.{valid}"
     return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
 
@@ -446,12 +446,17 @@ def _valid(params: type[BaseModel], location: tuple[int | str, ...]) -> str:
     """A sentence that names the valid arguments at a location; "" if more than one model is possible there."""
     models = [params]
     for part in location:
-        fields = (one for model in models for name, one in model.model_fields.items() if part in {name, one.alias})
+        fields = (
+            field_info
+            for model in models
+            for name, field_info in model.model_fields.items()
+            if part in {name, field_info.alias}
+        )
         field = next(fields, None)
         models = _models(field.annotation) if field else models
     if len(models) != 1:
         return ""
-    names = ", ".join(one.alias or name for name, one in models[0].model_fields.items())
+    names = ", ".join(field_info.alias or name for name, field_info in models[0].model_fields.items())
     inside = f" in {location[0]}" if location else ""
     return f" Valid{inside}: {names}." if names else " There are none."
 
@@ -459,7 +464,7 @@ def _valid(params: type[BaseModel], location: tuple[int | str, ...]) -> str:
 def _choices(params: type[BaseModel] | None, name: str) -> str:
     """The valid values of an argument in parentheses; "" if it takes others than a few words."""
     fields = params.model_fields.items() if params else ()
-    annotation = next((one.annotation for key, one in fields if name in {key, one.alias}), None)
+    annotation = next((field_info.annotation for key, field_info in fields if name in {key, field_info.alias}), None)
     words = get_args(annotation) if get_origin(annotation) is Literal else ()
     return f" ({', '.join(map(str, words))})" if words else ""
 
@@ -468,7 +473,7 @@ def _models(annotation: object) -> list[type[BaseModel]]:
     """The models in a type annotation such as `list[Model] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [model for one in get_args(annotation) for model in _models(one)]
+    return [model for other_annotation in get_args(annotation) for model in _models(other_annotation)]
 
 
 def _where(location: tuple[int | str, ...]) -> str:

@@ -163,19 +163,22 @@ def endpoints() -> tuple[Endpoint, ...]:
 
 def _list(request: RestRequest) -> RestResponse:
     query = cast("ActivityParameters", request.query)
-    found = activity.sessions(request.services, query.days)
-    rows = [ActiveSession.model_validate(session_json(one)) for one in found[query.offset :][: query.limit]]
-    return RestResponse(ActiveSessions(sessions=rows, total=len(found)))
+    activities = activity.sessions(request.services, query.days)
+    rows = [
+        ActiveSession.model_validate(session_json(session_activity))
+        for session_activity in activities[query.offset :][: query.limit]
+    ]
+    return RestResponse(ActiveSessions(sessions=rows, total=len(activities)))
 
 
 def _show(request: RestRequest) -> RestResponse:
     query = cast("SessionParameters", request.query)
-    found = activity.writes_of(request.services, request.filename)
+    activities = activity.writes_of(request.services, request.filename)
     rows = [
-        SessionWrite.model_validate(write_json(one, activity.diff_of(request.services, one)))
-        for one in found[query.offset :][: query.limit]
+        SessionWrite.model_validate(write_json(write_activity, activity.diff_of(request.services, write_activity)))
+        for write_activity in activities[query.offset :][: query.limit]
     ]
-    return RestResponse(SessionWrites(session=request.filename, writes=rows, total=len(found)))
+    return RestResponse(SessionWrites(session=request.filename, writes=rows, total=len(activities)))
 
 
 def _undo(request: RestRequest) -> RestResponse:

@@ -74,7 +74,9 @@ class RestApi:
                 await self._answer_document(send, scope, with_body=with_body)
                 return
             body = await Request(scope, receive).body()
-            reads = method == "GET" or all(one.tier in {None, "read"} for _, one in options if one.method == method)
+            reads = method == "GET" or all(
+                endpoint.tier in {None, "read"} for _, endpoint in options if endpoint.method == method
+            )
             answer = partial(self._answer, scope, method, options, body)
             reply = await unless_gone(receive, run_in_worker(answer, reads=reads))
             if reply is None:
@@ -99,7 +101,9 @@ class RestApi:
             options = self._router.options(_below(scope))
         except InvalidInputError:  # raised again when the request is served
             return MAX_BODY_BYTES
-        return max((one.max_body for _, one in options if one.method == scope["method"]), default=MAX_BODY_BYTES)
+        return max(
+            (endpoint.max_body for _, endpoint in options if endpoint.method == scope["method"]), default=MAX_BODY_BYTES
+        )
 
     def takes_any_type(self, scope: Scope) -> bool:
         """Whether an endpoint accepts a body of any media type."""
@@ -107,7 +111,7 @@ class RestApi:
             options = self._router.options(_below(scope))
         except InvalidInputError:  # raised again when the request is served
             return False
-        return any(one.takes_bytes for _, one in options if one.method == scope["method"])
+        return any(endpoint.takes_bytes for _, endpoint in options if endpoint.method == scope["method"])
 
     def is_open(self, scope: Scope) -> bool:
         """Whether a request needs no key."""
@@ -115,7 +119,7 @@ class RestApi:
             options = self._router.options(_below(scope))
         except InvalidInputError:  # raised again when the request is served
             return False
-        return bool(options) and all(one.tier is None for _, one in options)
+        return bool(options) and all(endpoint.tier is None for _, endpoint in options)
 
     @cached_property
     def _document(self) -> Json:
@@ -136,8 +140,8 @@ class RestApi:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
         if method in {"GET", "HEAD"}:
             return self._answer_once(scope, method, options, body, services)
-        found = services.collections.opened
-        return call_on_latest(found, lambda: self._answer_once(scope, method, options, body, services))
+        collections = services.collections.opened
+        return call_on_latest(collections, lambda: self._answer_once(scope, method, options, body, services))
 
     def _answer_once(
         self, scope: Scope, method: str, options: Sequence[Option], body: bytes, services: Services
@@ -155,7 +159,7 @@ class RestApi:
             recording.enter_context(traced_call(named))
             actor = caller.actor("rest", named, client=proposer.client)
             recording.enter_context(services.watch(actor, caller.limits, reads=method == "GET"))
-            kept = recording.enter_context(recording_retained())
+            copies = recording.enter_context(recording_retained())
             waiting = recording.enter_context(recording_waiting_index())
             writes = recording.enter_context(recording_writes())
             proposed = recording.enter_context(recording_proposed())
@@ -179,8 +183,8 @@ class RestApi:
             if reply.value is None:
                 return reply
             further: dict[str, Json] = {}
-            if in_no_commit(kept):
-                further["kept"] = retained_list(in_no_commit(kept))
+            if in_no_commit(copies):
+                further["kept"] = retained_list(in_no_commit(copies))
             if waiting:
                 further["index_waits"] = " ".join(waiting)
             if writes.receipts or writes.findings:
@@ -283,9 +287,11 @@ class Router:
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self._endpoints: dict[str, list[Endpoint]] = {}
-        for one in endpoints:
-            self._endpoints.setdefault(one.template, []).append(one)
-        self._templates = sorted(((_parts(one), one) for one in self._endpoints), key=lambda pair: len(pair[0]))
+        for endpoint in endpoints:
+            self._endpoints.setdefault(endpoint.template, []).append(endpoint)
+        self._templates = sorted(
+            ((_parts(endpoint), endpoint) for endpoint in self._endpoints), key=lambda pair: len(pair[0])
+        )
         self._known_options = lru_cache(MAX_CACHED_PATHS)(self._options)
 
     def options(self, raw_path: bytes) -> Sequence[Option]:
@@ -297,7 +303,9 @@ class Router:
         return self._known_options(raw_path)
 
     def _options(self, raw_path: bytes) -> Sequence[Option]:
-        return tuple([(match, one) for match in self.matches(raw_path) for one in self._endpoints[match.template]])
+        return tuple(
+            [(match, endpoint) for match in self.matches(raw_path) for endpoint in self._endpoints[match.template]]
+        )
 
     def matches(self, raw_path: bytes) -> list[RouteMatch]:
         """All matches of a URL below the API's prefix, a page first.
@@ -306,8 +314,8 @@ class Router:
             InvalidInputError: the path is not UTF-8.
         """
         parts = [_decoded(part) for part in raw_path.removeprefix(b"/").split(b"/")]
-        found = (_match(template, pattern, parts) for pattern, template in self._templates)
-        return [match for match in found if match is not None]
+        matches = (_match(template, pattern, parts) for pattern, template in self._templates)
+        return [match for match in matches if match is not None]
 
 
 def _parts(template: str) -> list[str]:
@@ -320,13 +328,13 @@ def _match(template: str, pattern: Sequence[str], parts: Sequence[str]) -> Route
         return None
     path = filename = ""
     at = 0
-    for one in pattern:
-        end = at + 1 + (spread if one == PATH else 0)
-        if one == PATH:
+    for element in pattern:
+        end = at + 1 + (spread if element == PATH else 0)
+        if element == PATH:
             path = "/".join(parts[at:end])
-        elif one.startswith("{"):
+        elif element.startswith("{"):
             filename = parts[at]
-        elif one != parts[at]:
+        elif element != parts[at]:
             return None
         at = end
     return RouteMatch(template, path, filename)
@@ -417,23 +425,27 @@ def conditions_of(headers: Headers) -> Conditions:
 
 def accepts_bytes(headers: Headers) -> bool:
     """Whether the client's `Accept` names `application/octet-stream` but not JSON."""
-    types = [one.partition(";")[0].strip().lower() for given in headers.getlist("accept") for one in given.split(",")]
+    types = [
+        part.partition(";")[0].strip().lower()
+        for given_text in headers.getlist("accept")
+        for part in given_text.split(",")
+    ]
     return "application/octet-stream" in types and "application/json" not in types
 
 
 def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
-    given = [value.strip() for value in headers.getlist(name)]
-    if not given:
+    given_texts = [value.strip() for value in headers.getlist(name)]
+    if not given_texts:
         return None
-    text = ", ".join(given)
+    text = ", ".join(given_texts)
     if text == "*":
         return ("*",)
     if not _TAG_LIST.fullmatch(text):
         raise MalformedError(
             f"Invalid header {name}: expected entity tags or *.", kind="header", hint='Send ETags as they came: "...".'
         )
-    found = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
-    tags = (match["tag"] for match in found)
+    matches = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
+    tags = (match["tag"] for match in matches)
     return tuple(tag if tag != "*" else '"*"' for tag in tags)  # distinguishes the tag "*" from the asterisk
 
 

@@ -94,14 +94,14 @@ def _one_type(schema: SchemaNode) -> SchemaNode:
     options = schema.get("anyOf")
     if not isinstance(options, list):
         return schema
-    kept = cast("SchemaNode", next(option for option in options if option != {"type": "null"}))
-    return {**kept, **{key: value for key, value in schema.items() if key not in {"anyOf", "default"}}}
+    node = cast("SchemaNode", next(option for option in options if option != {"type": "null"}))
+    return {**node, **{key: value for key, value in schema.items() if key not in {"anyOf", "default"}}}
 
 
 def _header_parameters(endpoint: Endpoint) -> list[Json]:
     if not endpoint.conditional:
         return []
-    told = {
+    reported_values = {
         "If-Match": 'Tags of which one must be the current `ETag`, such as `"…"`, or `*`; 412 otherwise.',
         "If-None-Match": "Tags of which none may be the current `ETag`, or `*`; "
         + ("304 otherwise." if endpoint.method == "GET" else "412 otherwise."),
@@ -114,7 +114,7 @@ def _header_parameters(endpoint: Endpoint) -> list[Json]:
             "description": text,
             "schema": {"type": "string", "pattern": TAGS_PATTERN},
         }
-        for name, text in told.items()
+        for name, text in reported_values.items()
     ]
 
 

@@ -237,57 +237,57 @@ def _list(request: RestRequest) -> RestResponse:
     query = cast("ProposalsParameters", request.query)
     states = {"open": (False,), "closed": (True,), "all": (False, True)}[query.state]
     collections = request.served.collections
-    every = [one for closed in states for one in decisions.listed(collections, request.viewer, closed=closed)]
-    every.sort(key=lambda one: (one.proposal.when, one.proposal.id), reverse=True)
+    every = [proposal for closed in states for proposal in decisions.listed(collections, request.viewer, closed=closed)]
+    every.sort(key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
     rows = every[query.offset :][: query.limit]
     return RestResponse(
-        Proposals(proposals=[Proposal.model_validate(proposal_json(one)) for one in rows], total=len(every))
+        Proposals(proposals=[Proposal.model_validate(proposal_json(proposal)) for proposal in rows], total=len(every))
     )
 
 
 def _show(request: RestRequest) -> RestResponse:
     query = cast("ShowProposalParameters", request.query)
-    found = _found(request)
+    proposal = _found(request)
     shown = reports.FileRange(page=query.page, offset=query.offset, limit=query.limit)
-    report = reports.report(request.served.collections, found, shown)
-    return RestResponse(FullProposal.model_validate(report_json(found, report)))
+    report = reports.report(request.served.collections, proposal, shown)
+    return RestResponse(FullProposal.model_validate(report_json(proposal, report)))
 
 
 def _accept(request: RestRequest) -> RestResponse:
     body = request.body if isinstance(request.body, Accept) else Accept()
-    asked = AcceptRequest(
+    accept_request = AcceptRequest(
         pages=tuple(body.pages), section=body.section, text=body.text, word=body.word, tip=body.tip or ""
     )
-    found = _found(request)
-    receipt = decisions.accept(found, asked, request.caller.person)
-    return RestResponse(Acceptance.model_validate(accept_json(found, receipt)))
+    proposal = _found(request)
+    receipt = decisions.accept(proposal, accept_request, request.caller.person)
+    return RestResponse(Acceptance.model_validate(accept_json(proposal, receipt)))
 
 
 def _decline(request: RestRequest) -> RestResponse:
     body = request.body if isinstance(request.body, Decline) else Decline()
-    found = _found(request)
-    return _answer(found, decisions.decline(found, body.word, request.caller.person, body.tip or ""))
+    proposal = _found(request)
+    return _answer(proposal, decisions.decline(proposal, body.word, request.caller.person, body.tip or ""))
 
 
 def _amend(request: RestRequest) -> RestResponse:
     body = request.body if isinstance(request.body, Amend) else Amend()
-    found = _found(request)
+    proposal = _found(request)
     if (body.page is None) is not (body.text is None):
         raise InvalidInputError("A page is amended with its text.", kind="text", hint="Send page and text, or neither.")
     if body.page is None or body.text is None:
-        return _answer(found, decisions.amend(found, request.proposer))
+        return _answer(proposal, decisions.amend(proposal, request.proposer))
     address = parse_document_address(body.page)
-    return _answer(found, decisions.write_page(found, address, body.text.encode(), body.message))
+    return _answer(proposal, decisions.write_page(proposal, address, body.text.encode(), body.message))
 
 
 def _withdraw(request: RestRequest) -> RestResponse:
-    found = _found(request)
-    return _answer(found, decisions.withdraw(found, request.proposer))
+    proposal = _found(request)
+    return _answer(proposal, decisions.withdraw(proposal, request.proposer))
 
 
 def _found(request: RestRequest) -> FoundProposal:
     return decisions.find(request.served.collections, request.filename, request.viewer)
 
 
-def _answer(found: FoundProposal, proposal: proposals.Proposal) -> RestResponse:
-    return RestResponse(Proposal.model_validate(proposal_json(FoundProposal(found.collection, proposal))))
+def _answer(found_proposal: FoundProposal, proposal: proposals.Proposal) -> RestResponse:
+    return RestResponse(Proposal.model_validate(proposal_json(FoundProposal(found_proposal.collection, proposal))))

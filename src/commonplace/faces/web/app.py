@@ -239,7 +239,7 @@ class WebPages:
             signed_in=signin.cookie_name(headers, signin.COOKIE) in cookies and not headers.get("authorization"),
             provider=self._sign_in.provider,
             administration=self._administration,
-            toolsets=[one for one in self._toolsets() if services.unrestricted or one.confined],
+            toolsets=[toolsets for toolsets in self._toolsets() if services.unrestricted or toolsets.confined],
         )
 
 
@@ -250,11 +250,11 @@ def credentials(headers: Headers, used: UsedOnce | None = None) -> str | None:
         headers: The headers of the request.
         used: The cookies that were signed out; None for none.
     """
-    given = authorization(headers)
+    given_authorization = authorization(headers)
     cookie = signin.cookie_in(headers, signin.COOKIE)
     is_ended = used is not None and cookie and used.has(SIGNED_OUT, cookie)
     key = "" if is_ended else signin.credential_of(cookie)
-    return given if given is not None or not key else f"Bearer {key}"
+    return given_authorization if given_authorization is not None or not key else f"Bearer {key}"
 
 
 def cookies_of(headers: Headers) -> Mapping[str, str]:
@@ -276,8 +276,8 @@ def _collection_in(path: str) -> str:
 
 def _takes_gzip(request: Headers) -> bool:
     """Whether the client accepts gzip: `gzip` or `*` is listed, and not with `q=0` (RFC 9110, section 12.5.3)."""
-    given = (one.partition(";") for one in request.get("accept-encoding", "").lower().split(","))
-    weights = {coding.strip(): parameter.replace(" ", "") for coding, _, parameter in given}
+    rows = (part.partition(";") for part in request.get("accept-encoding", "").lower().split(","))
+    weights = {coding.strip(): parameter.replace(" ", "") for coding, _, parameter in rows}
     weight = weights.get("gzip", weights.get("*", "q=0"))
     return _REFUSED.fullmatch(weight) is None
 
@@ -310,15 +310,15 @@ def _wanted(scope: Scope) -> str:
 
 
 def _static(scope: Scope, path: str) -> PageResponse:
-    found = pages.asset_at(path)
-    if found is None:
+    asset = pages.asset_at(path)
+    if asset is None:
         return PageResponse(b"There is no such file.", "text/plain", 404)
     headers = {"cache-control": FOREVER, "vary": "accept-encoding"}
-    if found.content_type.startswith("text/html"):
-        headers["content-security-policy"] = pages.frame_policy(found.name)
-    if found.compressed and _takes_gzip(Headers(scope=scope)):
-        return PageResponse(found.compressed, found.content_type, 200, {**headers, "content-encoding": "gzip"})
-    return PageResponse(found.content, found.content_type, 200, headers)
+    if asset.content_type.startswith("text/html"):
+        headers["content-security-policy"] = pages.frame_policy(asset.name)
+    if asset.compressed and _takes_gzip(Headers(scope=scope)):
+        return PageResponse(asset.compressed, asset.content_type, 200, {**headers, "content-encoding": "gzip"})
+    return PageResponse(asset.content, asset.content_type, 200, headers)
 
 
 async def _send(scope: Scope, send: Send, response: PageResponse) -> None:

@@ -100,19 +100,19 @@ def accent_rules(accent: str) -> str:
 def _readable(color: Color, paper: Color, towards: Color) -> str:
     """The color, mixed with as little black or white as makes it readable."""
     return "#{:02x}{:02x}{:02x}".format(
-        *next(one for one in _mixes(color, towards) if contrast(one, paper) >= MIN_CONTRAST)
+        *next(mix for mix in _mixes(color, towards) if contrast(mix, paper) >= MIN_CONTRAST)
     )
 
 
 def _mixes(color: Color, towards: Color) -> Iterator[Color]:
     for step in range(_STEPS + 1):
-        mixed = [round(one + (other - one) * step / _STEPS) for one, other in zip(color, towards, strict=True)]
+        mixed = [round(number + (other - number) * step / _STEPS) for number, other in zip(color, towards, strict=True)]
         yield mixed[0], mixed[1], mixed[2]
 
 
-def contrast(one: Color, other: Color) -> float:
+def contrast(color: Color, other: Color) -> float:
     """The contrast ratio of two colors, 1 to 21 (WCAG 2.2)."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    light, dark = sorted((_luminance(color), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 

@@ -112,9 +112,9 @@ class PageRequest:
 
     def number(self, name: str, default: int = 1) -> int:
         """A parameter as a positive number; the default if it is not a positive number."""
-        given = self.query.get(name, "")
-        digits = given.lstrip("0")[:7]
-        return min(int(digits), MAX_PAGE) if digits and given.isascii() and given.isdigit() else default
+        given_text = self.query.get(name, "")
+        digits = given_text.lstrip("0")[:7]
+        return min(int(digits), MAX_PAGE) if digits and given_text.isascii() and given_text.isdigit() else default
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def page(request: PageRequest, template: str, code: int = 200, /, **values: obje
     """
     collection = values.get("collection")
     shown = (
-        environment(*(one.templates for one in request.toolsets if one.templates))
+        environment(*(pages.templates for pages in request.toolsets if pages.templates))
         .get_template(template)
         .render(
             request=request,
@@ -144,16 +144,16 @@ class Asset:
 @cache
 def assets() -> dict[str, Asset]:
     """All files by name."""
-    return {one.name: one for one in map(_asset, sorted(STATIC.iterdir())) if one.content_type}
+    return {asset.name: asset for asset in map(_asset, sorted(STATIC.iterdir())) if asset.content_type}
 
 
 @cache
 def digest() -> str:
     """The first digits of a SHA-256 over all files. Files refer to each other, so they share one hash."""
-    found = sha256()
-    for name, one in assets().items():
-        found.update(name.encode() + b"\0" + one.content + b"\0")
-    return found.hexdigest()[:HASH_CHARS]
+    found_hash = sha256()
+    for name, asset in assets().items():
+        found_hash.update(name.encode() + b"\0" + asset.content + b"\0")
+    return found_hash.hexdigest()[:HASH_CHARS]
 
 
 def asset_url(name: str) -> str:

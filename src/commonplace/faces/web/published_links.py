@@ -109,27 +109,27 @@ class Outputs:
             target = self.target(unescape(url))
             return escape(relative_url(target, output)) if target is not None else None
 
-        def anchor(found: re.Match[str]) -> str:
-            href = _HREF.search(found[1])
+        def anchor(match: re.Match[str]) -> str:
+            href = _HREF.search(match[1])
             if href is None or not href[1].startswith("/") or href[1].startswith("//"):
-                return found[0]
+                return match[0]
             url = relative(href[1])
             if url is None:
-                return f'<span class="unpublished">{self._text(found[2])}</span>'
-            return f'<a{found[1][: href.start()]}href="{url}"{found[1][href.end() :]}>{found[2]}</a>'
+                return f'<span class="unpublished">{self._text(match[2])}</span>'
+            return f'<a{match[1][: href.start()]}href="{url}"{match[1][href.end() :]}>{match[2]}</a>'
 
-        def attribute(found: re.Match[str]) -> str:
-            url = None if found[2].startswith("//") else relative(found[2])
-            return f'{found[1]}="{url or ""}"'
+        def attribute(match: re.Match[str]) -> str:
+            url = None if match[2].startswith("//") else relative(match[2])
+            return f'{match[1]}="{url or ""}"'
 
-        def tag(found: re.Match[str]) -> str:
-            if '"/' not in found[0]:
-                return found[0]
-            named = _ASSET_NAME.sub(attribute, _URL_ATTRIBUTE.sub(attribute, found[0]))
+        def tag(match: re.Match[str]) -> str:
+            if '"/' not in match[0]:
+                return match[0]
+            named = _ASSET_NAME.sub(attribute, _URL_ATTRIBUTE.sub(attribute, match[0]))
             return _SRCSET.sub(srcset, named)
 
-        def srcset(found: re.Match[str]) -> str:
-            return f'srcset="{_CANDIDATE.sub(lambda one: relative(one[0]) or "", found[1])}"'
+        def srcset(match: re.Match[str]) -> str:
+            return f'srcset="{_CANDIDATE.sub(lambda other_match: relative(other_match[0]) or "", match[1])}"'
 
         return _TAG.sub(tag, _ANCHOR.sub(anchor, html))
 
@@ -144,7 +144,17 @@ def _output(path: str) -> str:
     if name in INDEX_NAMES:
         bare = "index"
     else:
-        bare = next((name.removesuffix(one) for one in document_suffixes() if name.endswith(one)), name) or name
+        bare = (
+            next(
+                (
+                    name.removesuffix(document_suffix)
+                    for document_suffix in document_suffixes()
+                    if name.endswith(document_suffix)
+                ),
+                name,
+            )
+            or name
+        )
     output = f"{folder}/{bare}.html" if folder else f"{bare}.html"
     return f"_{output}" if output.startswith(f"{OWN}/") else output
 

@@ -183,11 +183,11 @@ class Publication:
                 pages[path] = old[path]
         self._lists()
         files = [
-            name for name in dict.fromkeys(name for one in pages.values() for name in one.files) if self._attach(name)
+            name for name in dict.fromkeys(name for page in pages.values() for name in page.files) if self._attach(name)
         ]
         self._frame(files)
         redirects = self._redirects()
-        state = {"site": self._digest, "pages": {path: _as_json(one) for path, one in pages.items()}}
+        state = {"site": self._digest, "pages": {path: _as_json(written) for path, written in pages.items()}}
         if search:
             self._index()
         self._folder.finish(state)
@@ -240,8 +240,10 @@ class Publication:
         settings = self._site.settings
         parts += [repr(replace(settings, hidden_keys=frozenset())), *sorted(settings.hidden_keys)]
         parts += [file.read_text(encoding="utf-8") for file in sorted(TEMPLATES.glob("published*.html"))]
-        parts += [f"{path}\0{one.title}\0{self._outputs.pages[path]}" for path, one in self._selection.records.items()]
-        parts += [self._site.title, str(self._search), *(one.path for one in self._selection.left_out)]
+        parts += [
+            f"{path}\0{item.title}\0{self._outputs.pages[path]}" for path, item in self._selection.records.items()
+        ]
+        parts += [self._site.title, str(self._search), *(left_out.path for left_out in self._selection.left_out)]
         parts += sorted(self._hidden)
         return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
@@ -252,14 +254,14 @@ class Publication:
     def _stale(self, old: Mapping[str, _Written]) -> set[str]:
         """The pages to render: changed ones, those around them, and two steps around those whose links changed."""
         records = self._selection.records
-        changed = {path for path, one in records.items() if path not in old or old[path].revision != one.revision}
+        changed = {path for path, record in records.items() if path not in old or old[path].revision != record.revision}
         before = self._folder.earlier
-        changed |= {path for path in old if any(self._attach(one) != (one in before) for one in old[path].files)}
+        changed |= {path for path in old if any(self._attach(file) != (file in before) for file in old[path].files)}
         changed &= records.keys()
         moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
         ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
         around = changed | (ends & records.keys())
-        return around | {one for path in around for side in self._links[path] for one in side}
+        return around | {element for path in around for side in self._links[path] for element in side}
 
     def _attach(self, path: str) -> bool:
         """Whether a file may be published, and if so, note that the current page uses it."""
@@ -304,7 +306,9 @@ class Publication:
             navigation=self._navigation.whole(path),
             crumbs=self._crumbs(path),
             around=self._around(path),
-            backlinks=[(self._urls.page(self._collection.name, one), self._title(one)) for one in back[:MAX_BACKLINKS]],
+            backlinks=[
+                (self._urls.page(self._collection.name, text), self._title(text)) for text in back[:MAX_BACKLINKS]
+            ],
             backlink_count=len(back),
             graph=shown.local_graph(self._urls, self._collection, record, neighbours(self._collection, record.address)),
             forge=self._site.settings.edit_url.replace("{path}", quote(path)),
@@ -328,7 +332,7 @@ class Publication:
     def _around(self, path: str) -> list[tuple[str, str, str]]:
         pairs = zip(("prev", "next"), self._site.navigation.around(path), strict=True)
         name = self._collection.name
-        return [(rel, self._urls.page(name, one), self._title(one)) for rel, one in pairs if one]
+        return [(rel, self._urls.page(name, element), self._title(element)) for rel, element in pairs if element]
 
     def _write(self, output: str, template: str, **values: object) -> None:
         """Write a page from a template."""
@@ -404,7 +408,7 @@ class Publication:
         self._write_missing()
 
     def _rows(self, records: Iterable[Record]) -> list[tuple[str, str]]:
-        return [(self._urls.page(self._collection.name, one.address.path), one.title) for one in records]
+        return [(self._urls.page(self._collection.name, record.address.path), record.title) for record in records]
 
     def _sections(self) -> Iterator[tuple[Place, str]]:
         """Every section of the navigation with its title."""
@@ -424,12 +428,14 @@ class Publication:
 
     def _frame(self, files: Iterable[str]) -> None:
         """Write styles, scripts, pictures and other files, the feed and the list of addresses for search engines."""
-        for name, one in assets().items():
+        for name, asset in assets().items():
             if name not in {"app.js", "graph.js", "editor.js"}:
-                self._folder.put(f"{OWN}/static/{name}", one.content)
+                self._folder.put(f"{OWN}/static/{name}", asset.content)
         if self._style:
             self._folder.put(f"{OWN}/style.css", self._style.encode())
-        pictures = [one for one in (self._site.settings.logo, self._site.settings.favicon) if one and self._attach(one)]
+        pictures = [
+            text for text in (self._site.settings.logo, self._site.settings.favicon) if text and self._attach(text)
+        ]
         for path in dict.fromkeys([*files, *pictures]):
             self._folder.put(path, self._whole.store.read(Address(path)))
         self._folder.put(".nojekyll", b"")
@@ -444,9 +450,9 @@ class Publication:
     def _sitemap(self) -> str:
         rows = [
             f"<url><loc>{escape(self._address(path))}</loc>"
-            + (f"<lastmod>{one.updated[:10]}</lastmod>" if one.updated else "")
+            + (f"<lastmod>{record.updated[:10]}</lastmod>" if record.updated else "")
             + "</url>"
-            for path, one in self._selection.records.items()
+            for path, record in self._selection.records.items()
         ]
         head = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
         return head + "\n".join(rows) + "\n</urlset>\n"
@@ -454,13 +460,13 @@ class Publication:
     def _feed(self) -> str:
         """The pages changed last, as Atom."""
         records = sorted(
-            self._selection.records.values(), key=lambda one: (one.updated, one.address.path), reverse=True
+            self._selection.records.values(), key=lambda record: (record.updated, record.address.path), reverse=True
         )
         rows = [
-            f"<entry><title>{escape(one.title)}</title><id>{escape(self._address(one.address.path))}</id>"
-            f'<link href="{escape(self._address(one.address.path))}"/><updated>{one.updated[:19]}Z</updated></entry>'
-            for one in records[:FEED_ENTRIES]
-            if one.updated
+            f"<entry><title>{escape(item.title)}</title><id>{escape(self._address(item.address.path))}</id>"
+            f'<link href="{escape(self._address(item.address.path))}"/><updated>{item.updated[:19]}Z</updated></entry>'
+            for item in records[:FEED_ENTRIES]
+            if item.updated
         ]
         newest = records[0].updated[:19] if records and records[0].updated else "1970-01-01T00:00:00"
         return (
@@ -495,7 +501,7 @@ class Publication:
         """The links of published pages that lead nowhere in the base, either."""
         broken = self._whole.index.broken()
         records = self._selection.records
-        return tuple((one.source.path, one.link.raw) for one in broken if one.source.path in records)
+        return tuple((link.source.path, link.link.raw) for link in broken if link.source.path in records)
 
 
 def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
@@ -513,8 +519,8 @@ def _texts(value: object) -> list[str] | None:
     return [item for item in items if isinstance(item, str)] if all(isinstance(item, str) for item in items) else None
 
 
-def _as_json(one: _Written) -> dict[str, object]:
-    return {"revision": one.revision, "targets": one.targets, "files": one.files}
+def _as_json(written: _Written) -> dict[str, object]:
+    return {"revision": written.revision, "targets": written.targets, "files": written.files}
 
 
 def _from_root(html: str, prefix: str) -> str:

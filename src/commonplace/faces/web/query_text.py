@@ -42,11 +42,11 @@ class QueryText:
 
     def filter(self) -> Filter:
         """The filter that the operators express."""
-        days = {one.operator: one.value for one in self.chips if _is_day(one.value)}
-        folders = [one.value.strip("/") for one in self.chips if one.operator == "in"]
+        days = {chip.operator: chip.value for chip in self.chips if _is_day(chip.value)}
+        folders = [chip.value.strip("/") for chip in self.chips if chip.operator == "in"]
         return Filter(
-            types=tuple(one.value for one in self.chips if one.operator == "type"),
-            tags=tuple(one.value.lstrip("#") for one in self.chips if one.operator == "tag"),
+            types=tuple(chip.value for chip in self.chips if chip.operator == "type"),
+            tags=tuple(chip.value.lstrip("#") for chip in self.chips if chip.operator == "tag"),
             prefix=f"{folders[-1]}/" if folders and folders[-1] else "",
             updated_from=days.get("after", ""),
             updated_to=days.get("before", ""),
@@ -55,25 +55,25 @@ class QueryText:
     @property
     def status(self) -> str:
         """The status to which the search is narrowed; "" for any."""
-        return next((one.value.casefold() for one in self.chips if one.operator == "status"), "")
+        return next((chip.value.casefold() for chip in self.chips if chip.operator == "status"), "")
 
     def problem(self) -> str:
         """The error in an operator's value; "" if there is none."""
-        wrong = next((one for one in self.chips if one.operator in DAYS and not _is_day(one.value)), None)
+        wrong = next((chip for chip in self.chips if chip.operator in DAYS and not _is_day(chip.value)), None)
         return f"{wrong.value[:40]!r} is no day. Write one as {wrong.operator}:2026-01-31." if wrong else ""
 
     def chosen(self, collections: Iterable[Collection]) -> list[Collection]:
         """The collections selected by operators; all without such an operator."""
-        names = {one.value for one in self.chips if one.operator == "base"}
-        return [one for one in collections if not names or one.name in names]
+        names = {chip.value for chip in self.chips if chip.operator == "base"}
+        return [collection for collection in collections if not names or collection.name in names]
 
     def text(self) -> str:
         """The query as typed."""
-        return " ".join([*(one.text for one in self.chips), self.words]).strip()
+        return " ".join([*(chip.text for chip in self.chips), self.words]).strip()
 
     def without(self, chip: Chip) -> str:
         """The query without one of its operators."""
-        return QueryText(self.words, tuple(one for one in self.chips if one != chip)).text()
+        return QueryText(self.words, tuple(other_chip for other_chip in self.chips if other_chip != chip)).text()
 
     def with_chip(self, operator: str, value: str) -> str:
         """The query with an additional operator."""
@@ -90,10 +90,10 @@ def _is_day(value: str) -> bool:
 def read_query(query: Mapping[str, str]) -> QueryText:
     """Parse the query of a request: the parameter `q`, and parameters named like operators."""
     text = query.get("q", "")[:MAX_CHARS].replace("\n", " ")
-    chips = [Chip(found[1], found[2] or found[3] or "") for found in _OPERATOR.finditer(text)]
+    chips = [Chip(match[1], match[2] or match[3] or "") for match in _OPERATOR.finditer(text)]
     chips += [Chip(name, query[name][:200]) for name in OPERATORS if query.get(name)]
     words = " ".join(_OPERATOR.sub(" ", text).split())
-    return QueryText(words, tuple(dict.fromkeys(one for one in chips if one.value)))
+    return QueryText(words, tuple(dict.fromkeys(chip for chip in chips if chip.value)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def view_at(path: str, toolsets: Sequence[ToolsetPages] = ()) -> tuple[str, str,
         toolsets: The pages of toolsets that the caller may see.
     """
     name, _, rest = path.lstrip("/").partition("/")
-    view = VIEWS.get(name) or next((one.views[name] for one in toolsets if name in one.views), None)
+    view = VIEWS.get(name) or next((pages.views[name] for pages in toolsets if name in pages.views), None)
     return (name, rest, view) if view else ("", path, _nothing)
 
 

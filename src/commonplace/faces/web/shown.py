@@ -56,21 +56,21 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
     """A byte range of a document as HTML. Cached until the document or an index of the reader's collections changes."""
     if withholds(request):  # not cached: what is withheld depends on more than the indexes
         return rendered_now(request, collection, document, span)
-    names = tuple(one.name for one in request.collections)
+    names = tuple(other_collection.name for other_collection in request.collections)
     key = (
         collection.store.identity,
         document.address,
         revision_of(document.raw),
-        tuple(one.index.generation for one in request.collections),
+        tuple(other_collection.index.generation for other_collection in request.collections),
         names,
         span,
         (request.urls.at, collection.store.history.head()) if request.urls.at else None,
     )
-    found = _RENDERED.get(key)
-    if found is None:
-        found = rendered_now(request, collection, document, span)
-        _RENDERED.put(key, found, len(found))
-    return Markup(found)  # noqa: S704 - sanitized
+    found_text = _RENDERED.get(key)
+    if found_text is None:
+        found_text = rendered_now(request, collection, document, span)
+        _RENDERED.put(key, found_text, len(found_text))
+    return Markup(found_text)  # noqa: S704 - sanitized
 
 
 def rendered_now(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
@@ -105,9 +105,9 @@ def _task_button(box: re.Match[str]) -> str:
     )
 
 
-def edit_url(request: PageRequest, found: FoundDocument, document: Document) -> str:
+def edit_url(request: PageRequest, found_document: FoundDocument, document: Document) -> str:
     """The URL of a page's editor; "" for a reader who may not edit it, or a page that cannot be edited there."""
-    collection = found.collection
+    collection = found_document.collection
     if not request.may_edit(collection) or not document.decodable or len(document.raw) > MAX_EDITED_BYTES:
         return ""
     return request.urls.view("edit", collection.name, document.address.path)
@@ -140,7 +140,7 @@ def parts(document: Document) -> list[DocumentPart]:
     """The parts of a document, split before headings or else at blank lines; a single part for most documents."""
     raw = document.source
     cuts = [document.body_start]
-    headings = [one.start for one in document.sections if one.level]
+    headings = [section.start for section in document.sections if section.level]
     while len(raw) - cuts[-1] > PART_BYTES:
         limit = cuts[-1] + PART_BYTES
         heading = max((at for at in headings if cuts[-1] < at <= limit), default=0)
@@ -170,23 +170,23 @@ class OutlineRow:
 
 def outline(document: Document, all_parts: Sequence[DocumentPart], current: int, page_url: str) -> list[OutlineRow]:
     """The headings of a document, with URLs relative to the part that is shown."""
-    headings = [one for one in document.sections if one.level and not _is_title(document, one)]
+    headings = [section for section in document.sections if section.level and not _is_title(document, section)]
     if len(headings) > MAX_OUTLINE:
-        top = sorted({one.level for one in headings})[:2]
-        headings = [one for one in headings if one.level in top]
-    least = min((one.level for one in headings), default=1)
+        top = sorted({section.level for section in headings})[:2]
+        headings = [section for section in headings if section.level in top]
+    least = min((section.level for section in headings), default=1)
     rows: list[OutlineRow] = []
     left = len(headings) - MAX_OUTLINE
-    for one in headings[: MAX_OUTLINE + 1]:
-        part = next((p.number for p in all_parts if p.start <= one.start < p.end), 1)
+    for section in headings[: MAX_OUTLINE + 1]:
+        part = next((p.number for p in all_parts if p.start <= section.start < p.end), 1)
         base = "" if part == current else page_url if part == 1 else f"{page_url}?part={part}"
-        rows.append(OutlineRow(one.level - least + 1, one.heading or "(no text)", f"{base}#{one.anchor}"))
+        rows.append(OutlineRow(section.level - least + 1, section.heading or "(no text)", f"{base}#{section.anchor}"))
     return [*rows[:MAX_OUTLINE], OutlineRow(1, f"\u2026 {left:,} more", rows[MAX_OUTLINE].url)] if left > 0 else rows
 
 
 def has_title_heading(document: Document) -> bool:
     """Whether the text begins with its title as a level-1 heading, so that the page adds none."""
-    return any(_is_title(document, one) for one in document.sections[1:2])
+    return any(_is_title(document, section) for section in document.sections[1:2])
 
 
 def _is_title(document: Document, section: Section) -> bool:
@@ -211,10 +211,10 @@ def _value(renderer: Renderer, document: Document, value: Json) -> Markup:
         rows = [Markup("<dt>{}</dt><dd>{}</dd>").format(k, _value(renderer, document, v)) for k, v in value.items()]
         return Markup("<dl>{}</dl>").format(Markup("").join(rows))
     if isinstance(value, Sequence):
-        if any(isinstance(one, Mapping | list) for one in value):
-            rows = [Markup("<li>{}</li>").format(_value(renderer, document, one)) for one in value]
+        if any(isinstance(element, Mapping | list) for element in value):
+            rows = [Markup("<li>{}</li>").format(_value(renderer, document, element)) for element in value]
             return Markup("<ul>{}</ul>").format(Markup("").join(rows))
-        return Markup(", ").join(_value(renderer, document, one) for one in value)
+        return Markup(", ").join(_value(renderer, document, element) for element in value)
     return Markup("{}").format({True: "yes", False: "no"}[value] if isinstance(value, bool) else value)
 
 
@@ -242,7 +242,7 @@ class ShownCommit:
 def shown_commit(commit: Commit) -> ShownCommit:
     """Convert a commit to the form that pages show."""
     subject, _, body = commit.message.strip().partition("\n")
-    programs = tuple(found.strip() for found in _TRAILER.findall(commit.message))
+    programs = tuple(match.strip() for match in _TRAILER.findall(commit.message))
     rest = _TRAILER.sub("", body).strip()
     return ShownCommit(commit.id, commit.when, commit.author.name, programs, subject, rest)
 
@@ -254,16 +254,16 @@ def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequ
     width, height, radius = 300, 230, 84
     lines: list[str] = []
     nodes: list[str] = []
-    for number, one in enumerate(around):
+    for number, neighbour in enumerate(around):
         angle = 2 * math.pi * number / len(around) - math.pi / 2
         x, y = width / 2 + radius * 1.15 * math.cos(angle), height / 2 + radius * math.sin(angle)
-        kind = "both" if one.outgoing and one.incoming else "out" if one.outgoing else "in"
+        kind = "both" if neighbour.outgoing and neighbour.incoming else "out" if neighbour.outgoing else "in"
         lines.append(f'<line class="{kind}" x1="{width // 2}" y1="{height // 2}" x2="{x:.1f}" y2="{y:.1f}"/>')
-        url, title = escape(urls.page(collection.name, one.record.address.path)), escape(one.record.title)
+        url, title = escape(urls.page(collection.name, neighbour.record.address.path)), escape(neighbour.record.title)
         nodes.append(
             f'<a href="{url}" aria-label="{title}"><title>{title}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
             + (
-                f'<text x="{x:.1f}" y="{y + 17:.1f}">{escape(_short(one.record.title))}</text>'
+                f'<text x="{x:.1f}" y="{y + 17:.1f}">{escape(_short(neighbour.record.title))}</text>'
                 if len(around) <= MAX_NAMED
                 else ""
             )
@@ -291,32 +291,32 @@ _NOT_LINE_END = re.compile(rb"[^\r\n]")
 
 def withholds(request: PageRequest) -> bool:
     """Whether a toolset of the caller may withhold text."""
-    return any(one.withheld is not None for one in request.toolsets)
+    return any(pages.withheld is not None for pages in request.toolsets)
 
 
 def withheld_spans(request: PageRequest, collection: Collection, document: Document) -> list[tuple[int, int]]:
     """Sorted byte ranges `[start, end)` of a document that other pages must not show."""
-    asked = (one.withheld for one in request.toolsets if one.withheld is not None)
-    return sorted(span for withheld in asked for span in withheld(request, collection, document))
+    candidate = (pages.withheld for pages in request.toolsets if pages.withheld is not None)
+    return sorted(span for withheld in candidate for span in withheld(request, collection, document))
 
 
-def spans_of(request: PageRequest, found: FoundDocument) -> list[tuple[int, int]]:
+def spans_of(request: PageRequest, found_document: FoundDocument) -> list[tuple[int, int]]:
     """Like `withheld_spans`, but for a record: reads the document. Empty if the document was deleted."""
     if not withholds(request):
         return []
     try:
-        document = parsed_document(found.collection, found.record.address)
+        document = parsed_document(found_document.collection, found_document.record.address)
     except KnowledgeError:
         return []
-    return withheld_spans(request, found.collection, document)
+    return withheld_spans(request, found_document.collection, document)
 
 
-def gives_file(request: PageRequest, found: FoundDocument) -> bool:
+def gives_file(request: PageRequest, document: FoundDocument) -> bool:
     """Whether a request may get a document's unmodified file.
 
     It may if no text is withheld, or if the parameter `layer` names the document's collection.
     """
-    return request.query.get("layer") == found.collection.name or not spans_of(request, found)
+    return request.query.get("layer") == document.collection.name or not spans_of(request, document)
 
 
 def visible(request: PageRequest, collection: Collection, document: Document) -> Document:

@@ -84,8 +84,8 @@ class SignIn:
             return sign_in_page(request, "/", problem=str(error))
         if len(done.token) > MAX_KEY_CHARS:
             return sign_in_page(request, "/", problem="The identity provider's token is too long for a cookie.")
-        kept = _cookie(scope, COOKIE, _session(done.token), min(done.lifetime, MAX_AGE))
-        return redirect(local_target(done.target), 303).with_headers({"set-cookie": kept})
+        cookie = _cookie(scope, COOKIE, _session(done.token), min(done.lifetime, MAX_AGE))
+        return redirect(local_target(done.target), 303).with_headers({"set-cookie": cookie})
 
     def _end_session(self, headers: Headers) -> None:
         """Make the cookie of a request, and a token in it, sign nobody in any more. An invalid one is not recorded."""
@@ -164,8 +164,8 @@ def local_target(url: str) -> str:
 
 def scheme_of(scope: Scope, headers: Headers) -> str:
     """The scheme of the request: `X-Forwarded-Proto` if valid, else that of the connection."""
-    told = headers.get("x-forwarded-proto", "").lower()
-    return told if told in {"http", "https"} else str(scope.get("scheme", "http"))
+    header = headers.get("x-forwarded-proto", "").lower()
+    return header if header in {"http", "https"} else str(scope.get("scheme", "http"))
 
 
 def _cookie(scope: Scope, name: str, value: str, seconds: int) -> str:

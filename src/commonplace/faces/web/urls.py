@@ -53,14 +53,14 @@ def split_path(path: str, collections: Collections, first: str) -> tuple[Collect
 
     Names of folders and pages of the first collection can begin with the mark, too. A collection takes precedence.
     """
-    visible = {one.name: one for one in collections}
+    visible = {collection.name: collection for collection in collections}
     if not path.startswith(COLLECTION_MARK):
         return visible.get(first), path
     beginning, _, rest = path.partition("/")
-    found, own = collections.named(beginning.removeprefix(COLLECTION_MARK)), visible.get(first)
-    if found is None and own is not None and _holds(own, beginning):
+    collection, own = collections.named(beginning.removeprefix(COLLECTION_MARK)), visible.get(first)
+    if collection is None and own is not None and _holds(own, beginning):
         return own, path
-    return found, rest
+    return collection, rest
 
 
 def _holds(collection: Collection, beginning: str) -> bool:
@@ -75,14 +75,14 @@ def with_query(path: str, **query: str) -> str:
 
 def possible_addresses(path: str) -> list[Address]:
     """The possible addresses of the document at a page's path: with the suffix that URLs omit, and as written."""
-    found = (address_or_none(f"{path}{_SUFFIX}"), address_or_none(path))
-    return [one for one in found if one is not None and one.is_document]
+    found_pair = (address_or_none(f"{path}{_SUFFIX}"), address_or_none(path))
+    return [address for address in found_pair if address is not None and address.is_document]
 
 
 def first_name(collections: Collections) -> str:
     """Name of the first served collection; "" if there is none or it cannot be opened."""
     try:
-        return next((one.name for one in collections), "")
+        return next((collection.name for collection in collections), "")
     except KnowledgeError:
         return ""
 
@@ -93,5 +93,5 @@ def element_fragment(element: str) -> str:
 
 
 def _query(query: dict[str, str]) -> str:
-    given = {name: value for name, value in query.items() if value}
-    return f"?{urlencode(given)}" if given else ""
+    given_values = {name: value for name, value in query.items() if value}
+    return f"?{urlencode(given_values)}" if given_values else ""

@@ -174,19 +174,19 @@ class DocumentRows:
         self._citations: list[tuple[int, str]] = []
         self._replaced: list[int] = []
 
-    def add(self, columns: DocumentColumns, stat: FileStat, known: Record | None = None) -> None:
+    def add(self, columns: DocumentColumns, stat: FileStat, record: Record | None = None) -> None:
         """Add a document; it is written by `finish`.
 
         Args:
             columns: The document's columns.
             stat: Metadata of its file.
-            known: Its old record; None if the document is new.
+            record: Its old record; None if the document is new.
         """
         key = document_key(columns.path)
-        if known:
+        if record:
             self._replaced.append(key)
         changed = iso_timestamp(stat.mtime_ns / 1e9) if stat.mtime_ns else self._commit_time()
-        self._files.append(_file_row(key, columns, stat, known, changed))
+        self._files.append(_file_row(key, columns, stat, record, changed))
         self._details.append((key, columns.record, columns.outline, columns.marks))
         self._name_words.append((key, columns.levels, columns.name_words))
         self._tags += [(folded, key, tag) for folded, tag in columns.tags]
@@ -208,17 +208,17 @@ class DocumentRows:
 
 
 def _file_row(
-    key: int, columns: DocumentColumns, stat: FileStat, known: Record | None, changed: str
+    key: int, columns: DocumentColumns, stat: FileStat, record: Record | None, changed: str
 ) -> tuple[int | str, ...]:
-    created, updated = columns.created or (known.created if known else changed), columns.updated or changed
-    given = (GIVEN_CREATED if columns.created else 0) | (GIVEN_UPDATED if columns.updated else 0)
+    created, updated = columns.created or (record.created if record else changed), columns.updated or changed
+    given_number = (GIVEN_CREATED if columns.created else 0) | (GIVEN_UPDATED if columns.updated else 0)
     return (
         key, columns.path,
         stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, columns.revision,
         columns.ident, encode(columns.aliases) if columns.aliases else "",
         *columns[4:10],  # title to day
-        created, day_number(created), updated, day_number(updated), given,
-        DATE_EDITED if known else DATE_NEW,
+        created, day_number(created), updated, day_number(updated), given_number,
+        DATE_EDITED if record else DATE_NEW,
         *columns[12:16],  # words to findings
     )  # fmt: skip
 
@@ -311,11 +311,11 @@ def statuses_by_address(connection: sqlite3.Connection) -> dict[Address, tuple[D
         "SELECT f.path, s.ordinal, s.last, s.word, s.replaced_by, s.expires, s.review"
         " FROM statuses s CROSS JOIN files f ON f.id = s.file ORDER BY f.path, s.ordinal"
     )
-    found: dict[Address, tuple[DeclaredStatus, ...]] = {}
+    statuses: dict[Address, tuple[DeclaredStatus, ...]] = {}
     for path, *declared in rows:
         address = Address(path)
-        found[address] = (*found.get(address, ()), DeclaredStatus(*declared))
-    return found
+        statuses[address] = (*statuses.get(address, ()), DeclaredStatus(*declared))
+    return statuses
 
 
 def citations_by_address(connection: sqlite3.Connection) -> dict[Address, tuple[Citation, ...]]:
@@ -323,7 +323,7 @@ def citations_by_address(connection: sqlite3.Connection) -> dict[Address, tuple[
     rows = connection.execute(
         "SELECT f.path, c.citations FROM citations c CROSS JOIN files f ON f.id = c.file ORDER BY f.path"
     )
-    return {Address(path): tuple([Citation(*one) for one in json.loads(stored)]) for path, stored in rows}
+    return {Address(path): tuple([Citation(*element) for element in json.loads(stored)]) for path, stored in rows}
 
 
 def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, str]:
@@ -524,29 +524,29 @@ class RecordCache:
 
     def entries(self, connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, CachedDocument]:
         """Documents in the order of their numbers; unknown numbers are omitted."""
-        known = self._entries
-        found = {key: known[key] for key in keys if key in known}
-        missing = [key for key in keys if key not in found]
+        entries = self._entries
+        documents = {key: entries[key] for key in keys if key in entries}
+        missing = [key for key in keys if key not in documents]
         if missing:
             fresh = {key: self._document(key, stored) for key, stored in rows_by_key(connection, missing).items()}
-            if len(known) + len(fresh) > MAX_CACHED_DOCUMENTS:
-                known = self._entries = {}
-            known.update(fresh)
-            found |= fresh
-        return {key: found[key] for key in keys if key in found}
+            if len(entries) + len(fresh) > MAX_CACHED_DOCUMENTS:
+                entries = self._entries = {}
+            entries.update(fresh)
+            documents |= fresh
+        return {key: documents[key] for key in keys if key in documents}
 
     def paths(self, connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
         """Paths by document number; unknown numbers are omitted."""
-        known = self._paths
-        found = {key: known[key] for key in keys if key in known}
-        missing = [key for key in keys if key not in found]
+        paths = self._paths
+        found_paths = {key: paths[key] for key in keys if key in paths}
+        missing = [key for key in keys if key not in found_paths]
         if missing:
             fresh = paths_by_key(connection, missing)
-            if len(known) + len(fresh) > MAX_CACHED_PATHS:
-                known = self._paths = {}
-            known.update(fresh)
-            found |= fresh
-        return found
+            if len(paths) + len(fresh) > MAX_CACHED_PATHS:
+                paths = self._paths = {}
+            paths.update(fresh)
+            found_paths |= fresh
+        return found_paths
 
     def _document(self, key: int, stored: StoredDocument) -> CachedDocument:
         before = self._before.get(key)
@@ -588,7 +588,7 @@ class RecordTable:
             few = len(changed) * 2 < len(stamps)
             condition = "f.id IN (SELECT value FROM json_each(?))" if few else "1"
             fresh = records_where(connection, condition, (encode(list(changed)),) if few else ())
-            numbers = {document_key(one.address.path): one for one in fresh}
+            numbers = {document_key(record.address.path): record for record in fresh}
             records |= {stamp: numbers[number] for number, stamp in changed.items()}
         complete = cast("dict[_Stamp, Record]", records)
         self._records = complete if len(complete) <= MAX_REUSED else {}

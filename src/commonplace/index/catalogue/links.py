@@ -127,16 +127,16 @@ class CatalogueLookup:
 
     def read_names(self, keys: Collection[str]) -> None:
         """Read the names with these keys into memory, for later calls of `named`; replaces those of earlier calls."""
-        found = self._read_names("WHERE n.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
-        self._names = {key: found.get(key, []) for key in keys}
+        names = self._read_names("WHERE n.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
+        self._names = {key: names.get(key, []) for key in keys}
 
     def _read_names(self, where: str, values: Sequence[str]) -> dict[str, list[NamedDocument]]:
         columns = "SELECT n.key, f.path, f.ident, f.title, f.aliases FROM names n JOIN files f ON f.id = n.file"
         rows = self._connection.execute(sql(columns, where, "ORDER BY f.path"), values)
-        found: dict[str, list[NamedDocument]] = {}
+        names: dict[str, list[NamedDocument]] = {}
         for key, path, ident, title, aliases in cast("Iterable[tuple[str, str, str, str, str]]", rows):
-            found.setdefault(key, []).append(NamedDocument(Address(path), ident, title, aliases_from(aliases)))
-        return found
+            names.setdefault(key, []).append(NamedDocument(Address(path), ident, title, aliases_from(aliases)))
+        return names
 
     def _find_file(self, path: str) -> Address | None:
         if path not in self._listings.get(path.rpartition("/")[0], (path,)):
@@ -156,7 +156,7 @@ class CatalogueLookup:
         if folder not in self._listings:
             with suppress(StorageError):  # otherwise the file itself is checked
                 listed = self._store.files(folder)
-                self._listings[folder] = frozenset(found.path for found, _ in listed)
+                self._listings[folder] = frozenset(found_address.path for found_address, _ in listed)
         return address.path in self._listings.get(folder, (address.path,))
 
     def _has_document(self, path: str) -> bool:
@@ -241,9 +241,9 @@ class LinkWriter:
         if after:
             key = document_key(after.address.path)
             self._names += [(name, key) for name in added]
-        one = before or after
+        document = before or after
         # A link to a parent folder has no key.
-        changed |= {""} if one and one.address.name in INDEX_NAMES else set()
+        changed |= {""} if document and document.address.name in INDEX_NAMES else set()
         if not self._first or (after and _MARKS & set(f"{after.address.path}{after.id}{after.title}{after.aliases}")):
             mark_unresolved(self._connection, changed)
 
@@ -252,20 +252,20 @@ class LinkWriter:
         for ordinal, sides in enumerate(links):
             if len(sides) == 1:
                 ((target, fragment, stored),) = sides
-                columns, found = self._target_columns(target, address)
-                shown = _read_as(found.link.target, target, fragment, (stored, 0))
+                columns, found_resolution = self._target_columns(target, address)
+                shown = _read_as(found_resolution.link.target, target, fragment, (stored, 0))
                 self._rows.append((source, ordinal, 0, every, *columns, target[0], *shown))
             else:
                 self._rows += self._sides(sides, source, ordinal, address)
 
     def _sides(self, sides: LinkSides, source: int, ordinal: int, address: Address) -> Iterator[_LinkRow]:
         """The rows of a link with two sides."""
-        found = [self._target_columns(target, address) for target, *_ in sides]
+        target_columns = [self._target_columns(target, address) for target, *_ in sides]
         there = [
             presence(to.target, elsewhere=bool(target[0]) and target[0] not in self._lookup.own_names)
-            for (target, *_), (_, to) in zip(sides, found, strict=True)
+            for (target, *_), (_, to) in zip(sides, target_columns, strict=True)
         ]
-        both = zip(sides, found, readers(*there), strict=True)
+        both = zip(sides, target_columns, readers(*there), strict=True)
         for side, ((target, fragment, stored), (columns, to), of) in enumerate(both, start=1):
             shown = _read_as(to.link.target, target, fragment, (stored, side))
             yield source, ordinal, side, int(of), *columns, target[0], *shown
@@ -279,9 +279,9 @@ class LinkWriter:
         if columns is None:
             whole = f"{collection}:{target}" if collection and collection not in self._lookup.own_names else target
             kind = LinkKind.MARKDOWN if markdown else LinkKind.WIKI
-            found = resolution(Link(kind, target, text or target, collection=collection), source, self._lookup)
+            candidate = resolution(Link(kind, target, text or target, collection=collection), source, self._lookup)
             key = link_key(whole) if whole else None
-            columns = self._targets[means] = ((key, *_columns(found.target)), found)
+            columns = self._targets[means] = ((key, *_columns(candidate.target)), candidate)
         return columns
 
 
@@ -397,7 +397,7 @@ class _Resolver:
         """Resolve some links."""
         links = [(link_from(stored, side), Address(path)) for _, _, side, path, stored, *_ in rows]
         if len(rows) > LINK_THRESHOLD:
-            self._lookup.read_names({link_key(one.target) for link, _ in links for one in readings(link)})
+            self._lookup.read_names({link_key(reading.target) for link, _ in links for reading in readings(link)})
         if len(self._found) > LINKS_AT_ONCE:
             self._found.clear()
         sided = {(source, ordinal) for source, ordinal, side, *_ in rows if side and self._anew}
@@ -419,8 +419,8 @@ class _Resolver:
         """The columns `target` and `attachment`, and the path of the link's reading."""
         means = meaning(link, address, self._lookup.sites)
         if means not in self._found:
-            found = resolution(link, address, self._lookup)
-            self._found[means] = (*_columns(found.target), found.link.target)
+            found_resolution = resolution(link, address, self._lookup)
+            self._found[means] = (*_columns(found_resolution.target), found_resolution.link.target)
         return self._found[means]
 
 
@@ -464,7 +464,7 @@ def links_of(document: Document, named: NamedDocument) -> LinkColumns:
 def _sides_of(link: Link) -> LinkSides:
     if link.other is None:
         return ((_target_of(link), link.fragment, _stored(link)),)
-    return tuple((_target_of(one), one.fragment, _stored_side(one)) for one in in_order(link) or ())
+    return tuple((_target_of(element), element.fragment, _stored_side(element)) for element in in_order(link) or ())
 
 
 def _target_of(link: Link) -> LinkTarget:
@@ -502,7 +502,7 @@ def _link_from(stored: str) -> Link:
 def _stored_side(link: Link) -> str:
     """The stored form of one side of a link with two sides."""
     both = (link, link.other) if link.other else (link,)
-    return _SIDES.join([_stored(one).replace(_SIDES, "\ufffd") for one in both])
+    return _SIDES.join([_stored(link).replace(_SIDES, "\ufffd") for link in both])
 
 
 def _stored(link: Link) -> str:

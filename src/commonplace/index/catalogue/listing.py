@@ -54,7 +54,7 @@ class Condition:
         elif filter_.prefix:
             forms = filter_.prefixes
             either = " OR ".join(["(f.path >= ? AND f.path < ?)"] * len(forms))
-            self._add(f"({either})", *(bound for one in forms for bound in (one, one + MAX_CODE_POINT)))
+            self._add(f"({either})", *(bound for form in forms for bound in (form, form + MAX_CODE_POINT)))
         if filter_.types:
             self._add(f"f.type_folded IN ({_marks(filter_.types)})", *map(fold, filter_.types))
         for tag in map(_bare_tag, filter_.tags):
@@ -94,18 +94,18 @@ class Condition:
 
 
 def list_records(
-    connection: sqlite3.Connection, kept: GenerationCache, query: ListQuery, keys: Collection[int] | None = None
+    connection: sqlite3.Connection, cache: GenerationCache, query: ListQuery, keys: Collection[int] | None = None
 ) -> RecordPage:
     """A page of the records that match a filter, sorted, ties by path.
 
     Args:
         connection: The catalogue.
-        kept: Cached results of this generation.
+        cache: Cached results of this generation.
         query: The query.
         keys: See `Condition`.
     """
     where = Condition(query.filter, keys)
-    total = _count(connection, kept, where)
+    total = _count(connection, cache, where)
     limit, offset = max(query.limit, 0), min(max(query.offset, 0), MAX_OFFSET)
     if not limit or offset >= total:
         return RecordPage(records=(), total=total)
@@ -113,7 +113,7 @@ def list_records(
     condition = where.sql
     if where.values and query.sort not in _BY_PATH:
         # If a filter has many matches, scanning the sort's index is fastest; if it has few, sorting the matches.
-        documents = _count(connection, kept, Condition(Filter()))
+        documents = _count(connection, cache, Condition(Filter()))
         if _INDEXED.get(query.sort) is not query.descending:
             within = f"+{order}"
             condition = where.unindexed if total > documents // MANY_SHARE else where.sql
@@ -126,7 +126,7 @@ def list_records(
     return RecordPage(records=tuple(records), total=total)
 
 
-def _count(connection: sqlite3.Connection, kept: GenerationCache, where: Condition) -> int:
+def _count(connection: sqlite3.Connection, cache: GenerationCache, where: Condition) -> int:
     """Number of documents that match a condition."""
 
     def count() -> int:
@@ -135,7 +135,7 @@ def _count(connection: sqlite3.Connection, kept: GenerationCache, where: Conditi
 
     if sum(len(str(value)) for value in where.values) > LARGE_VALUES:
         return count()
-    return kept.get(connection, ("count", where.sql, *where.values), count)
+    return cache.get(connection, ("count", where.sql, *where.values), count)
 
 
 def order_by(sort: SortKey, *, descending: bool) -> str:
@@ -183,7 +183,9 @@ def count_tags(
     for tag, shown, count in cast("list[tuple[str, str, int]]", rows.fetchall()):
         totals[tag] = totals.get(tag, 0) + count
         spellings[tag] = max(spellings.get(tag, (0, "")), (count, shown))
-    return sorted(((spellings[tag][1], count) for tag, count in totals.items()), key=lambda one: (-one[1], one[0]))
+    return sorted(
+        ((spellings[tag][1], count) for tag, count in totals.items()), key=lambda counts: (-counts[1], counts[0])
+    )
 
 
 def count_all(connection: sqlite3.Connection) -> Counts:
@@ -205,12 +207,12 @@ def count_all(connection: sqlite3.Connection) -> Counts:
 
 def records_with_findings(connection: sqlite3.Connection) -> list[Record]:
     """Records with findings, by path; an unreadable file has a finding, too."""
-    found = records_where(connection, "f.findings > 0")
+    records = records_where(connection, "f.findings > 0")
     for path, reason in connection.execute("SELECT path, reason FROM unreadable"):
         address = Address(path)
         findings = (finding_of("unreadable", reason),)
-        found.append(Record(address=address, id=address.id, title=address.stem, type="", findings=findings))
-    return sorted(found, key=lambda record: record.address.path)
+        records.append(Record(address=address, id=address.id, title=address.stem, type="", findings=findings))
+    return sorted(records, key=lambda record: record.address.path)
 
 
 def any_below(connection: sqlite3.Connection, folders: Sequence[Address]) -> bool:

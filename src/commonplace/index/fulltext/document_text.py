@@ -285,11 +285,11 @@ class RecentDocuments:
 
     @cached_property
     def _vocabulary(self) -> list[str]:
-        return sorted({word for one in self.documents.values() for word in one.fields["body"].counts})
+        return sorted({word for document in self.documents.values() for word in document.fields["body"].counts})
 
     @cached_property
     def _grams(self) -> list[str]:
-        return sorted({gram for one in self.documents.values() for gram in one.fields["grams"].counts})
+        return sorted({gram for document in self.documents.values() for gram in document.fields["grams"].counts})
 
 
 class RecentCache:
@@ -311,9 +311,9 @@ class RecentCache:
             seen, latest = self._latest
             if seen == generation:
                 return latest
-            known = self._known
+            values = self._known
         rows = cast("list[tuple[int, int]]", connection.execute("SELECT id, seq FROM recent").fetchall())
-        fresh = {key: known[key] if key in known and known[key][0] == seq else self._read(connection, key, seq)
+        fresh = {key: values[key] if key in values and values[key][0] == seq else self._read(connection, key, seq)
                  for key, seq in rows}  # fmt: skip
         recent = RecentDocuments({key: document for key, (_, document) in fresh.items() if document}, fresh)
         with self._lock:

@@ -49,15 +49,15 @@ class RankFusion:
             by_words: Scores by words, best first.
         """
         window = dict(islice(by_words.items(), MAX_FUSED))
-        known = self._nearness(list(window))
+        nearness = self._nearness(list(window))
         scale = self.query.scale or max(window.values(), default=0.0) or 1.0
-        near = {key: one.similarity for key, one in known.items()}
+        near = {key: document.similarity for key, document in nearness.items()}
         similarity = self.query.similarity
         ordinary = similarity.background if similarity else Background()
         weight = weight_of(self.query.text, similarity.understood) if similarity else 0.0
         ordered = fused(window, near, scale, weight * agreement(window, near, ordinary), ordinary.threshold)
         rest = {key: score / scale for key, score in by_words.items() if key not in ordered}
-        return FusedRanking(ordered | rest, known, len(near.keys() - by_words.keys()))
+        return FusedRanking(ordered | rest, nearness, len(near.keys() - by_words.keys()))
 
     def by_similarity(self) -> FusedRanking:
         """The most similar documents, regardless of their words."""
@@ -69,19 +69,19 @@ class RankFusion:
     def _nearness(self, keys: list[int]) -> dict[int, NearDocument]:
         """Similarities of these documents and of the most similar documents."""
         paths = self._paths(keys)
-        known: Mapping[str, NearDocument] = (
+        documents: Mapping[str, NearDocument] = (
             self.query.similarity.of(list(paths.values())) if self.query.similarity else {}
         )
-        near = {document_key(path): one for path, one in known.items()}
+        near = {document_key(path): document for path, document in documents.items()}
         if self.strict:
             return near
         further = {
-            document_key(one.path): one
-            for one in self._best()[:MAX_FUSED]
-            if one.similarity >= self._floor and one.path not in known
+            document_key(document.path): document
+            for document in self._best()[:MAX_FUSED]
+            if document.similarity >= self._floor and document.path not in documents
         }
         there = self._paths(list(further))
-        return near | {key: one for key, one in further.items() if key in there}
+        return near | {key: document for key, document in further.items() if key in there}
 
     @property
     def _floor(self) -> float:

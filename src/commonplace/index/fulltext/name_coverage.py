@@ -150,15 +150,15 @@ class NameCache:
         self, connection: sqlite3.Connection, keys: Sequence[int], terms: Sequence[NameTerm]
     ) -> dict[int, NameCoverage]:
         """The shares of a query that the names of documents cover, by number; unknown numbers are omitted."""
-        known = self._names
-        missing = [key for key in keys if key not in known]
+        names = self._names
+        missing = [key for key in keys if key not in names]
         if missing:
             fresh = {key: DocumentNames(row) for key, row in name_words_by_key(connection, missing).items()}
-            if len(known) + len(fresh) > MAX_CACHED_NAMES:
-                known = self._names = {key: known[key] for key in keys if key in known}
-            known.update(fresh)
+            if len(names) + len(fresh) > MAX_CACHED_NAMES:
+                names = self._names = {key: names[key] for key in keys if key in names}
+            names.update(fresh)
         forms: dict[str, list[int]] = {}
         for number, term in enumerate(terms):
             for form in term.forms:
                 forms.setdefault(form, []).append(number)
-        return {key: known[key].coverage(terms, forms) for key in keys if key in known}
+        return {key: names[key].coverage(terms, forms) for key in keys if key in names}

@@ -226,7 +226,7 @@ def scope_of(connection: sqlite3.Connection, filter_: Filter) -> SearchScope:
     groups = wanted_terms(filter_)
     folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
     if folder:
-        groups = (*groups, frozenset(FOLDER_TERM_PREFIX + one for one in filter_.prefixes))
+        groups = (*groups, frozenset(FOLDER_TERM_PREFIX + prefix for prefix in filter_.prefixes))
     rest = Filter(
         prefix="" if folder else filter_.prefix,
         prefix_any_case=filter_.prefix_any_case,

@@ -132,16 +132,16 @@ class Ranker:
 
     def all(self, scope: SearchScope) -> dict[int, float]:
         """Every matching document, with its score."""
-        found, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
-        return self._scorer.documents(scope) | found
+        found_values, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
+        return self._scorer.documents(scope) | found_values
 
     def _best(self, scope: SearchScope, query: SearchQuery) -> RankedPage:
         offset, limit = max(query.offset, 0), max(query.limit, 0)
         least = TRANSLATION_WINDOW if self._language_folders else MAX_NAMED
-        found, total = self._documents(scope, max(offset + limit, least, MAX_NAMED))
+        found_values, total = self._documents(scope, max(offset + limit, least, MAX_NAMED))
         newer = self._scorer.documents(scope)
-        ordered = self._ordered(newer | found)
-        total += len(newer) - (len(found) + len(newer) - len(ordered))
+        ordered = self._ordered(newer | found_values)
+        total += len(newer) - (len(found_values) + len(newer) - len(ordered))
         seen: SectionScores = {}
         if offset < MAX_RERANKED or query.similarity:
             # The similarity may raise any section, if more than one is shown.
@@ -185,8 +185,8 @@ class Ranker:
         ranking = RankFusion(self._connection, query).by_similarity()
         far = frozenset(key for key, similarity in ranking.scores.items() if similarity < FLOOR)
         shared = self.all(replace(scope, keys=far)) if far and self._expanded.has_terms else {}
-        kept = {key: score for key, score in ranking.scores.items() if key not in far or key in shared}
-        return FusedRanking(kept, ranking.nearest, len(kept))
+        scores = {key: score for key, score in ranking.scores.items() if key not in far or key in shared}
+        return FusedRanking(scores, ranking.nearest, len(scores))
 
     def _fused(
         self, meant: FusedRanking, seen: SectionScores, total: int, query: SearchQuery, scope: SearchScope
@@ -196,7 +196,7 @@ class Ranker:
         sections = {
             key: blended(page.sections.get(key, ()), meant.nearest.get(key), query.sections) for key in page.scores
         }
-        return replace(page, sections={key: found for key, found in sections.items() if found})
+        return replace(page, sections={key: found_pairs for key, found_pairs in sections.items() if found_pairs})
 
     def _page(
         self, ordered: dict[int, float], seen: SectionScores, total: int, query: SearchQuery, scope: SearchScope
@@ -241,7 +241,7 @@ class Ranker:
         best = max(ordered.values(), default=0.0)
         scores = {key: max(best, further.get(key, 0.0)) for key in named if key in ordered or key in further}
         places = {key: place for place, key in enumerate(ordered)}
-        return dict(sorted(scores.items(), key=lambda one: places.get(one[0], len(places))))
+        return dict(sorted(scores.items(), key=lambda element: places.get(element[0], len(places))))
 
     def _documents(self, scope: SearchScope, limit: int) -> tuple[dict[int, float], int]:
         """The best documents of the full text, in its order, and the number of all matches.
@@ -276,12 +276,12 @@ class Ranker:
             [key for key, score in scores.items() if 1 < alike[score] <= MAX_TIED] if len(alike) < len(scores) else []
         )
         paths = self._snapshot.documents.paths(self._connection, scores if self._known_only else tied)
-        known = [key for key in scores if key in paths] if self._known_only else list(scores)
+        keys = [key for key in scores if key in paths] if self._known_only else list(scores)
         if tied:
-            known.sort(key=lambda key: (-scores[key], paths.get(key, "")))
+            keys.sort(key=lambda key: (-scores[key], paths.get(key, "")))
         else:
-            known.sort(key=scores.__getitem__, reverse=True)
-        return {key: scores[key] for key in known}
+            keys.sort(key=scores.__getitem__, reverse=True)
+        return {key: scores[key] for key in keys}
 
     def _sections_of(self, keys: Sequence[int], count: int) -> SectionScores:
         """The `count` best sections of each document."""
@@ -298,10 +298,10 @@ class Ranker:
     def _seen_sections(self, keys: Iterable[int], count: int, limit: int) -> dict[int, list[tuple[int, float]]]:
         newer = self._recent.documents.keys() & set(keys)
         older = [key for key in keys if key not in newer]
-        found = {key: self._scorer.sections(key) for key in newer}
+        sections = {key: self._scorer.sections(key) for key in newer}
         if older:
-            found |= self._best_sections(older, count, limit)
-        return {key: sections for key, sections in found.items() if sections}
+            sections |= self._best_sections(older, count, limit)
+        return {key: sections for key, sections in sections.items() if sections}
 
     def _best_sections(self, keys: Sequence[int], count: int, limit: int) -> dict[int, list[tuple[int, float]]]:
         """Ordinals and scores of the best sections of documents, at least `count` of each; ties in document order.
@@ -384,7 +384,7 @@ def reranked_by_section(
         for key, score in scores.items()
     }
     ordered = dict(sorted(sums.items(), key=lambda scored: -scored[1]))
-    return RerankedDocuments(ordered, {key: found for key, found in sections.items() if found}, best)
+    return RerankedDocuments(ordered, {key: found_pairs for key, found_pairs in sections.items() if found_pairs}, best)
 
 
 def _without_heading_bonus(
@@ -446,4 +446,4 @@ def blended(
     highest = max((score for _, score in by_words), default=0.0) or 1.0
     scores = {ordinal: score / highest for ordinal, score in by_words}
     scores[near.ordinal] = scores.get(near.ordinal, 0.0) + max(near.similarity, 0.0)
-    return sorted(scores.items(), key=lambda one: (-one[1], one[0]))[:count]
+    return sorted(scores.items(), key=lambda element: (-element[1], element[0]))[:count]

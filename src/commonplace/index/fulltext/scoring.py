@@ -88,13 +88,13 @@ class TermStatistics:
         return phrase_bm25(count, len(words.order), [self._holders(field, word) for word in run], self._of(field))
 
     def _holders(self, field: str, word: str) -> int:
-        known = self._holding.get((field, word))
-        if known is None:
+        holders = self._holding.get((field, word))
+        if holders is None:
             if len(self._holding) >= MAX_CACHED_COUNTS:
                 self._holding = {}
             newer = sum(text[field].holding(word) for text in self._texts)
-            known = self._holding[field, word] = self._searcher.doc_freq(field, word) + newer
-        return known
+            holders = self._holding[field, word] = self._searcher.doc_freq(field, word) + newer
+        return holders
 
     def _of(self, field: str) -> FieldStatistics:
         if field not in self._fields:
@@ -107,10 +107,10 @@ class TermStatistics:
 
     def _average_length(self, field: str) -> float:
         """The full text's average length of a field; 0 if it is unknown."""
-        known = self._lengths.get(field, 0.0) or self._explained_length(field)
-        if known:
-            self._lengths[field] = known
-        return known
+        length = self._lengths.get(field, 0.0) or self._explained_length(field)
+        if length:
+            self._lengths[field] = length
+        return length
 
     def _explained_length(self, field: str) -> float:
         """The average length of a field, read from a score explanation, because Tantivy exposes it nowhere else."""
@@ -146,15 +146,15 @@ class RecentStatistics:
     def documents(self) -> TermStatistics:
         """Statistics of whole documents."""
         texts = [document.fields for document in self._recent.documents.values()]
-        found = self._searchers
-        return TermStatistics(found.documents, self._fulltext.document_schema, texts, found.document_lengths)
+        searchers = self._searchers
+        return TermStatistics(searchers.documents, self._fulltext.document_schema, texts, searchers.document_lengths)
 
     @cached_property
     def sections(self) -> TermStatistics:
         """Statistics of sections."""
         parts = [document.sections.fields for document in self._recent.documents.values()]
-        found = self._searchers
-        return TermStatistics(found.sections, self._fulltext.section_schema, parts, found.section_lengths)
+        searchers = self._searchers
+        return TermStatistics(searchers.sections, self._fulltext.section_schema, parts, searchers.section_lengths)
 
 
 class RecentScorer:
@@ -191,11 +191,11 @@ class RecentScorer:
         sections = self._recent.documents[key].sections
         scores: defaultdict[int, float] = defaultdict(float)
         for word in self._expanded.words:
-            found: defaultdict[int, list[float]] = defaultdict(list)
+            found_values: defaultdict[int, list[float]] = defaultdict(list)
             for name, form, weight in _searched(word, ft.BODY, EXACT_OR_STEM):
                 for place, worth in self._worths(sections, name, form):
-                    found[place].append(weight * worth)
-            for place, worths in found.items():
+                    found_values[place].append(weight * worth)
+            for place, worths in found_values.items():
                 scores[place] += EXACT_OR_STEM.weight * word.count * best_of(worths)
         for gram, count in self._expanded.grams.items():
             for place, worth in self._worths(sections, ft.GRAMS, gram):
@@ -204,7 +204,7 @@ class RecentScorer:
             for place, worth in self._all_of(sections, phrase).items():
                 scores[place] += worth
         found_at = ((sections.ordinals[place], score) for place, score in scores.items() if score > 0)
-        return sorted(found_at, key=lambda one: (-one[1], one[0]))
+        return sorted(found_at, key=lambda element: (-element[1], element[0]))
 
     def _may_match(self, document: RecentDocument) -> bool:
         """Whether a document contains a term of the query. Most documents contain none, and are not scored."""
@@ -258,9 +258,9 @@ class RecentScorer:
     def _all_of(self, sections: DocumentSections, phrase: PhraseTerms) -> dict[int, float]:
         """Positions of the sections that contain every part of a phrase, with the sum of the parts' scores."""
         parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
-        found = [dict(self._worths_of_part(sections, field, word)) for field, word in parts]
-        shared = set[int].intersection(*map(set, found)) if found else set[int]()
-        return {place: sum(worths[place] for worths in found) for place in shared}
+        found_values = [dict(self._worths_of_part(sections, field, word)) for field, word in parts]
+        shared = set[int].intersection(*map(set, found_values)) if found_values else set[int]()
+        return {place: sum(worths[place] for worths in found_values) for place in shared}
 
     def _words(self, name: str, field: FieldWeight, fields: Fields) -> float:
         best = (
@@ -322,8 +322,8 @@ def _explained_average(explanation: _Explanation) -> float:
     """The value whose description begins with `avgdl`, anywhere in an explanation; 0 if there is none."""
     if explanation.get("description", "").startswith("avgdl"):
         return explanation.get("value", 0.0)
-    found = map(_explained_average, explanation.get("details", ()))
-    return next((value for value in found if value), 0.0)
+    explained_averages = map(_explained_average, explanation.get("details", ()))
+    return next((value for value in explained_averages if value), 0.0)
 
 
 # Data that is shared by the searches of one generation of the index.

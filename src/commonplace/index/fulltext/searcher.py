@@ -89,12 +89,12 @@ class IndexSearcher:
         ranked = self._ranker(expanded).page(query, scope)
         if not self._knows(ranked, query):
             ranked = self._ranker(expanded, known_only=True).page(query, scope)
-        wanted = highlight_terms(expanded, analyze)
+        terms = highlight_terms(expanded, analyze)
         return SearchResult(
-            hits=self._hits(query, ranked, wanted) if query.records else (),
+            hits=self._hits(query, ranked, terms) if query.records else (),
             total=ranked.total,
             addresses=() if query.records else self._addresses(ranked),
-            highlight=wanted,
+            highlight=terms,
             demanded=len(expanded.phrases),
             has_operators=expanded.expression is not None,
             known=expanded.known or not expanded.has_terms,
@@ -112,7 +112,7 @@ class IndexSearcher:
         paths = self._snapshot.documents.paths(self.connection, ranked.scores)
         return tuple(Address(paths[key]) for key in ranked.scores)
 
-    def _hits(self, query: SearchQuery, ranked: RankedPage, wanted: HighlightTerms) -> tuple[Hit, ...]:
+    def _hits(self, query: SearchQuery, ranked: RankedPage, terms: HighlightTerms) -> tuple[Hit, ...]:
         entries = self._snapshot.documents.entries(self.connection, ranked.scores)
         if not query.sections:
             return tuple(
@@ -120,7 +120,7 @@ class IndexSearcher:
                 for key, score in ranked.scores.items()
             )
         with self._texts.sources.reading() as read:
-            show = _SnippetReader(read, self._texts, wanted, query.snippet)
+            show = _SnippetReader(read, self._texts, terms, query.snippet)
             return tuple(
                 Hit(
                     record=entries[key].record,
@@ -153,13 +153,13 @@ class _SnippetReader:
         self,
         read: Callable[[Address, Revision], DocumentSource],
         texts: SearchedTexts,
-        wanted: HighlightTerms,
+        terms: HighlightTerms,
         limit: int,
     ) -> None:
         self._read = read
         self._texts = texts.sections
         self._labels = texts.labels
-        self._wanted = wanted
+        self._wanted = terms
         self._limit = limit
 
     def sections(self, entry: CachedDocument, best: Sequence[tuple[int, float]]) -> tuple[SectionHit, ...]:
@@ -217,9 +217,9 @@ def highlight_terms(expanded: ExpandedQuery, analyze: Analyze) -> HighlightTerms
     """
     words: dict[str, set[str]] = {}
     for word in expanded.words:
-        asked = next(iter(word.forms))
+        requested_form = next(iter(word.forms))
         for form in word.forms:
-            words.setdefault(_beginning(asked, form), set()).add(form)
+            words.setdefault(_beginning(requested_form, form), set()).add(form)
     said = [word for phrase in expanded.phrases for word in phrase.words]
     said += [word for parts in expanded.parted for word in parts if len(word) >= MIN_PART_LENGTH]
     for word in said:
@@ -233,9 +233,9 @@ def highlight_terms(expanded: ExpandedQuery, analyze: Analyze) -> HighlightTerms
 
 
 @lru_cache(maxsize=20_000)
-def _beginning(one: str, other: str) -> str:
+def _beginning(requested_form: str, other: str) -> str:
     """The common prefix of two words; the second word if the prefix is too short."""
-    common = shared_beginning(one, other)
+    common = shared_beginning(requested_form, other)
     return other[:common] if common >= MIN_HIGHLIGHT_PREFIX else other
 
 
@@ -283,9 +283,9 @@ class DocumentSources:
             from_store: list[Callable[[Address], bytes]] = []
 
             def read(address: Address, revision: Revision) -> DocumentSource:
-                kept = self._kept.get(address)
-                if kept and kept.revision == revision:
-                    return kept
+                source = self._kept.get(address)
+                if source and source.revision == revision:
+                    return source
                 if not from_store:
                     from_store.append(closing.enter_context(self._store.reading()))
                 return self._taken(address, from_store[0](address))

@@ -160,7 +160,7 @@ class TermDictionary:
         """Every word of a query with its forms."""
         language = language_of(set(question.words), self._share)
         words = content_words(list(question.words), language)
-        accented = {word: one for one in question.accented if self._holds(one) for word in self._analyze(one)}
+        accented = {word: text for text in question.accented if self._holds(text) for word in self._analyze(text)}
         counts = count_each(tuple(words))
         forms = {
             word: self._forms(word, language_of_script(word) or language, self._least(word, question))
@@ -271,7 +271,7 @@ class TermDictionary:
             # If all words with the stem's prefix were read, they include those with the word as prefix.
             enough = beginning and word.startswith(beginning) and len(akin) < MAX_STEMMED
             longer = (
-                [one for one in akin if one[0].startswith(word)] if enough else self._beginning(word, MAX_CONTINUED)
+                [pair for pair in akin if pair[0].startswith(word)] if enough else self._beginning(word, MAX_CONTINUED)
             )
             for other, count in longer[:MAX_CONTINUED]:
                 weights.setdefault(other, PREFIX_WEIGHT)
@@ -308,26 +308,26 @@ class TermDictionary:
         return {}
 
     def _known_grams(self, question: ParsedQuery) -> dict[str, int]:
-        known: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for gram, count in count_each(question.grams).items():
             if is_whole(gram):
-                known[gram] = count
+                counts[gram] = count
             else:
                 listed = self._searcher.terms_with_prefix(ft.GRAMS, gram, limit=100)
-                for longer in (*(one for one, _ in listed), *self._recent.grams_beginning(gram)):
-                    known.setdefault(longer, 1)
-        return known
+                for longer in (*(element for element, _ in listed), *self._recent.grams_beginning(gram)):
+                    counts.setdefault(longer, 1)
+        return counts
 
     def _beginning(self, prefix: str, limit: int | None) -> list[tuple[str, int]]:
         """Words with a prefix and their numbers of documents, most frequent first."""
-        found = self._searcher.terms_with_prefix(ft.BODY, prefix, limit=limit)
+        terms = self._searcher.terms_with_prefix(ft.BODY, prefix, limit=limit)
         newer = self._recent.words_beginning(prefix)
         if not newer:
-            return found
-        counts = dict(found)
+            return terms
+        counts = dict(terms)
         for word in newer:
             counts[word] = counts.get(word, 0) + 1
-        return sorted(counts.items(), key=lambda one: -one[1])[:limit]
+        return sorted(counts.items(), key=lambda element: -element[1])[:limit]
 
 
 @lru_cache(maxsize=20_000)

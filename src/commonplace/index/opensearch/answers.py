@@ -103,15 +103,15 @@ class BaseSearch:
             return SearchResult(hits=(), total=0, notice=NO_WORDS)
         expanded = yield from self._vocabulary.expand(question)
         ranked = yield from self._ranked(expanded, query)
-        wanted = highlight_terms(expanded, self._analyze)
+        terms = highlight_terms(expanded, self._analyze)
         hits: tuple[Hit, ...] = ()
         if query.records:
-            hits = yield from self._hits(ranked, query, wanted)
+            hits = yield from self._hits(ranked, query, terms)
         return SearchResult(
             hits=hits,
             total=ranked.total,
             addresses=() if query.records else tuple(page.record.address for page in ranked.pages),
-            highlight=wanted,
+            highlight=terms,
             demanded=len(expanded.phrases),
             has_operators=expanded.expression is not None,
             known=expanded.known or not expanded.has_terms,
@@ -157,8 +157,8 @@ class BaseSearch:
         strict = bool(expanded.phrases or expanded.excluded or expanded.expression)
         pages, seen = yield from self._reranked(expanded, ranked.pages)
         further = [] if strict else nearest.beyond(pages)
-        known, records = yield [meaning.of([page.key for page in pages[:MAX_FUSED]]), self._chosen(further)]
-        fused = fuse_pages(query, pages, self._found(records).pages, nearest, meaning.similarities(known))
+        answer, records = yield [meaning.of([page.key for page in pages[:MAX_FUSED]]), self._chosen(further)]
+        fused = fuse_pages(query, pages, self._found(records).pages, nearest, meaning.similarities(answer))
         return (yield from self._meant(fused, ranked.total, seen, expanded, query))
 
     def _reranked(
@@ -190,17 +190,17 @@ class BaseSearch:
         titles = page_search(
             self._index, page_query(expanded, query.filter), by_score(descending=True), 0, MAX_RERANKED
         )
-        asked = [*meaning.searches(query.filter, count), *([titles] if expanded.has_terms else [])]
-        answers = yield asked
+        searches = [*meaning.searches(query.filter, count), *([titles] if expanded.has_terms else [])]
+        answers = yield searches
         nearest = meaning.nearest(answers[:2])
         named: Sequence[ClusterPage] = self._found(answers[2]).pages if expanded.has_terms else ()
         far = [key for key in nearest.pages if nearest.is_far(key)]
-        asked = [self._chosen(list(nearest.pages))]
+        meanings = [self._chosen(list(nearest.pages))]
         if far and expanded.has_terms:
             sharing = chosen_query(far, [page_query(expanded, query.filter)])
-            asked.append(Search(self._index, {"query": sharing, "size": len(far), "_source": ["page"]}))
-        answers = yield asked
-        shared = {hit["_source"]["page"] for hit in answers[1]["hits"]["hits"]} if len(asked) > 1 else set[str]()
+            meanings.append(Search(self._index, {"query": sharing, "size": len(far), "_source": ["page"]}))
+        answers = yield meanings
+        shared = {hit["_source"]["page"] for hit in answers[1]["hits"]["hits"]} if len(meanings) > 1 else set[str]()
         records = {page.key: page for page in self._found(answers[0]).pages}
         titled = [page for page in named if is_asked(page, asked_title(query.text))]
         fused = pages_by_meaning(nearest, records, {key for key in far if key not in shared}, titled)
@@ -218,10 +218,10 @@ class BaseSearch:
         ordered = titled_first(fused.pages, asked_title(query.text))
         page = yield from self._cut(_Ranked(ordered, total + fused.added, seen), expanded, query)
         sections = {
-            one.key: blended(page.sections.get(one.key, ()), fused.nearest.get(one.key), query.sections)
-            for one in page.pages
+            item.key: blended(page.sections.get(item.key, ()), fused.nearest.get(item.key), query.sections)
+            for item in page.pages
         }
-        return replace(page, sections={key: found for key, found in sections.items() if found})
+        return replace(page, sections={key: found_pairs for key, found_pairs in sections.items() if found_pairs})
 
     def _cut(self, ranked: _Ranked, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
         """The requested page of ranked pages; fetches the sections that are not known yet."""
@@ -272,14 +272,14 @@ class BaseSearch:
         if shards["successful"] < shards["total"] or answer["timed_out"]:
             self.partial = True
 
-    def _hits(self, ranked: _Ranked, query: SearchQuery, wanted: HighlightTerms) -> Steps[tuple[Hit, ...]]:
+    def _hits(self, ranked: _Ranked, query: SearchQuery, terms: HighlightTerms) -> Steps[tuple[Hit, ...]]:
         if not query.sections:
             return tuple(Hit(record=page.record, score=page.score, titled=page.titled) for page in ranked.pages)
         chosen = {
             page.key: list(ranked.sections.get(page.key, ()))[: query.sections] or [(page.first, 0.0)]
             for page in ranked.pages
         }
-        texts = yield from self._shown([(key, ordinal) for key, found in chosen.items() for ordinal, _ in found])
+        texts = yield from self._shown([(key, ordinal) for key, pairs in chosen.items() for ordinal, _ in pairs])
 
         def shown(page: ClusterPage, ordinal: int, score: float) -> SectionHit:
             section = texts.get((page.key, ordinal), _NO_SECTION)
@@ -288,7 +288,7 @@ class BaseSearch:
                 ordinal=ordinal,
                 path=section.path,
                 anchor=section.anchor,
-                snippet=snippet(text, wanted, query.snippet),
+                snippet=snippet(text, terms, query.snippet),
                 score=score,
             )
 
@@ -306,11 +306,11 @@ class BaseSearch:
         """The shown parts of sections; a section that was deleted meanwhile is omitted."""
         lacking = [section for section in sections if section not in self._texts]
         if lacking:
-            asked = [(f"{key}-{ordinal}", key) for key, ordinal in lacking]
-            (answer,) = yield [Stored(self._index, asked, "shown")]
-            for section, one in zip(lacking, answer["docs"], strict=True):
-                if one.get("found"):
-                    self._texts[section] = one["_source"]["shown"]
+            keys = [(f"{key}-{ordinal}", key) for key, ordinal in lacking]
+            (answer,) = yield [Stored(self._index, keys, "shown")]
+            for section, doc in zip(lacking, answer["docs"], strict=True):
+                if doc.get("found"):
+                    self._texts[section] = doc["_source"]["shown"]
         return {section: shown_section(self._texts[section]) for section in sections if section in self._texts}
 
 
@@ -376,10 +376,10 @@ class NearPages:
 
     def beyond(self, by_words: Sequence[ClusterPage]) -> list[str]:
         """Keys of the pages to fuse that are not among the best by words."""
-        known = {page.key for page in by_words[:MAX_FUSED]}
+        keys = {page.key for page in by_words[:MAX_FUSED]}
         least = max(FLOOR, self.ordinary.threshold)
         best = list(self.pages.items())[:MAX_FUSED]
-        return [key for key, near in best if near.similarity >= least and key not in known]
+        return [key for key, near in best if near.similarity >= least and key not in keys]
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,9 +425,9 @@ class Meaning:
     def nearest(self, answers: Sequence[Answer]) -> NearPages:
         """The most similar pages, from the answers to `searches`."""
         best, ordinary = answers
-        sample = [one.similarity for one in self.similarities(ordinary).values()]
-        found = self.similarities(best, by_graph=self._uses_graph)
-        return NearPages(found, background(sample), self.question.understood)
+        sample = [document.similarity for document in self.similarities(ordinary).values()]
+        similarities = self.similarities(best, by_graph=self._uses_graph)
+        return NearPages(similarities, background(sample), self.question.understood)
 
     def similarities(self, answer: Answer, *, by_graph: bool = False) -> dict[str, NearDocument]:
         """The most similar chunk of each page, most similar first."""
@@ -501,7 +501,7 @@ def fuse_pages(
     by_words: Sequence[ClusterPage],
     further: Sequence[ClusterPage],
     nearest: NearPages,
-    known: Mapping[str, NearDocument],
+    documents: Mapping[str, NearDocument],
 ) -> FusedPages:
     """All pages in fused order.
 
@@ -510,12 +510,12 @@ def fuse_pages(
         by_words: Pages by words, best first.
         further: The existing pages among those of `NearPages.beyond`.
         nearest: The most similar pages.
-        known: The similarities of the best pages by words.
+        documents: The similarities of the best pages by words.
     """
     window = {page.key: page.score for page in by_words[:MAX_FUSED]}
-    near = {**known, **{page.key: nearest.pages[page.key] for page in further}}
+    near = {**documents, **{page.key: nearest.pages[page.key] for page in further}}
     scale = query.scale or max(window.values(), default=0.0) or 1.0
-    similarities = {key: one.similarity for key, one in near.items()}
+    similarities = {key: document.similarity for key, document in near.items()}
     weight = weight_of(query.text, nearest.understood) * agreement(window, similarities, nearest.ordinary)
     ordered = fused(window, similarities, scale, weight, nearest.ordinary.threshold)
     pages = {page.key: page for page in (*further, *by_words)}
@@ -536,8 +536,8 @@ def pages_by_meaning(
         titled: Pages whose title or alias equals the query.
     """
     near = [
-        replace(records[key], score=one.similarity)
-        for key, one in nearest.pages.items()
+        replace(records[key], score=document.similarity)
+        for key, document in nearest.pages.items()
         if key in records and key not in left_out
     ]
     there = {page.key for page in near}

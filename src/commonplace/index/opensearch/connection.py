@@ -94,10 +94,12 @@ class Connection:
         from opensearchpy.exceptions import OpenSearchException  # noqa: PLC0415 - optional
 
         try:
-            found = self._client.transport.perform_request(method, path, params=parameters, body=body, timeout=seconds)
+            perform_request = self._client.transport.perform_request(
+                method, path, params=parameters, body=body, timeout=seconds
+            )
         except OpenSearchException as error:
             raise failure_of(error) from error
-        return cast("Answer", found) if isinstance(found, dict) else {}
+        return cast("Answer", perform_request) if isinstance(perform_request, dict) else {}
 
     def exists(self, path: str) -> bool:
         """Whether a path exists."""
@@ -257,8 +259,8 @@ def _reason(error: Exception) -> str:
 
 
 def _type_in(answer: Answer) -> str:
-    found = answer.get("error")
-    return str(cast("dict[str, object]", found).get("type", "")) if isinstance(found, dict) else ""
+    error = answer.get("error")
+    return str(cast("dict[str, object]", error).get("type", "")) if isinstance(error, dict) else ""
 
 
 # Sends the requests of several searches together.
@@ -309,59 +311,63 @@ def run(connection: Connection, searches: Sequence[Steps[Result]]) -> list[Resul
     """
     results: dict[int, Result] = {}
     answers: dict[int, Sequence[Answer]] = {}
-    asked: dict[int, Sequence[Request]] = {}
+    requests: dict[int, Sequence[Request]] = {}
     while len(results) < len(searches):
         for at, search in enumerate(searches):
             if at not in results:
                 try:
-                    asked[at] = search.send(answers[at]) if at in answers else next(search)
+                    requests[at] = search.send(answers[at]) if at in answers else next(search)
                 except StopIteration as ended:
                     results[at] = ended.value
-                    asked.pop(at, None)
-        answers = _answered(connection, asked)
+                    requests.pop(at, None)
+        answers = _answered(connection, requests)
     return [results[at] for at in range(len(searches))]
 
 
-def _answered(connection: Connection, asked: Mapping[int, Sequence[Request]]) -> dict[int, Sequence[Answer]]:
+def _answered(connection: Connection, request: Mapping[int, Sequence[Request]]) -> dict[int, Sequence[Answer]]:
     """The answers to the requests of each search."""
-    requests = [request for of in asked.values() for request in of]
-    searches = [one for one in requests if isinstance(one, Search)]
-    statistics = [one for one in requests if isinstance(one, Statistics)]
-    stored = [one for one in requests if isinstance(one, Stored)]
-    found: dict[type[Request], Iterator[Answer]] = {
+    requests = [request for of in request.values() for request in of]
+    searches = [other_request for other_request in requests if isinstance(other_request, Search)]
+    statistics = [other_request for other_request in requests if isinstance(other_request, Statistics)]
+    stored = [other_request for other_request in requests if isinstance(other_request, Stored)]
+    answers: dict[type[Request], Iterator[Answer]] = {
         Search: iter(_search(connection, searches) if searches else ()),
         Statistics: iter(_statistics(connection, statistics) if statistics else ()),
         Stored: iter(_stored(connection, stored) if stored else ()),
     }
-    return {search: [next(found[type(request)]) for request in of] for search, of in asked.items()}
+    return {search: [next(answers[type(request)]) for request in of] for search, of in request.items()}
 
 
 def _search(connection: Connection, searches: Sequence[Search]) -> list[Answer]:
     if len(searches) == 1:
-        (one,) = searches
-        return [connection.ask("POST", f"/{one.index}/_search", one.body)]
-    lines = (line for one in searches for line in ({"index": one.index}, one.body))
-    found: list[Answer] = connection.ask("POST", "/_msearch", _lines(lines))["responses"]
-    return [_complete(one) for one in found]
+        (search,) = searches
+        return [connection.ask("POST", f"/{search.index}/_search", search.body)]
+    lines = (line for search in searches for line in ({"index": search.index}, search.body))
+    answers: list[Answer] = connection.ask("POST", "/_msearch", _lines(lines))["responses"]
+    return [_complete(answer) for answer in answers]
 
 
 def _statistics(connection: Connection, documents: Sequence[Statistics]) -> list[Answer]:
     if len(documents) == 1:
-        (one,) = documents
-        return [connection.ask("POST", f"/{one.index}/_termvectors", one.body, routing=one.routing)]
-    asked = [{"_index": one.index, "routing": one.routing, **one.body} for one in documents]
-    found: list[Answer] = connection.ask("POST", "/_mtermvectors", {"docs": asked})["docs"]
-    return [_complete(one) for one in found]
+        (statistics,) = documents
+        return [
+            connection.ask("POST", f"/{statistics.index}/_termvectors", statistics.body, routing=statistics.routing)
+        ]
+    requested_values = [
+        {"_index": statistics.index, "routing": statistics.routing, **statistics.body} for statistics in documents
+    ]
+    answers: list[Answer] = connection.ask("POST", "/_mtermvectors", {"docs": requested_values})["docs"]
+    return [_complete(answer) for answer in answers]
 
 
 def _stored(connection: Connection, groups: Sequence[Stored]) -> list[Answer]:
-    asked = [
-        {"_index": one.index, "_id": identifier, "routing": routing, "_source": [one.field]}
-        for one in groups
-        for identifier, routing in one.documents
+    requested_values = [
+        {"_index": stored.index, "_id": identifier, "routing": routing, "_source": [stored.field]}
+        for stored in groups
+        for identifier, routing in stored.documents
     ]
-    found = iter(connection.ask("POST", "/_mget", {"docs": asked}, realtime="false")["docs"])
-    return [{"docs": [_complete(next(found)) for _ in one.documents]} for one in groups]
+    docs = iter(connection.ask("POST", "/_mget", {"docs": requested_values}, realtime="false")["docs"])
+    return [{"docs": [_complete(next(docs)) for _ in stored.documents]} for stored in groups]
 
 
 def _complete(answer: Answer) -> Answer:

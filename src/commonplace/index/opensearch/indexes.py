@@ -67,10 +67,10 @@ class BaseIndexes:
         with self._lock:
             seen = self._checked.get(f"{alias} {base.source}")
         if seen is None or time.monotonic() - seen > CHECKED_SECONDS:
-            found = self._connection.ask("GET", f"/{alias}/_mapping")
-            for one in found.values():
-                check(one["mappings"], base)
-            if len(found) > 1:
+            answer = self._connection.ask("GET", f"/{alias}/_mapping")
+            for element in answer.values():
+                check(element["mappings"], base)
+            if len(answer) > 1:
                 raise _several()
             with self._lock:
                 self._checked[f"{alias} {base.source}"] = time.monotonic()
@@ -96,29 +96,29 @@ class BaseIndexes:
             UnavailableError: kind "engine": an index with one of these names, or the alias's, is not this base's.
         """
         alias = self.alias(base)
-        found = self._connection.ask("GET", f"/{alias},{alias}-*/_mapping", ignore_unavailable="true")
-        for index in found.values():
+        answer = self._connection.ask("GET", f"/{alias},{alias}-*/_mapping", ignore_unavailable="true")
+        for index in answer.values():
             check_replaceable(index["mappings"], base)
-        numbered = ((generation_of(alias, name), name) for name in found)
+        numbered = ((generation_of(alias, name), name) for name in answer)
         return {number: name for number, name in numbered if number is not None}
 
     def searched(self, base: SharedBase) -> set[int]:
         """The generations that the alias names; normally one, or none."""
         alias = self.alias(base)
         try:
-            found = self._connection.ask("GET", f"/_alias/{alias}")
+            answer = self._connection.ask("GET", f"/_alias/{alias}")
         except NotFoundError:
             return set()
-        return {number for name in found if (number := generation_of(alias, name)) is not None}
+        return {number for name in answer if (number := generation_of(alias, name)) is not None}
 
     def through(self, base: SharedBase, generation: int | None = None) -> BranchPosition | None:
         """The branch position that an index has reached; None if there is no index or it is incomplete."""
         try:
             index = self.of(base, generation)
-            found = self._connection.ask("GET", f"/{index}/_doc/{STATE_ID}", routing=STATE_ID)
+            answer = self._connection.ask("GET", f"/{index}/_doc/{STATE_ID}", routing=STATE_ID)
         except NotFoundError:
             return None
-        source = found["_source"]
+        source = answer["_source"]
         return BranchPosition(int(source["position"]), str(source["commit"]))
 
 
@@ -143,9 +143,9 @@ class Generations:
         Raises:
             UnavailableError: kind "engine"; if its context has `building`, another server is building a generation.
         """
-        found, searched = self._indexes.generations(base), self._indexes.searched(base)
-        newest = max(found, default=0)
-        if newest > max(searched, default=0) and self._advances(found[newest]):
+        generations, searched = self._indexes.generations(base), self._indexes.searched(base)
+        newest = max(generations, default=0)
+        if newest > max(searched, default=0) and self._advances(generations[newest]):
             raise _built_by_another()
         generation = newest + 1
         index = index_of(self._indexes.alias(base), generation)

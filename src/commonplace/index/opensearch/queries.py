@@ -98,26 +98,26 @@ class Vocabulary:
         with self._lock:
             if position == self._position:
                 return
-            known = self._known
-            self._known = known.present(known.since if known.may_change else time.monotonic())
+            known_value = self._known
+            self._known = known_value.present(known_value.since if known_value.may_change else time.monotonic())
             # Terms that are cached from now on are of this position, or of a later one that will be recorded.
             self._known.may_change = bool(self._known.frequencies)
             self._position = position
 
     def expand(self, question: ParsedQuery) -> Steps[ExpandedQuery]:
         """Every word of a query with its forms."""
-        known = self._current()
-        if found := known.expansions.get(question):
-            return found
+        known_value = self._current()
+        if query := known_value.expansions.get(question):
+            return query
         for _ in range(MAX_ROUNDS):
-            terms = _KnownTerms(known)
+            terms = _KnownTerms(known_value)
             expanded = TermDictionary(terms, _NONE_RECENT, self._analyze).expand(question)
             if not terms.lacking:
-                if len(known.expansions) < MAX_EXPANSIONS:
-                    known.expansions[question] = expanded
+                if len(known_value.expansions) < MAX_EXPANSIONS:
+                    known_value.expansions[question] = expanded
                 return expanded
-            yield from self._learn(known, terms)
-        return TermDictionary(_KnownTerms(known), _NONE_RECENT, self._analyze).expand(question)
+            yield from self._learn(known_value, terms)
+        return TermDictionary(_KnownTerms(known_value), _NONE_RECENT, self._analyze).expand(question)
 
     def _current(self) -> _Known:
         with self._lock:
@@ -125,40 +125,40 @@ class Vocabulary:
                 self._known = _Known(may_change=self._position is None)
             return self._known
 
-    def _learn(self, known: _Known, terms: _KnownTerms) -> Steps[None]:
-        wanted = set(terms.lacking_frequencies)
+    def _learn(self, known_value: _Known, terms: _KnownTerms) -> Steps[None]:
+        lacking_frequencies = set(terms.lacking_frequencies)
         if terms.lacking_prefixes:
             listed = yield from self._listed(terms.lacking_prefixes)
-            known.prefixes |= listed
-            wanted |= {
+            known_value.prefixes |= listed
+            lacking_frequencies |= {
                 (name, word)
                 for (name, prefix), words in listed.items()
                 if (name, prefix) in terms.counted_prefixes
                 for word in words
             }
-        wanted -= known.frequencies.keys()
-        if wanted or not known.documents:
-            yield from self._count(known, wanted)
+        lacking_frequencies -= known_value.frequencies.keys()
+        if lacking_frequencies or not known_value.documents:
+            yield from self._count(known_value, lacking_frequencies)
 
     def _listed(self, prefixes: Iterable[tuple[str, str]]) -> Steps[dict[tuple[str, str], list[str]]]:
-        found: dict[tuple[str, str], list[str]] = {one: [] for one in prefixes}
-        asked = {str(at): one for at, one in enumerate(found) if len(one[1]) <= MAX_TOKEN_CHARS}
-        if not asked:
-            return found
+        found_values: dict[tuple[str, str], list[str]] = {prefix: [] for prefix in prefixes}
+        requested_values = {str(at): pair for at, pair in enumerate(found_values) if len(pair[1]) <= MAX_TOKEN_CHARS}
+        if not requested_values:
+            return found_values
         terms: dict[str, Any] = {"min_doc_count": 0, "size": MAX_LISTED, "order": {"_key": "asc"}}
         aggregations: dict[str, Any] = {
             at: {"terms": {"field": f"{name}_terms", "include": _beginning_with(prefix), **terms}}
-            for at, (name, prefix) in asked.items()
+            for at, (name, prefix) in requested_values.items()
         }
         body: dict[str, Any] = {"size": 0, "query": {"match_none": {}}, "aggs": aggregations}
         (answer,) = yield [Search(self._index, body)]
-        for at, one in asked.items():
-            found[one] = [bucket["key"] for bucket in answer["aggregations"][at]["buckets"]]
-        return found
+        for at, requested_value in requested_values.items():
+            found_values[requested_value] = [bucket["key"] for bucket in answer["aggregations"][at]["buckets"]]
+        return found_values
 
-    def _count(self, known: _Known, wanted: set[tuple[str, str]]) -> Steps[None]:
+    def _count(self, known_value: _Known, lacking_frequencies: set[tuple[str, str]]) -> Steps[None]:
         fields = {ft.BODY: [""], ft.GRAMS: [""], ft.ACCENTED: [""]}
-        for name, word in wanted:
+        for name, word in lacking_frequencies:
             fields[name].append(token(word))
         body: dict[str, Any] = {
             "doc": {name: " ".join(words) for name, words in fields.items()},
@@ -170,11 +170,11 @@ class Vocabulary:
             "payloads": False,
         }
         (answer,) = yield [Statistics(self._index, body, _ROUTING)]
-        found: dict[str, Any] = answer.get("term_vectors", {})
-        for name, word in wanted:
-            terms = found.get(name, {}).get("terms", {})
-            known.frequencies[name, word] = terms.get(token(word), {}).get("doc_freq", 0)
-        known.documents = max(found.get(ft.BODY, {}).get("field_statistics", {}).get("doc_count", 0), 1)
+        term_vectors: dict[str, Any] = answer.get("term_vectors", {})
+        for name, word in lacking_frequencies:
+            terms = term_vectors.get(name, {}).get("terms", {})
+            known_value.frequencies[name, word] = terms.get(token(word), {}).get("doc_freq", 0)
+        known_value.documents = max(term_vectors.get(ft.BODY, {}).get("field_statistics", {}).get("doc_count", 0), 1)
 
 
 class _KnownTerms:
@@ -183,8 +183,8 @@ class _KnownTerms:
     A missing word counts as existing until its frequency is fetched, because corrections of unknown words cost more.
     """
 
-    def __init__(self, known: _Known) -> None:
-        self._known = known
+    def __init__(self, known_value: _Known) -> None:
+        self._known = known_value
         self.lacking_frequencies: set[tuple[str, str]] = set()
         self.lacking_prefixes: set[tuple[str, str]] = set()
         self.counted_prefixes: set[tuple[str, str]] = set()
@@ -202,11 +202,11 @@ class _KnownTerms:
 
     def doc_freq(self, field_name: str, field_value: str) -> int:
         """Number of pages with a term in a field."""
-        found = self._known.frequencies.get((field_name, field_value))
-        if found is None:
+        frequency = self._known.frequencies.get((field_name, field_value))
+        if frequency is None:
             self.lacking_frequencies.add((field_name, field_value))
             return 1
-        return found
+        return frequency
 
     def terms_with_prefix(self, field_name: str, prefix: str, *, limit: int | None = None) -> list[tuple[str, int]]:
         """Terms with a prefix and their numbers of pages, most frequent first.
@@ -222,7 +222,7 @@ class _KnownTerms:
         if limit is None:
             return [(word, 0) for word in words]
         counted = [(word, self.doc_freq(field_name, word)) for word in words]
-        return sorted((one for one in counted if one[1]), key=lambda one: -one[1])[:limit]
+        return sorted((element for element in counted if element[1]), key=lambda element: -element[1])[:limit]
 
 
 def _beginning_with(prefix: str) -> str:
@@ -230,7 +230,7 @@ def _beginning_with(prefix: str) -> str:
 
     `prefix.*` is not used: version 2.19 fails on it (500) if the prefix sorts after every term of a shard.
     """
-    literal = _SPECIAL.sub(lambda found: f"\\{found[0]}", prefix)
+    literal = _SPECIAL.sub(lambda match: f"\\{match[0]}", prefix)
     return f"{literal}.{{0,}}"
 
 
@@ -302,7 +302,7 @@ def filter_clauses(filter_: Filter) -> Iterator[Query]:
     groups = wanted_terms(filter_)
     folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
     if folder:
-        groups = (*groups, frozenset(FOLDER_TERM_PREFIX + one for one in filter_.prefixes))
+        groups = (*groups, frozenset(FOLDER_TERM_PREFIX + prefix for prefix in filter_.prefixes))
     elif filter_.prefix:
         yield {"prefix": {"path": {"value": filter_.prefix, "case_insensitive": filter_.prefix_any_case}}}
     for group in groups:
@@ -351,7 +351,7 @@ def _forms(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tuple[
     """Field, form and weight of each form to search, highest weight first."""
     if word.accented and name == ft.BODY:
         yield ft.ACCENTED, word.accented, 1.0
-    for form, weight in sorted(field.forms(word), key=lambda one: -one[1]):
+    for form, weight in sorted(field.forms(word), key=lambda other_form: -other_form[1]):
         yield name, form, weight
 
 

@@ -159,19 +159,19 @@ class ClusterVectors:
         """The vectors of a model; None if there are none."""
         index = vectors_of(self._indexes.alias(base))
         with self._lock:
-            seen, found = self._fields.get((index, model), (0.0, None))
+            seen, field = self._fields.get((index, model), (0.0, None))
         if seen and time.monotonic() - seen <= COUNTED_SECONDS:
-            return found
-        found = self._counted(base, index, model)
+            return field
+        vector = self._counted(base, index, model)
         with self._lock:
-            self._fields[index, model] = time.monotonic(), found
-        return found
+            self._fields[index, model] = time.monotonic(), vector
+        return vector
 
     def nearest(self, base: SharedBase, question: QuestionVector, filter_: Filter, limit: int) -> NearestPages:
         """The pages within a filter that are most similar to a query."""
         meaning = self._meaning(base, question)
-        found = meaning.nearest(self._msearch(meaning.searches(filter_, limit)))
-        return NearestPages(tuple(found.pages.values()), found.ordinary)
+        pages = meaning.nearest(self._msearch(meaning.searches(filter_, limit)))
+        return NearestPages(tuple(pages.pages.values()), pages.ordinary)
 
     def of(self, base: SharedBase, question: QuestionVector, paths: Sequence[str]) -> Mapping[str, NearDocument]:
         """The similarities of these pages."""
@@ -211,11 +211,11 @@ class ClusterVectors:
 
     def _counted(self, base: SharedBase, index: str, model: str) -> VectorField | None:
         try:
-            (found,) = self._connection.ask("GET", f"/{index}/_mapping").values()
+            (found_value,) = self._connection.ask("GET", f"/{index}/_mapping").values()
         except NotFoundError:
             return None
-        check_chunks(found["mappings"], base)
-        if vector_field(model) not in found["mappings"]["properties"]:
+        check_chunks(found_value["mappings"], base)
+        if vector_field(model) not in found_value["mappings"]["properties"]:
             return None
         pages = {"pages": {"cardinality": {"field": "page"}}}
         body = {"size": 0, "track_total_hits": True, "query": {"exists": {"field": vector_field(model)}}, "aggs": pages}
@@ -294,22 +294,22 @@ class ClusterWork:
 
     def bases(self) -> Sequence[SharedBase]:
         """The bases whose chunks are in the cluster."""
-        found = self._connection.ask("GET", f"/{self._prefix}-*{SUFFIX}/_mapping", ignore_unavailable="true")
-        bases = [(name, base_of(of["mappings"])) for name, of in sorted(found.items())]
+        answer = self._connection.ask("GET", f"/{self._prefix}-*{SUFFIX}/_mapping", ignore_unavailable="true")
+        bases = [(name, base_of(of["mappings"])) for name, of in sorted(answer.items())]
         return [base for name, base in bases if base is not None and vectors_of(self._indexes.alias(base)) == name]
 
     def prepare(self, base: SharedBase, model: str, dimension: int) -> None:
         """Add the field for a model's vectors to the index."""
         index = vectors_of(self._indexes.alias(base))
-        (found,) = self._connection.ask("GET", f"/{index}/_mapping").values()
-        check_chunks(found["mappings"], base)
-        known = found["mappings"]["properties"].get(vector_field(model))
-        if known is None:
+        (found_value,) = self._connection.ask("GET", f"/{index}/_mapping").values()
+        check_chunks(found_value["mappings"], base)
+        known_value = found_value["mappings"]["properties"].get(vector_field(model))
+        if known_value is None:
             added = {"properties": {vector_field(model): vector_mapping(dimension)}}
             self._connection.ask("PUT", f"/{index}/_mapping", added, seconds=BULK_SECONDS)
-        elif known["dimension"] != dimension:
+        elif known_value["dimension"] != dimension:
             raise StorageError(
-                f"The model returns vectors of {dimension} dimensions, but the cluster has {known['dimension']}.",
+                f"The model returns vectors of {dimension} dimensions, but the cluster has {known_value['dimension']}.",
                 kind="model",
                 hint="Restore the former model, or give the new one another name in embedding_model.",
             )
@@ -323,30 +323,30 @@ class ClusterWork:
             "query": {"bool": {"filter": [{"exists": {"field": "number"}}, lacks(model)]}},
             "aggs": {"parts": {"terms": {"field": "part", "size": MAX_PARTS, "order": {"_key": "asc"}}}},
         }
-        found = self._connection.ask("POST", f"/{index}/_search", body)
-        return [str(bucket["key"]) for bucket in found["aggregations"]["parts"]["buckets"]]
+        answer = self._connection.ask("POST", f"/{index}/_search", body)
+        return [str(bucket["key"]) for bucket in answer["aggregations"]["parts"]["buckets"]]
 
     def claim(self, base: SharedBase, model: str, part: str, owner: str) -> Claim | None:
         """Claim a range, unless another worker has a claim that has not expired."""
         path = self._path(base, model, part)
         try:
-            found = self._connection.ask("GET", path, routing=_routing(model, part))
+            answer = self._connection.ask("GET", path, routing=_routing(model, part))
         except NotFoundError:
             return self._create(path, Claim(base, model, part, owner, 0, (0, 0)))
-        state = int(found["_seq_no"]), int(found["_primary_term"])
+        state = int(answer["_seq_no"]), int(answer["_primary_term"])
         seen, since = self._seen.get(path, (None, 0.0))
         if seen != state:
             self._seen[path] = state, self._clock()
             return None
         if self._clock() - since < EXPIRY_SECONDS:
             return None
-        beat = int(found["_source"]["beat"]) + 1
+        beat = int(answer["_source"]["beat"]) + 1
         return self._swapped(path, Claim(base, model, part, owner, beat, state))
 
     def renew(self, claim: Claim) -> Claim | None:
         """Renew a claim; None if another worker has taken it over."""
-        kept = Claim(claim.base, claim.model, claim.part, claim.owner, claim.beat + 1, claim.state)
-        return self._swapped(self._path(claim.base, claim.model, claim.part), kept)
+        kept_claim = Claim(claim.base, claim.model, claim.part, claim.owner, claim.beat + 1, claim.state)
+        return self._swapped(self._path(claim.base, claim.model, claim.part), kept_claim)
 
     def release(self, claim: Claim) -> None:
         """Release a claim. A claim that another worker has taken over is not changed."""

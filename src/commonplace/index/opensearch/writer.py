@@ -104,8 +104,10 @@ class ClusterWriter:
         index = self._indexes.of(base, generation)
         left = iter(addresses)
         while group := list(islice(left, BULK_PAGES)):
-            known = self._ordinals(index, group)
-            lines = [line for key, ordinals in known.items() for line in _deletions(key, ordinals, number, page=True)]
+            ordinals = self._ordinals(index, group)
+            lines = [
+                line for key, ordinals in ordinals.items() for line in _deletions(key, ordinals, number, page=True)
+            ]
             if lines:
                 self._connection.bulk(self._indexes.to_write(base, generation), lines, only_alias=True)
             if base.meaning:
@@ -132,12 +134,14 @@ class ClusterWriter:
         """Compare the index with the pages of a base."""
         index = self._indexes.of(base, generation)
         self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
-        found = compare(self._connection, index, expected)
+        differences = compare(self._connection, index, expected)
         if not base.meaning:
-            return found
+            return differences
         chunks = self._chunks.compare(base, expected)
-        outdated = found.outdated | chunks.outdated
-        return IndexDifferences(found.missing | chunks.missing - outdated, outdated, found.surplus | chunks.surplus)
+        outdated = differences.outdated | chunks.outdated
+        return IndexDifferences(
+            differences.missing | chunks.missing - outdated, outdated, differences.surplus | chunks.surplus
+        )
 
     def _put_lines(self, pages: Iterable[SharedPage], number: int, before: Mapping[str, set[int]]) -> Iterator[Line]:
         for page in pages:
@@ -157,14 +161,14 @@ class ClusterWriter:
         keys = [page_key(address.path) for address in addresses]
         if not keys:
             return {}
-        asked = [{"_id": key, "routing": key} for key in keys]
-        found = self._connection.ask("POST", f"/{index}/_mget", {"docs": asked}, _source="ordinals")["docs"]
-        if any("error" in one for one in found):
+        requested_values = [{"_id": key, "routing": key} for key in keys]
+        docs = self._connection.ask("POST", f"/{index}/_mget", {"docs": requested_values}, _source="ordinals")["docs"]
+        if any("error" in doc for doc in docs):
             raise UnavailableError("The search cluster cannot read an index.", kind="engine", hint="It is tried again.")
-        known = {one["_id"]: set(one["_source"]["ordinals"]) for one in found if one.get("found")}
+        ordinals = {doc["_id"]: set(doc["_source"]["ordinals"]) for doc in docs if doc.get("found")}
         for key, ordinal in section_ordinals(self._connection, index, keys):
-            known.setdefault(key, set()).add(ordinal)
-        return known
+            ordinals.setdefault(key, set()).add(ordinal)
+        return ordinals
 
 
 def _grouped(pages: Iterable[SharedPage]) -> Iterator[list[SharedPage]]:
@@ -215,16 +219,18 @@ class ChunkWriter:
         """Write the chunks of pages. Existing chunks with the same text retain their vectors."""
         index = self._ensured(base)
         keys = [page_key(page.record.address.path) for page in pages]
-        known = self._known(index, keys)
-        lines = [line for key, page in zip(keys, pages, strict=True) for line in _put(key, page, known.get(key, {}))]
+        known_values = self._known(index, keys)
+        lines = [
+            line for key, page in zip(keys, pages, strict=True) for line in _put(key, page, known_values.get(key, {}))
+        ]
         if lines:
             self._connection.bulk(index, lines)
 
     def remove(self, base: SharedBase, addresses: Iterable[Address]) -> None:
         """Remove the chunks of pages."""
         index = self._ensured(base)
-        known = self._known(index, [page_key(address.path) for address in addresses])
-        lines = [line for key, page in known.items() for line in _chunk_deletions(key, [*page["keys"], ""])]
+        known_values = self._known(index, [page_key(address.path) for address in addresses])
+        lines = [line for key, page in known_values.items() for line in _chunk_deletions(key, [*page["keys"], ""])]
         if lines:
             self._connection.bulk(index, lines)
 
@@ -233,19 +239,19 @@ class ChunkWriter:
         index = self._ensured(base)
         self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
         counts = dict(page_counts(self._connection, index, "number"))
-        wanted = {page_key(address.path): (address, revision) for address, revision in expected.items()}
+        wanted_values = {page_key(address.path): (address, revision) for address, revision in expected.items()}
         missing: set[Address] = set()
         outdated: set[Address] = set()
         surplus: set[Address] = set()
         for source in self._pages(index):
-            address, revision = wanted.pop(source["page"], (None, ""))
+            address, revision = wanted_values.pop(source["page"], (None, ""))
             if address is None:
                 surplus.add(Address(json.loads(source["state"])[0]))
             elif revision != current_revision(source["revision"]):
                 outdated.add(address)
             elif counts.get(source["page"], 0) != len(source["keys"]):
                 missing.add(address)
-        missing |= {address for address, _ in wanted.values()}
+        missing |= {address for address, _ in wanted_values.values()}
         return IndexDifferences(frozenset(missing), frozenset(outdated), frozenset(surplus))
 
     def drop(self, base: SharedBase) -> None:
@@ -274,16 +280,16 @@ class ChunkWriter:
         return index
 
     def _mappings(self, index: str) -> dict[str, Any]:
-        (found,) = self._connection.ask("GET", f"/{index}/_mapping").values()
-        return found["mappings"]
+        (found_value,) = self._connection.ask("GET", f"/{index}/_mapping").values()
+        return found_value["mappings"]
 
     def _known(self, index: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The stored documents of pages, by key; unknown pages are omitted."""
         if not keys:
             return {}
-        asked = [{"_id": key, "routing": key} for key in keys]
-        found = self._connection.ask("POST", f"/{index}/_mget", {"docs": asked})["docs"]
-        return {one["_id"]: one["_source"] for one in found if one.get("found")}
+        requested_values = [{"_id": key, "routing": key} for key in keys]
+        docs = self._connection.ask("POST", f"/{index}/_mget", {"docs": requested_values})["docs"]
+        return {doc["_id"]: doc["_source"] for doc in docs if doc.get("found")}
 
     def _pages(self, index: str) -> Iterator[dict[str, Any]]:
         body: dict[str, Any] = {"size": BATCH, "query": {"exists": {"field": "chunks"}}, "sort": [{"page": "asc"}]}
@@ -296,7 +302,7 @@ class ChunkWriter:
             body["search_after"] = hits[-1]["sort"]
 
 
-def _put(key: str, page: SharedPage, known: Mapping[str, Any]) -> Iterator[Line]:
+def _put(key: str, page: SharedPage, known_value: Mapping[str, Any]) -> Iterator[Line]:
     """The lines of a bulk that update the chunks of a page; none if they are current."""
     text, record = text_of(page), page.record
     chunks = {chunk.key.hex(): chunk for chunk in chunks_of(page.document)}
@@ -313,9 +319,9 @@ def _put(key: str, page: SharedPage, known: Mapping[str, Any]) -> Iterator[Line]
     # The state begins with the full path as escaped JSON, because a path may not be valid Unicode.
     state = json.dumps([record.address.path, owner_digest(json.dumps([shared, places]))])
     revision = chunked_revision(record.revision)
-    if (known.get("revision"), known.get("state")) == (revision, state):
+    if (known_value.get("revision"), known_value.get("state")) == (revision, state):
         return
-    yield from _chunk_deletions(key, [digest for digest in known.get("keys", ()) if digest not in chunks])
+    yield from _chunk_deletions(key, [digest for digest in known_value.get("keys", ()) if digest not in chunks])
     for number, (digest, chunk) in enumerate(chunks.items()):
         yield {"update": {"_id": f"{key}-{digest}", "routing": key, "retry_on_conflict": 5}}
         fields = {**shared, "ordinal": chunk.ordinal, "number": number, "text": storable(chunk.text)}
@@ -347,10 +353,10 @@ def compare(connection: Connection, index: str, expected: Mapping[Address, Revis
     missing: set[Address] = set()
     outdated: set[Address] = set()
     surplus: set[Address] = set()
-    wanted = dict(expected)
+    revisions = dict(expected)
     for key, source in _pages(connection, index):
         address = shown_record(source["shown"]).address
-        revision = wanted.pop(address, None)
+        revision = revisions.pop(address, None)
         sections = counts.pop(key, 0)
         if revision is None:
             surplus.add(address)
@@ -358,7 +364,7 @@ def compare(connection: Connection, index: str, expected: Mapping[Address, Revis
             outdated.add(address)
         elif sections != len(source["ordinals"]):
             missing.add(address)
-    missing |= wanted.keys()
+    missing |= revisions.keys()
     # The sections of a page whose document is missing contain the page's path.
     lost = list(counts)
     for start in range(0, len(lost), BATCH):
@@ -429,12 +435,12 @@ def page_counts(connection: Connection, index: str, part: str) -> Iterator[tuple
     }
     while True:
         answer = connection.ask("POST", f"/{index}/_search", body, seconds=BULK_SECONDS)
-        found = answer["aggregations"]["pages"]
-        for bucket in found["buckets"]:
+        pages = answer["aggregations"]["pages"]
+        for bucket in pages["buckets"]:
             yield str(bucket["key"]["page"]), int(bucket["doc_count"])
-        if "after_key" not in found:
+        if "after_key" not in pages:
             return
-        composite["after"] = found["after_key"]
+        composite["after"] = pages["after_key"]
 
 
 # Searches of a cluster, and an open cluster: a reader and a writer that share one pool of connections.

@@ -50,73 +50,79 @@ class CitationRules:
 
     def findings(self, record: Record, citations: Sequence[Citation]) -> Iterator[Finding]:
         """The findings in the citations of one page."""
-        for one in citations:
-            if one.is_url:
-                if one.copy and self._file(record.address, one.copy) is None:
-                    yield self._finding("source_missing", one, f"The saved copy {one.copy!r} is gone.")
+        for citation in citations:
+            if citation.is_url:
+                if citation.copy and self._file(record.address, citation.copy) is None:
+                    yield self._finding("source_missing", citation, f"The saved copy {citation.copy!r} is gone.")
                 continue
-            yield from self._of_base(record, one)
+            yield from self._of_base(record, citation)
 
-    def _of_base(self, record: Record, one: Citation) -> Iterator[Finding]:
-        page = None if one.first else self._page(record.address, one.target)
+    def _of_base(self, record: Record, citation: Citation) -> Iterator[Finding]:
+        page = None if citation.first else self._page(record.address, citation.target)
         if page is None:
-            file = self._file(record.address, one.target)
+            file = self._file(record.address, citation.target)
             if file is None:
-                yield self._gone(one)
+                yield self._gone(citation)
             else:
-                yield from self._of_file(*file, one)
+                yield from self._of_file(*file, citation)
             return
-        if page.address == record.address and not one.fragment:
-            message = f"It cites itself as the source {shortened(one.place)!r}. Name another source."
-            yield self._finding("source_missing", one, message)
+        if page.address == record.address and not citation.fragment:
+            message = f"It cites itself as the source {shortened(citation.place)!r}. Name another source."
+            yield self._finding("source_missing", citation, message)
             return
-        span = self._span(page.address, one.fragment)
+        span = self._span(page.address, citation.fragment)
         if span is None:
-            message = f"It cites {shortened(one.place)!r}, which has no such heading. Name one that it has."
-            yield self._finding("source_missing", one, message)
+            message = f"It cites {shortened(citation.place)!r}, which has no such heading. Name one that it has."
+            yield self._finding("source_missing", citation, message)
             return
         start, end, ordinal = span
         status = self._statuses.at(page.address, ordinal)
         if status.is_lapsed:
             by = f" by {status.by}. Cite that" if status.by else ""
-            yield self._finding("source_superseded", one, f"It cites {one.place}, which is {status.status}{by}.")
-        if is_comparable(one.quotation):
-            text = self._text(page.address, one.fragment, start, end)
-            if not holds_quotation(one.quotation, text):
-                yield self._lost(page.address, one)
-        elif self._is_changed(record, one, page, ordinal):
-            message = f"{one.place} changed after this was written. {_HISTORY_HINT}"
-            yield self._finding("source_changed", one, message)
+            yield self._finding(
+                "source_superseded", citation, f"It cites {citation.place}, which is {status.status}{by}."
+            )
+        if is_comparable(citation.quotation):
+            text = self._text(page.address, citation.fragment, start, end)
+            if not holds_quotation(citation.quotation, text):
+                yield self._lost(page.address, citation)
+        elif self._is_changed(record, citation, page, ordinal):
+            message = f"{citation.place} changed after this was written. {_HISTORY_HINT}"
+            yield self._finding("source_changed", citation, message)
 
-    def _of_file(self, address: Address, raw: bytes, one: Citation) -> Iterator[Finding]:
+    def _of_file(self, address: Address, raw: bytes, item: Citation) -> Iterator[Finding]:
         lines = _lines(raw)
-        cited = lines[one.first - 1 : one.last] if one.first else lines
-        if is_comparable(one.quotation) and not holds_quotation(one.quotation, comparable("\n".join(cited))):
-            moved = _place_of(lines, [part for part in one.quotation.split("\n") if part.strip()])
-            if moved and one.first:
-                yield self._finding("source_moved", one, f"The quotation of {one.place} is at {_shown(moved)} now.")
+        cited = lines[item.first - 1 : item.last] if item.first else lines
+        if is_comparable(item.quotation) and not holds_quotation(item.quotation, comparable("\n".join(cited))):
+            moved = _place_of(lines, [part for part in item.quotation.split("\n") if part.strip()])
+            if moved and item.first:
+                yield self._finding("source_moved", item, f"The quotation of {item.place} is at {_shown(moved)} now.")
             else:
-                yield self._lost(address, one)
+                yield self._lost(address, item)
             return
-        if one.first and one.commit:
-            yield from self._compared(address, one, lines)
-        elif one.first > len(lines):
-            yield self._finding("source_changed", one, f"{one.target} has {len(lines):,} lines, not {one.first:,}.")
+        if item.first and item.commit:
+            yield from self._compared(address, item, lines)
+        elif item.first > len(lines):
+            yield self._finding("source_changed", item, f"{item.target} has {len(lines):,} lines, not {item.first:,}.")
 
-    def _compared(self, address: Address, one: Citation, lines: Sequence[str]) -> Iterator[Finding]:
+    def _compared(self, address: Address, citation: Citation, lines: Sequence[str]) -> Iterator[Finding]:
         """The finding if the cited lines are not those of the cited commit."""
         try:
-            old = _lines(self._collection.store.history.read(address, one.commit))[one.first - 1 : one.last]
+            old = _lines(self._collection.store.history.read(address, citation.commit))[
+                citation.first - 1 : citation.last
+            ]
         except KnowledgeError:  # a shallow clone, or a commit that was rewritten: nothing can be said
             return
-        if not old or list(lines[one.first - 1 : one.last]) == old:
+        if not old or list(lines[citation.first - 1 : citation.last]) == old:
             return
         moved = _place_of(lines, old)
         if moved:
-            message = f"The lines of {one.place} are at {_shown(moved)} now. Correct the citation."
-            yield self._finding("source_moved", one, message)
+            message = f"The lines of {citation.place} are at {_shown(moved)} now. Correct the citation."
+            yield self._finding("source_moved", citation, message)
         else:
-            yield self._finding("source_changed", one, f"The lines of {one.place} changed since. {_HISTORY_HINT}")
+            yield self._finding(
+                "source_changed", citation, f"The lines of {citation.place} changed since. {_HISTORY_HINT}"
+            )
 
     def _page(self, source: Address, target: str) -> Record | None:
         key = (source.folder, target)
@@ -175,28 +181,32 @@ class CitationRules:
             self._texts[key] = comparable(cited.decode("utf-8", "replace"))
         return self._texts[key]
 
-    def _gone(self, one: Citation) -> Finding:
+    def _gone(self, item: Citation) -> Finding:
         removed = ""
         try:
-            address = parse_address(one.target)
+            address = parse_address(item.target)
             commits = self._collection.store.history.log(address, limit=1)
             removed = f" since {_commit(commits[0])}" if commits else ""
         except KnowledgeError:
             pass
-        return self._finding("source_missing", one, f"It cites {shortened(one.place)!r}, which is not there{removed}.")
+        return self._finding(
+            "source_missing", item, f"It cites {shortened(item.place)!r}, which is not there{removed}."
+        )
 
-    def _lost(self, address: Address, one: Citation) -> Finding:
+    def _lost(self, address: Address, citation: Citation) -> Finding:
         """The finding for a quotation that its source does not have, with the commit that took it out."""
         after = None
         when = ""
         for commit, text in self._past_texts(address):
-            if holds_quotation(one.quotation, text):
+            if holds_quotation(citation.quotation, text):
                 when = f" since {_commit(after)}" if after else ", as it was not committed"
                 break
             after = commit
-        quoted = one.quotation if len(one.quotation) <= _SHOWN_CHARS else f"{one.quotation[:_SHOWN_CHARS]}…"
+        quoted = (
+            citation.quotation if len(citation.quotation) <= _SHOWN_CHARS else f"{citation.quotation[:_SHOWN_CHARS]}…"
+        )
         return self._finding(
-            "quotation_missing", one, f'The quotation "{quoted}" is not in {one.place}{when}. {_HISTORY_HINT}'
+            "quotation_missing", citation, f'The quotation "{quoted}" is not in {citation.place}{when}. {_HISTORY_HINT}'
         )
 
     def _past_texts(self, address: Address) -> Sequence[tuple[Commit, str]]:
@@ -210,29 +220,31 @@ class CitationRules:
                 ]
         return self._versions[address]
 
-    def _is_changed(self, record: Record, one: Citation, page: Record, ordinal: int) -> bool:
+    def _is_changed(self, record: Record, citation: Citation, page: Record, ordinal: int) -> bool:
         """Whether the cited section changed after the citing one was written, by their last commits."""
         if page.updated <= record.created or page.address == record.address:
             return False
         key = (self._collection.store.identity, record.address.path, record.revision, page.address.path, page.revision)
-        return _COMPARISONS.get((*key, one.label, ordinal), lambda: self._changed_after(record, one, page, ordinal))
+        return _COMPARISONS.get(
+            (*key, citation.label, ordinal), lambda: self._changed_after(record, citation, page, ordinal)
+        )
 
-    def _changed_after(self, record: Record, one: Citation, page: Record, ordinal: int) -> bool:
+    def _changed_after(self, record: Record, citation: Citation, page: Record, ordinal: int) -> bool:
         try:
             cited = section_blame(self._collection, page.address)
             citing = section_blame(self._collection, record.address)
         except KnowledgeError:  # no history
             return False
-        wanted = [change for change in cited if not ordinal or change.section.ordinal == ordinal]
-        times = [change.commit.when if change.commit else _NEVER for change in wanted]
-        place = _citing_section(self._document(record.address), one)
+        changes = [change for change in cited if not ordinal or change.section.ordinal == ordinal]
+        times = [change.commit.when if change.commit else _NEVER for change in changes]
+        place = _citing_section(self._document(record.address), citation)
         here = next((change for change in citing if change.section.ordinal == place), None)
         if place < 0:  # in the front matter: the page as a whole cites it
             return iso_timestamp(max(times, default=0)) > record.updated
         return here is not None and here.commit is not None and max(times, default=0) > here.commit.when
 
-    def _finding(self, rule: str, one: Citation, message: str) -> Finding:
-        return finding_of(rule, message, "" if one.line else "sources", one.line)
+    def _finding(self, rule: str, citation: Citation, message: str) -> Finding:
+        return finding_of(rule, message, "" if citation.line else "sources", citation.line)
 
 
 _NEVER = 2**62
@@ -272,7 +284,7 @@ def collection_citation_findings(
     rules = CitationRules(collection)
     for record in records:
         if record.address in citations:
-            yield from ((record.address, one) for one in rules.findings(record, citations[record.address]))
+            yield from ((record.address, finding) for finding in rules.findings(record, citations[record.address]))
 
 
 def page_citation_findings(collection: Collection, record: Record, document: Document) -> Iterator[Finding]:
@@ -281,15 +293,15 @@ def page_citation_findings(collection: Collection, record: Record, document: Doc
         yield from CitationRules(collection).findings(record, citations)
 
 
-def _citing_section(document: Document, one: Citation) -> int:
+def _citing_section(document: Document, citation: Citation) -> int:
     """Ordinal of the section with the first reference to a footnote, else with the footnote; -1: the front matter."""
-    if not one.line:
+    if not citation.line:
         return -1
     source = document.encoded
-    reference = re.search(rb"\[\^" + re.escape(one.label.encode()) + rb"\](?!:)", source[document.body_start :])
+    reference = re.search(rb"\[\^" + re.escape(citation.label.encode()) + rb"\](?!:)", source[document.body_start :])
     at = document.body_start + reference.start() if reference else 0
     if reference is None:
-        at = sum(map(len, source.split(b"\n")[: one.line - 1])) + one.line - 1
+        at = sum(map(len, source.split(b"\n")[: citation.line - 1])) + citation.line - 1
     return next((each.ordinal for each in reversed(document.sections) if each.start <= at), 0)
 
 
@@ -299,12 +311,16 @@ def _lines(raw: bytes) -> list[str]:
 
 def _place_of(lines: Sequence[str], cited: Sequence[str]) -> tuple[int, int] | None:
     """First and last line of the only place that has the cited lines, regardless of indentation; None without one."""
-    wanted = [line.strip() for line in cited]
-    if sum(map(len, wanted)) < MIN_MOVED_CHARS:
+    wanted_lines = [line.strip() for line in cited]
+    if sum(map(len, wanted_lines)) < MIN_MOVED_CHARS:
         return None
     plain = [line.strip() for line in lines]
-    places = [at for at, line in enumerate(plain) if line == wanted[0] and plain[at : at + len(wanted)] == wanted]
-    return (places[0] + 1, places[0] + len(wanted)) if len(places) == 1 else None
+    places = [
+        at
+        for at, line in enumerate(plain)
+        if line == wanted_lines[0] and plain[at : at + len(wanted_lines)] == wanted_lines
+    ]
+    return (places[0] + 1, places[0] + len(wanted_lines)) if len(places) == 1 else None
 
 
 def _shown(place: tuple[int, int]) -> str:

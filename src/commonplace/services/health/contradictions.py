@@ -44,9 +44,9 @@ def is_compared(address: Address) -> bool:
     return not (_DATED.search(address.path) or _LEFT_OUT.search(address.path))
 
 
-def is_same_name(one: Address, other: Address) -> bool:
+def is_same_name(address: Address, other: Address) -> bool:
     """Whether the names of two files differ at most in numbers, as those of a series do."""
-    return _DIGITS.sub("", one.name.casefold()) == _DIGITS.sub("", other.name.casefold())
+    return _DIGITS.sub("", address.name.casefold()) == _DIGITS.sub("", other.name.casefold())
 
 
 class ParallelFolders:
@@ -64,11 +64,11 @@ class ParallelFolders:
                 self._below["/".join(parts[:depth])].add("/".join(parts[depth:]))
         self._known: dict[tuple[str, str], bool] = {}
 
-    def are_parallel(self, one: Address, other: Address) -> bool:
+    def are_parallel(self, address: Address, other: Address) -> bool:
         """Whether two pages have one name but for numbers, or are in folders with mostly the same names."""
-        if is_same_name(one, other):
+        if is_same_name(address, other):
             return True
-        first, second = one.path.split("/"), other.path.split("/")
+        first, second = address.path.split("/"), other.path.split("/")
         depth = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
         if depth >= min(len(first), len(second)) - 1:
             return False
@@ -127,8 +127,8 @@ class _Authors:
         self._collection = collection
         self._named: dict[Address, str] = {}
 
-    def both(self, one: Address, other: Address) -> tuple[str, str]:
-        return self._of(one), self._of(other)
+    def both(self, address: Address, other: Address) -> tuple[str, str]:
+        return self._of(address), self._of(other)
 
     def _of(self, address: Address) -> str:
         if address not in self._named and len(self._named) < MAX_NAMED_AUTHORS:
@@ -146,7 +146,7 @@ def page_claims(raw: bytes) -> list[PageClaim]:
     """The claims of a page, with lines of the whole file."""
     start = block_end(raw)
     first = raw.count(b"\n", 0, start)
-    return [one._replace(line=one.line + first) for one in claims_of(raw[start:].decode("utf-8", "replace"))]
+    return [claim._replace(line=claim.line + first) for claim in claims_of(raw[start:].decode("utf-8", "replace"))]
 
 
 def changed_claim_findings(collection: Collection, old: Document | None, new: Document) -> Iterator[Finding]:
@@ -154,16 +154,18 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
     if collection.is_past or not is_compared(new.address):
         return
     end = time.thread_time() + WRITE_SECONDS
-    before = {(one.key, one.values) for one in page_claims(old.raw)} if old else set[tuple[str, tuple[str, ...]]]()
+    before = (
+        {(claim.key, claim.values) for claim in page_claims(old.raw)} if old else set[tuple[str, tuple[str, ...]]]()
+    )
     own = page_claims(new.raw)
-    changed = [one for one in own if (one.key, one.values) not in before]
+    changed = [claim for claim in own if (claim.key, claim.values) not in before]
     lapsed = CollectionStatuses(collection).pages_with(LAPSED)
-    known: dict[Address, Sequence[PageClaim]] = {}
+    claims: dict[Address, Sequence[PageClaim]] = {}
     for claim in changed[:MAX_COMPARED_CLAIMS]:
         if time.thread_time() > end:
             return
-        places = list(_stated_elsewhere(collection, claim, new.address, known))
-        if _is_series([*places, *((new.address, one) for one in own if one.key == claim.key)]):
+        places = list(_stated_elsewhere(collection, claim, new.address, claims))
+        if _is_series([*places, *((new.address, page_claim) for page_claim in own if page_claim.key == claim.key)]):
             continue
         for other, stated in places:
             same_name = is_same_name(other, new.address)
@@ -173,7 +175,7 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
 
 
 def _stated_elsewhere(
-    collection: Collection, claim: PageClaim, address: Address, known: dict[Address, Sequence[PageClaim]]
+    collection: Collection, claim: PageClaim, address: Address, claims: dict[Address, Sequence[PageClaim]]
 ) -> Iterator[tuple[Address, PageClaim]]:
     """The claims about the same subject in the pages that answer best to it."""
     query = SearchQuery(text=claim.subject, limit=MAX_CANDIDATES + 1, sections=0, demand=False, prefix=False)
@@ -181,17 +183,17 @@ def _stated_elsewhere(
         other = hit.record.address
         if other == address or not is_compared(other):
             continue
-        if other not in known:
+        if other not in claims:
             try:
-                known[other] = page_claims(collection.store.read(other))
+                claims[other] = page_claims(collection.store.read(other))
             except KnowledgeError:  # deleted meanwhile
-                known[other] = ()
-        yield from ((other, stated) for stated in known[other] if stated.key == claim.key)
+                claims[other] = ()
+        yield from ((other, stated) for stated in claims[other] if stated.key == claim.key)
 
 
 def _finding(claim: PageClaim, other: Address, stated: PageClaim, when: tuple[str, str]) -> Finding:
     here, there = next((a, b) for a, b in zip(claim.values, stated.values, strict=False) if a != b)
-    own, theirs = (f" ({one})" if one else "" for one in when)
+    own, theirs = (f" ({element})" if element else "" for element in when)
     subject = claim.subject if len(claim.subject) <= _SHOWN_CHARS else f"{claim.subject[:_SHOWN_CHARS]}…"
     message = (
         f"It states {here!r}{own} where {other.path}, line {stated.line}, states {there!r}{theirs}: {subject!r}."

@@ -122,7 +122,7 @@ def _stale(schema: Schema, record: Record) -> Iterator[Finding]:
 def _schema(collection: Collection, schema: Schema, record: Record) -> Iterator[Finding]:
     values = {"title": record.title, **record.frontmatter}
     entry_type = record.type or DEFAULT_TYPE
-    found = violations(schema, entry_type, values, reference_types(collection))
-    for violation in (*found, *collection.extensions.violations(entry_type, values, collection.name)):
+    found_violations = violations(schema, entry_type, values, reference_types(collection))
+    for violation in (*found_violations, *collection.extensions.violations(entry_type, values, collection.name)):
         if not (record.type == "event" and violation.field == "date" and violation.rule == "required"):
             yield finding_of("schema_violation", f"{violation}.", violation.field)

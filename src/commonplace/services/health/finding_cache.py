@@ -97,12 +97,12 @@ class FindingCache:
         index = self._index
         sources = None if self._contradicting is None else self._contradicting | self._changed
         if sources is None or len(sources) > MAX_SINGLE_QUERIES:
-            found = index.links_from(None, CONTRADICTING)
+            links = index.links_from(None, CONTRADICTING)
         else:
-            pages = [one.address for one in self._records if one.address.path in sources]
-            found = [link for page in pages for link in index.links_from(page, CONTRADICTING)]
-        self._next.contradicting = frozenset(one.source.path for one in found)
-        return found
+            pages = [record.address for record in self._records if record.address.path in sources]
+            links = [link for page in pages for link in index.links_from(page, CONTRADICTING)]
+        self._next.contradicting = frozenset(link.source.path for link in links)
+        return links
 
     def keep(self) -> None:
         """Keep the findings for the next check."""

@@ -52,7 +52,7 @@ def collection_findings(
     lines, claims = LineIndex(), ClaimIndex(collection)
     if read:
         with collection.store.reading() as content:
-            for record in sorted(records, key=lambda one: one.address):
+            for record in sorted(records, key=lambda other_record: other_record.address):
                 try:
                     raw = content(record.address)
                 except KnowledgeError:  # deleted meanwhile, or unreadable, which is another rule's finding
@@ -64,7 +64,7 @@ def collection_findings(
     pages = {record.address for record in records}
     yield from collection_citation_findings(collection, records)
     links = dict.fromkeys([*contradicting, *collection.index.dead_links()])
-    yield from link_findings(collection, [one for one in links if one.source in pages])
+    yield from link_findings(collection, [link for link in links if link.source in pages])
     if read:
         yield from lines.findings()
         yield from claims.findings()
@@ -91,7 +91,7 @@ def page_findings(
 def broken_link(resolved: ResolvedLink, lookup: LinkLookup, field: str = "", line: int = 0) -> Finding:
     """The finding for a link that leads nowhere, or to none of several documents."""
     target = shortened(resolved.link.raw)
-    paths = [one.path for one in ambiguous_targets(resolved.link, resolved.source, lookup)]
+    paths = [address.path for address in ambiguous_targets(resolved.link, resolved.source, lookup)]
     message = f"The link to {target!r} leads nowhere."
     if paths:
         more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
@@ -122,8 +122,8 @@ def record_findings(collection: Collection, record: Record, today: str) -> Itera
 
 def text_rule_findings(raw: bytes) -> Iterator[Finding]:
     """The findings of the rules about the text of a page: secrets, invisible characters, words to agents."""
-    for found in text_findings(raw):
-        yield finding_of(found.rule, found.message, line=raw.count(b"\n", 0, found.offset) + 1)
+    for finding in text_findings(raw):
+        yield finding_of(finding.rule, finding.message, line=raw.count(b"\n", 0, finding.offset) + 1)
 
 
 def _past_review(record: Record, today: str) -> Iterator[Finding]:
@@ -154,21 +154,21 @@ def link_findings(
         links: Links of its documents.
         version: A document that is read instead of the file at its address.
     """
-    linked = {one.target for one in links if one.target and one.link.fragment}
+    linked = {link.target for link in links if link.target and link.link.fragment}
     fragments = collection.index.fragments(linked) | ({version.address: Fragments(version)} if version else {})
     source, raw = (version.address, version.raw) if version else (Address(""), b"")
-    for one in links:
-        target = one.target
-        if one.link.relation in CONTRADICTING and target is not None:
-            yield declared_contradiction(one.source, target)
-        if not one.link.fragment or target not in fragments or one.link.fragment in fragments[target]:
+    for link in links:
+        target = link.target
+        if link.link.relation in CONTRADICTING and target is not None:
+            yield declared_contradiction(link.source, target)
+        if not link.link.fragment or target not in fragments or link.link.fragment in fragments[target]:
             continue
-        if one.source != source:
-            source, raw = one.source, b""
+        if link.source != source:
+            source, raw = link.source, b""
             with suppress(KnowledgeError):  # deleted meanwhile, or unreadable, which is another rule's finding
                 raw = collection.store.read(source)
-        line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
-        yield one.source, dead_anchor(target, one.link, line)
+        line = raw.count(b"\n", 0, link.link.span.start) + 1 if link.link.span.end else 0
+        yield link.source, dead_anchor(target, link.link, line)
 
 
 def _unused(collection: Collection) -> Iterator[LocatedFinding]:
@@ -237,14 +237,14 @@ class LineIndex:
         """A finding on the second page of each pair that shares most lines, but not all."""
         shared: Counter[tuple[int, int]] = Counter()
         # The lines of copied pages have the same set of pages, so that counting these sets is quick.
-        for holders, lines in Counter(tuple(one) for one in self._holders.values() if len(one) > 1).items():
+        for holders, lines in Counter(tuple(numbers) for numbers in self._holders.values() if len(numbers) > 1).items():
             if len(holders) <= MAX_HOLDERS:
                 for pair in combinations(holders, 2):
                     shared[pair] += lines
-        for (one, two), lines in sorted(shared.items()):
-            least, most = sorted((self._counts[one], self._counts[two]))
+        for (element, two), lines in sorted(shared.items()):
+            least, most = sorted((self._counts[element], self._counts[two]))
             if lines >= max(MIN_SHARED_LINES, MIN_SHARED_PART * least) and lines < most:
-                name = self._pages[one].path
+                name = self._pages[element].path
                 message = f"It shares {lines} of {least} long lines with {name}. Keep them once, and link to them."
                 yield self._pages[two], finding_of("near_duplicate", message)
 
@@ -291,8 +291,8 @@ def _named(values: Mapping[str, Json], key: str) -> list[str]:
     """The pages and files that a field names by path, title or link."""
     value = values.get(key)
     listed = value if isinstance(value, list) else [value]
-    names = (one.strip().removeprefix("[[").removesuffix("]]") for one in listed if isinstance(one, str))
-    return [name for name in (one.partition("|")[0].partition("#")[0].strip() for one in names) if name]
+    names = (element.strip().removeprefix("[[").removesuffix("]]") for element in listed if isinstance(element, str))
+    return [name for name in (name.partition("|")[0].partition("#")[0].strip() for name in names) if name]
 
 
 def _changed(collection: Collection, source: Address, name: str) -> str | None:
@@ -400,21 +400,23 @@ def text_findings(raw: bytes) -> Iterator[TextFinding]:
     yield from _invisible(raw)
     lower = raw.lower()
     with_g = list(_WITH_G.finditer(lower))
-    orders = ((one.start() - _BEFORE_G[one.lastgroup], one.end()) for one in with_g if one.lastgroup in _BEFORE_G)
-    others = (one.span() for pattern in _TO_AGENTS for one in pattern.finditer(lower))
+    orders = (
+        (match.start() - _BEFORE_G[match.lastgroup], match.end()) for match in with_g if match.lastgroup in _BEFORE_G
+    )
+    others = (match.span() for pattern in _TO_AGENTS for match in pattern.finditer(lower))
     for start, end in islice(chain(orders, others), MAX_FINDINGS):
         shown = " ".join(raw[start:end].decode("utf-8", "replace").split())[:60]
         message = f"The text {shown!r} addresses an agent. Remove it, or quote it as what it is."
         yield TextFinding(start, "addresses_agent", message)
-    tokens = (one.start() for one in with_g if one.lastgroup == "token")
+    tokens = (match.start() for match in with_g if match.lastgroup == "token")
     github = (_secret(at, "a GitHub token") for at in tokens if _GITHUB_TOKEN.match(raw, at))
     yield from islice(chain(_keys(raw), github, _passwords(lower)), MAX_FINDINGS)
 
 
 def _keys(raw: bytes) -> Iterator[TextFinding]:
-    for found in (one for pattern in _SECRETS for one in pattern.finditer(raw)):
-        group = found.lastgroup or ""
-        start = found.start() - (group == "api")
+    for match in (other_match for pattern in _SECRETS for other_match in pattern.finditer(raw)):
+        group = match.lastgroup or ""
+        start = match.start() - (group == "api")
         if group == "key":
             begin = _PRIVATE_KEY.search(raw, max(0, start - MAX_BEFORE), start + 1)
             if begin is None:
@@ -424,7 +426,7 @@ def _keys(raw: bytes) -> Iterator[TextFinding]:
 
 
 def _passwords(lower: bytes) -> Iterator[TextFinding]:
-    for quote in (one.start() for pattern in _QUOTED for one in pattern.finditer(lower)):
+    for quote in (match.start() for pattern in _QUOTED for match in pattern.finditer(lower)):
         line = max(lower.rfind(b"\n", 0, quote) + 1, quote - MAX_BEFORE)
         named = _PASSWORD.search(lower, line, quote)
         if named:
@@ -438,24 +440,24 @@ def _secret(offset: int, name: str) -> TextFinding:
 
 def _invisible(raw: bytes) -> Iterator[TextFinding]:
     """Invisible characters that change how a text is read; joiners that scripts and emoji need are excluded."""
-    known: set[int] = set()
+    lines: set[int] = set()
     if raw.isascii():
         return
-    for found in _MAYBE_INVISIBLE.finditer(raw):  # an initial byte order mark is no finding
+    for match in _MAYBE_INVISIBLE.finditer(raw):  # an initial byte order mark is no finding
         if (
-            (found.start() == 0 and found[0] == BOM_UTF8)
-            or len(known) == MAX_FINDINGS
-            or _is_in_flag(raw, found.start())
+            (match.start() == 0 and match[0] == BOM_UTF8)
+            or len(lines) == MAX_FINDINGS
+            or _is_in_flag(raw, match.start())
         ):
             continue
-        line = raw.count(b"\n", 0, found.start())
-        if line in known:
+        line = raw.count(b"\n", 0, match.start())
+        if line in lines:
             continue
-        known.add(line)
-        letter = raw[found.start() : found.start() + 4].decode("utf-8", "ignore")[:1]
+        lines.add(line)
+        letter = raw[match.start() : match.start() + 4].decode("utf-8", "ignore")[:1]
         name = _NAMES.get(letter, f"U+{ord(letter):04X}" if letter else "a code point")
         message = f"An invisible character ({name}) stands in this line. Remove it: readers do not see what it changes."
-        yield TextFinding(found.start(), "invisible_character", message)
+        yield TextFinding(match.start(), "invisible_character", message)
 
 
 def _is_in_flag(raw: bytes, at: int) -> bool:

@@ -89,20 +89,20 @@ def ask(collection: Collection, question: GoldenQuestion) -> QuestionResult:
     Raises:
         UnavailableError: from the search.
     """
-    wanted = {page: record_of(collection.index, page) for page in question.pages}
+    records = {page: record_of(collection.index, page) for page in question.pages}
     sections = gather([collection], SearchQuery(text=question.question), "hybrid")
     room = question.budget * QUARTERS
 
-    def shown(one: EvidenceSection, text: str) -> tuple[Address, int]:
-        head = f"{one.record.address.path}#{one.anchor} ({' > '.join(one.path)})"
-        return one.record.address, size_of(head) + size_of(text) + 2
+    def shown(section: EvidenceSection, text: str) -> tuple[Address, int]:
+        head = f"{section.record.address.path}#{section.anchor} ({' > '.join(section.path)})"
+        return section.record.address, size_of(head) + size_of(text) + 2
 
-    found = dict.fromkeys(fit(sections, room, shown))
+    found_fit = dict.fromkeys(fit(sections, room, shown))
     return QuestionResult(
         question,
-        missing=tuple(record.address.path for record in wanted.values() if record and record.address not in found),
-        unknown=tuple(page for page, record in wanted.items() if record is None),
-        found=tuple(address.path for address in found),
+        missing=tuple(record.address.path for record in records.values() if record and record.address not in found_fit),
+        unknown=tuple(page for page, record in records.items() if record is None),
+        found=tuple(address.path for address in found_fit),
     )
 
 

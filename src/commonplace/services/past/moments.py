@@ -54,9 +54,9 @@ class PastBase:
     @property
     def note(self) -> str:
         """A line with the times that the answer is from."""
-        each = ", ".join(f"{one.collection.name} {one.commit.id[:10]}" for one in self.moments)
+        each = ", ".join(f"{moment.collection.name} {moment.commit.id[:10]}" for moment in self.moments)
         named = self.moments[0].commit.id[:10] if len(self.moments) == 1 else each
-        days = sorted({one.day for one in self.moments})
+        days = sorted({moment.day for moment in self.moments})
         return f"AS IT WAS at {named} of {' and '.join(days)}, not as it is now"
 
 
@@ -75,9 +75,9 @@ def moment_of(collection: Collection, text: str) -> Moment:
         GitError: the collection has no history.
     """
     past = _past_of(collection)
-    wanted = " ".join(text.split())
-    before = wanted.lower().startswith(BEFORE)
-    name = wanted[len(BEFORE) :] if before else wanted
+    wanted_text = " ".join(text.split())
+    before = wanted_text.lower().startswith(BEFORE)
+    name = wanted_text[len(BEFORE) :] if before else wanted_text
     when = parse_moment(name, end=not before)
     try:
         return Moment(collection, _named(collection, past, name, before=before))
@@ -113,16 +113,16 @@ def as_of(collections: Collections, text: str) -> Generator[PastBase]:
     moments, when = _moments(collections, text), parse_moment(text)
     with ExitStack() as opened:
         members: list[Collection] = []
-        for one in moments:
-            store, index = opened.enter_context(_past_of(one.collection).opened(one.commit.id))
+        for moment in moments:
+            store, index = opened.enter_context(_past_of(moment.collection).opened(moment.commit.id))
             then = replace(
-                one.collection,
+                moment.collection,
                 store=store,
                 index=index,
                 semantic_index=None,
                 past=None,
                 is_past=True,
-                day=one.day if when is None else f"{when:%Y-%m-%d}",
+                day=moment.day if when is None else f"{when:%Y-%m-%d}",
             )
             members.append(then)
         yield PastBase(Collections(lambda: members), moments)
@@ -135,7 +135,7 @@ def document_then(now: FoundDocument, then: Collections) -> FoundDocument | None
         now: The document in the present collections.
         then: The collections at the moment, from `as_of`.
     """
-    past = next((one for one in then if one.name == now.collection.name), None)
+    past = next((collection for collection in then if collection.name == now.collection.name), None)
     if past is None:
         return None
     commit = past.store.history.head()
@@ -145,16 +145,16 @@ def document_then(now: FoundDocument, then: Collections) -> FoundDocument | None
 
 
 def _moments(collections: Collections, text: str) -> list[Moment]:
-    found: list[Moment] = []
+    moments: list[Moment] = []
     failed: GitError | NotFoundError | InvalidInputError | None = None
     for collection in collections:
         try:
-            found.append(moment_of(collection, text))
+            moments.append(moment_of(collection, text))
         except (GitError, NotFoundError, InvalidInputError) as error:  # a tag is that of one repository
             failed = failed or error
-    if not found and failed is not None:
+    if not moments and failed is not None:
         raise failed
-    return found
+    return moments
 
 
 def require_history(collection: Collection) -> Collection:
@@ -191,19 +191,19 @@ def _named(collection: Collection, past: PastStates, name: str, *, before: bool)
     steps = len(parts["marks"] or "") if count is None else int(count or 1)
     base = collection.store.history.head() if parts["name"].lower() in _HEAD else parts["name"]
     try:
-        found = past.commits.commit(base)
+        commit = past.commits.commit(base)
     except InvalidInputError as error:
         raise _no_moment(name) from error
     try:
         for _ in range(steps + before):
-            found = past.commits.commit(f"{found.id}^")
+            commit = past.commits.commit(f"{commit.id}^")
     except NotFoundError as error:
         raise NotFoundError(
             f"There is nothing before {name[:MAX_SHOWN_MOMENT]}: the history begins with it.",
             kind="revision",
             hint="Ask for the changes to see the commits.",
         ) from error
-    return found
+    return commit
 
 
 def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:

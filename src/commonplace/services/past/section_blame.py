@@ -43,11 +43,11 @@ class BlameCache:
     def texts_at(self, document: tuple[str, str], commit: str) -> Mapping[bytes, Commit]:
         """The cached texts of a document's version; empty if the cached version is that of another commit."""
         with self._lock:
-            known = self._known.get(document)
-            if known is None or known[0] != commit:
+            known_pair = self._known.get(document)
+            if known_pair is None or known_pair[0] != commit:
                 return {}
             self._known.move_to_end(document)
-            return known[1]
+            return known_pair[1]
 
     def add(self, document: tuple[str, str], commit: str, texts: Mapping[bytes, Commit]) -> None:
         """Cache the texts of a version."""
@@ -83,31 +83,31 @@ def section_blame(collection: Collection, address: Address) -> list[SectionChang
     """
     require_history(collection)
     document = collection.index.document(address)
-    texts = {one.ordinal: document.raw[one.start : one.end].strip() for one in document.sections}
-    found = _commits_of(collection, address, {text for text in texts.values() if text})
-    shown = [one for one in document.sections if one.level or texts[one.ordinal]]
-    return [SectionChange(one, found.get(texts[one.ordinal])) for one in shown]
+    texts = {section.ordinal: document.raw[section.start : section.end].strip() for section in document.sections}
+    commits = _commits_of(collection, address, {text for text in texts.values() if text})
+    shown = [section for section in document.sections if section.level or texts[section.ordinal]]
+    return [SectionChange(section, commits.get(texts[section.ordinal])) for section in shown]
 
 
 def _commits_of(collection: Collection, address: Address, texts: set[bytes]) -> Mapping[bytes, Commit]:
     """The commit that introduced each text; texts that no commit has are omitted."""
     document = collection.store.identity, address.path
-    found: dict[bytes, Commit] = {}
+    commits: dict[bytes, Commit] = {}
     left, last, newer = set(texts), "", None
     for commit, raw in islice(collection.store.history.versions(address), MAX_BLAMED_COMMITS if left else 0):
         last = last or commit.id
         gone = {text for text in left if text not in raw}
         if newer is not None:
-            found |= dict.fromkeys(gone, newer)
+            commits |= dict.fromkeys(gone, newer)
         left -= gone
-        known = _CACHE.texts_at(document, commit.id)
-        found |= {text: known[text] for text in left & known.keys()}
-        left -= known.keys()
+        known_commits = _CACHE.texts_at(document, commit.id)
+        commits |= {text: known_commits[text] for text in left & known_commits.keys()}
+        left -= known_commits.keys()
         newer = commit
         if not left:
             break
     if newer is not None:
-        found |= dict.fromkeys(left, newer)
+        commits |= dict.fromkeys(left, newer)
     if last:
-        _CACHE.add(document, last, found)
-    return found
+        _CACHE.add(document, last, commits)
+    return commits

@@ -118,14 +118,16 @@ def listed(collections: Collections, viewer: Proposer | None = None, *, closed: 
         viewer: The caller, who sees only the own ones; None for one who may see all.
         closed: Whether to list closed proposals instead of open ones.
     """
-    found: list[FoundProposal] = []
+    proposals: list[FoundProposal] = []
     for collection in collections:
         if collection.proposals is None:
             continue
         branches = collection.proposals.branches
         every = branches.closed() if closed else branches.listed()
-        found += [FoundProposal(collection, one) for one in every if viewer is None or viewer.owns(one)]
-    return sorted(found, key=lambda one: (one.proposal.when, one.proposal.id), reverse=True)
+        proposals += [
+            FoundProposal(collection, proposal) for proposal in every if viewer is None or viewer.owns(proposal)
+        ]
+    return sorted(proposals, key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
 
 
 def find(collections: Collections, identifier: str, viewer: Proposer | None = None) -> FoundProposal:
@@ -135,28 +137,28 @@ def find(collections: Collections, identifier: str, viewer: Proposer | None = No
         NotFoundError: kind "proposal".
         InvalidInputError: kind "proposal": none of the collections takes proposals.
     """
-    able = [one for one in collections if one.proposals is not None]
+    able = [collection for collection in collections if collection.proposals is not None]
     for collection in collections.members[:1] if not able else ():
         branches_of(collection)
     for collection in able:
         try:
-            found = FoundProposal(collection, branches_of(collection).proposal(identifier))
+            proposal = FoundProposal(collection, branches_of(collection).proposal(identifier))
         except NotFoundError:
             continue
-        if viewer is None or viewer.owns(found.proposal):
-            return found
+        if viewer is None or viewer.owns(proposal.proposal):
+            return proposal
     raise NotFoundError(
         f"There is no proposal {identifier[:64]!r}.", kind="proposal", hint="List the proposals to see their ids."
     )
 
 
-def accept(found: FoundProposal, request: AcceptRequest, person: Author | None = None) -> AcceptReceipt:
+def accept(found_proposal: FoundProposal, request: AcceptRequest, person: Author | None = None) -> AcceptReceipt:
     """Write what is proposed: one commit by the proposer, committed by the one who accepts.
 
     The proposal is closed if nothing of it is left.
 
     Args:
-        found: The proposal.
+        found_proposal: The proposal.
         request: What is accepted of it.
         person: Who accepts; None for whoever Git's configuration names.
 
@@ -166,80 +168,80 @@ def accept(found: FoundProposal, request: AcceptRequest, person: Author | None =
         NotFoundError: the proposal does not change a named page, or the page has no such section.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store. Nothing was written.
     """
-    branches = found.branches
+    branches = found_proposal.branches
     with branches.locked():
-        proposal = _current(found, request.tip)
+        proposal = _current(found_proposal, request.tip)
         files = branches.files(proposal)
         left_out = branches.left_out(proposal)
         if left_out and not files:
             raise _not_acceptable(proposal, left_out)
-        selection = select(found.collection, files, request)
-        require_acceptable(found.collection, branches, selection.files)
+        selection = select(found_proposal.collection, files, request)
+        require_acceptable(found_proposal.collection, branches, selection.files)
         message = _message(proposal, branches.changes(proposal), selection)
         if len(selection.files) == len(files) and not selection.section and not left_out:
             message += f"\nProposal-Tip: {proposal.tip}"
         branch = branches.branch
         with (
             committed_by(person),
-            found.collection.store.transaction(message, proposal.author) as transaction,
+            found_proposal.collection.store.transaction(message, proposal.author) as transaction,
         ):
-            merge = _Merge(found, transaction, selection)
-            results = merge.run([one for one in files if one not in selection.files])
+            merge = _Merge(found_proposal, transaction, selection)
+            results = merge.run([file for file in files if file not in selection.files])
         receipt = transaction.receipt
-        index_written(found.collection, sorted({*receipt.revisions, *receipt.removed}))
-        left = [one for one in files if one.address not in merge.rest]
+        index_written(found_proposal.collection, sorted({*receipt.revisions, *receipt.removed}))
+        left = [file for file in files if file.address not in merge.rest]
         if left or left_out or any(base != rest for base, rest in merge.rest.values()):
             after = branches.settle(proposal, merge.rest)
         else:
             after = branches.close(proposal, "accepted", request.word, receipt.commit, person)
-    findings = _findings(found.collection, results, merge.moves)
-    written = tuple(sorted(one for one, (_, new) in results.items() if new is not None))
-    removed = tuple(sorted(one for one, (_, new) in results.items() if new is None))
+    findings = _findings(found_proposal.collection, results, merge.moves)
+    written = tuple(sorted(address for address, (_, new) in results.items() if new is not None))
+    removed = tuple(sorted(address for address, (_, new) in results.items() if new is None))
     other = branch if proposal.branch not in {"", branch} else ""
     return AcceptReceipt(after, receipt.commit, other, written, removed, findings, tuple(left_out))
 
 
-def decline(found: FoundProposal, word: str, person: Author | None = None, tip: str = "") -> Proposal:
+def decline(found_proposal: FoundProposal, word: str, person: Author | None = None, tip: str = "") -> Proposal:
     """Close a proposal without writing it. The proposer reads the word.
 
     Raises:
         ForbiddenError: kind "limit": the caller could not accept it.
     """
-    with found.branches.locked():
-        proposal = _current(found, tip)
-        require_acceptable(found.collection, found.branches, proposal)
-        return found.branches.close(proposal, "declined", word, author=person)
+    with found_proposal.branches.locked():
+        proposal = _current(found_proposal, tip)
+        require_acceptable(found_proposal.collection, found_proposal.branches, proposal)
+        return found_proposal.branches.close(proposal, "declined", word, author=person)
 
 
-def withdraw(found: FoundProposal, proposer: Proposer) -> Proposal:
+def withdraw(proposal: FoundProposal, proposer: Proposer) -> Proposal:
     """Take back an own proposal.
 
     Raises:
         ForbiddenError: it is somebody else's.
     """
-    if not proposer.owns(found.proposal):
+    if not proposer.owns(proposal.proposal):
         raise ForbiddenError(
             "A proposal is withdrawn by its proposer.", kind="proposal", hint="Decline it, with a word to the proposer."
         )
-    with found.branches.locked():
-        return found.branches.close(_current(found), "withdrawn")
+    with proposal.branches.locked():
+        return proposal.branches.close(_current(proposal), "withdrawn")
 
 
-def amend(found: FoundProposal, proposer: Proposer) -> Proposal:
+def amend(proposal: FoundProposal, proposer: Proposer) -> Proposal:
     """Let the proposer's next writes of this session go to an own proposal.
 
     Raises:
         ForbiddenError: it is somebody else's.
     """
-    if not proposer.owns(found.proposal):
+    if not proposer.owns(proposal.proposal):
         raise ForbiddenError(
             "Only the proposer amends a proposal over this way.", kind="proposal", hint="Propose anew."
         )
-    with found.branches.locked():
-        return found.branches.take_up(_current(found), proposer)
+    with proposal.branches.locked():
+        return proposal.branches.take_up(_current(proposal), proposer)
 
 
-def write_page(found: FoundProposal, address: Address, text: bytes, message: str = "") -> Proposal:
+def write_page(proposal: FoundProposal, address: Address, text: bytes, message: str = "") -> Proposal:
     """Write a page into a proposal, in the name of its proposer.
 
     Raises:
@@ -247,11 +249,11 @@ def write_page(found: FoundProposal, address: Address, text: bytes, message: str
         ForbiddenError: kind "limit": the caller could not accept the proposal.
         KnowledgeError: an error of any write.
     """
-    require_acceptable(found.collection, found.branches, _current(found))
-    with proposal_view(found.collection, found.proposal) as proposed:
+    require_acceptable(proposal.collection, proposal.branches, _current(proposal))
+    with proposal_view(proposal.collection, proposal.proposal) as proposed:
         write = writes.replace if proposed.store.stat(address) is not None else writes.create
-        write(proposed, address, text, WriteRequest(message=message, author=found.proposal.author))
-    return found.branches.proposal(found.proposal.id)
+        write(proposed, address, text, WriteRequest(message=message, author=proposal.proposal.author))
+    return proposal.branches.proposal(proposal.proposal.id)
 
 
 _NO_MOVES = MovePlan({}, {}, frozenset())
@@ -260,10 +262,10 @@ _NO_MOVES = MovePlan({}, {}, frozenset())
 class _Merge:
     """Merges the files of a proposal into what is served, within a transaction."""
 
-    def __init__(self, found: FoundProposal, transaction: Transaction, selection: AcceptedPart) -> None:
-        self._found = found
-        self._collection = found.collection
-        self._branches = found.branches
+    def __init__(self, proposal: FoundProposal, transaction: Transaction, selection: AcceptedPart) -> None:
+        self._found = proposal
+        self._collection = proposal.collection
+        self._branches = proposal.branches
         self._transaction = transaction
         self._selection = selection
         self._before: dict[Address, bytes | None] = {}
@@ -287,10 +289,12 @@ class _Merge:
             ProposalConflictError: a file cannot be merged.
         """
         files = self._selection.files
-        by_address = {one.address: one for one in files}
+        by_address = {file.address: file for file in files}
         self.moves = moves = self._moves(by_address)
         plan = plan_moves(self._collection, self._transaction, moves) if moves else _NO_MOVES
-        merged = {one.address: self._merged_file(one, by_address, plan) for one in files if one.address not in moves}
+        merged = {
+            file.address: self._merged_file(file, by_address, plan) for file in files if file.address not in moves
+        }
         self.rest |= dict.fromkeys(moves, (None, None))
         if self._conflicts:
             raise _conflict(self._found.proposal, self._conflicts)
@@ -302,15 +306,15 @@ class _Merge:
         for file in waiting:
             if file.address in plan.contents:
                 self._take_links(file)
-        results = {one: (before, self._read(one)) for one, before in self._before.items()}
-        return {one: (old, new) for one, (old, new) in results.items() if old != new}
+        results = {address: (before, self._read(address)) for address, before in self._before.items()}
+        return {address: (old, new) for address, (old, new) in results.items() if old != new}
 
     def _moves(self, files: Mapping[Address, ProposedFile]) -> dict[Address, Address]:
         """New address by old address of the moves that can be made on what is served now."""
         if self._selection.section:
             return {}
         exists = self._transaction.exists
-        stated = {one.moved_from: one.address for one in files.values() if one.moved_from in files}
+        stated = {file.moved_from: file.address for file in files.values() if file.moved_from in files}
         return {old: new for old, new in stated.items() if old and exists(old) and not exists(new)}
 
     def _merged_file(self, file: ProposedFile, files: Mapping[Address, ProposedFile], plan: MovePlan) -> bytes | None:
@@ -329,7 +333,7 @@ class _Merge:
         if base is not None and current is not None and address in plan.contents:
             current = with_rewritten(base, current, plan.contents[address])
         merged = merge_texts(base, proposed, current)
-        self._conflicts += [FileConflict(address, one) for one in merged.conflicts]
+        self._conflicts += [FileConflict(address, conflict) for conflict in merged.conflicts]
         return merged.content
 
     def _sides(self, file: ProposedFile) -> tuple[bytes | None, bytes | None, bytes | None]:
@@ -375,22 +379,22 @@ class _Merge:
         self._transaction.put(address, content, keep=True, moved_from=moved_from)
 
 
-def require_open(found: FoundProposal) -> None:
+def require_open(proposal: FoundProposal) -> None:
     """Check that a proposal still waits for a decision.
 
     Raises:
         ConflictError: it was accepted, declined or withdrawn.
     """
-    _current(found)
+    _current(proposal)
 
 
-def _current(found: FoundProposal, tip: str = "") -> Proposal:
+def _current(proposal: FoundProposal, tip: str = "") -> Proposal:
     """The proposal as it is now; needs the lock.
 
     Raises:
         ConflictError: it is no longer as the person saw it, or no longer open.
     """
-    now = found.branches.proposal(found.proposal.id)
+    now = proposal.branches.proposal(proposal.proposal.id)
     if now.state != "open":
         raise ConflictError(
             f"The proposal {now.id} was {now.state} already.", kind="proposal", hint="Show it to see what became of it."
@@ -406,20 +410,20 @@ def _current(found: FoundProposal, tip: str = "") -> Proposal:
 
 def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: AcceptedPart) -> str:
     """The message of the commit that accepts changes: that of the only one, else a list; with the trailers of all."""
-    accepted = [one for one in changes if one.files & selection.addresses] or changes
-    parts = [split_trailers(one.message) for one in accepted]
+    accepted = [change for change in changes if change.files & selection.addresses] or changes
+    parts = [split_trailers(change.message) for change in accepted]
     texts = list(dict.fromkeys(text for text, _ in parts)) or [proposal.title]
     trailers = dict.fromkeys(line for _, lines in parts for line in lines)
     subjects = list(dict.fromkeys(text.partition("\n")[0] for text in texts))
     text = texts[0]
     if len(texts) > 1:
-        lines = [f"- {one}" for one in subjects[:MAX_MESSAGE_LINES]]
+        lines = [f"- {subject}" for subject in subjects[:MAX_MESSAGE_LINES]]
         text = "\n".join([title_of(proposal.proposer.purpose, subjects[0], len(subjects) - 1), "", *lines])
     return "\n".join([f"{text}\n", *trailers, f"Proposal: {proposal.id}"])
 
 
 def _conflict(proposal: Proposal, conflicts: Sequence[FileConflict]) -> ProposalConflictError:
-    places = [f"{one.address}:{one.found.line}" for one in conflicts]
+    places = [f"{conflict.address}:{conflict.found.line}" for conflict in conflicts]
     page = conflicts[0].address.path
     error = ProposalConflictError(
         f"The proposal and later writes changed the same places: {', '.join(places[:10])}. Nothing was written.",
@@ -429,7 +433,7 @@ def _conflict(proposal: Proposal, conflicts: Sequence[FileConflict]) -> Proposal
         "amended.",
     )
     error.conflicts = tuple(conflicts)
-    error.changes = tuple(line for one in conflicts for line in conflict_lines(one.address, one.found))
+    error.changes = tuple(line for conflict in conflicts for line in conflict_lines(conflict.address, conflict.found))
     return error
 
 
@@ -461,15 +465,15 @@ def _findings(
     """The findings that an acceptance newly causes. A moved page is compared with itself at its old address."""
     collections = Collections(lambda: [collection])
     came_from = {new: old for old, new in moves.items() if new in results and old in results}
-    found: dict[tuple[str, str, str], NewFinding] = {}
+    findings: dict[tuple[str, str, str], NewFinding] = {}
     for address, (before, after) in results.items():
         if address in came_from.values():
             continue
         old = came_from.get(address)
         contents = (results[old][0] if old else before), after
-        for one in new_findings(collections, collection, address, contents, old):
-            found[one.path, one.rule, one.message] = one
-    return tuple(found.values())[:MAX_NEW]
+        for finding in new_findings(collections, collection, address, contents, old):
+            findings[finding.path, finding.rule, finding.message] = finding
+    return tuple(findings.values())[:MAX_NEW]
 
 
 # The part of a proposal that a person accepts: which files, which section, and the person's own text.
@@ -508,7 +512,7 @@ class AcceptedPart:
     @property
     def addresses(self) -> frozenset[Address]:
         """The addresses of the files."""
-        return frozenset(one.address for one in self.files)
+        return frozenset(file.address for file in self.files)
 
 
 def select(collection: Collection, files: Sequence[ProposedFile], request: AcceptRequest) -> AcceptedPart:
@@ -527,7 +531,7 @@ def select(collection: Collection, files: Sequence[ProposedFile], request: Accep
     if not request.pages:
         return AcceptedPart(files)
     taken = {named_file(collection, files, page).address for page in request.pages}
-    moves = {one.address: one.moved_from for one in files if one.moved_from}
+    moves = {file.address: file.moved_from for file in files if file.moved_from}
     final: dict[Address, bytes | None] = {}
     for new, old in moves.items():
         if {new, old} & taken:
@@ -535,7 +539,7 @@ def select(collection: Collection, files: Sequence[ProposedFile], request: Accep
     if request.text is not None:
         page = next((new for new in moves if new in taken), min(taken))
         final = {**dict.fromkeys(taken), page: request.text.encode()}
-    return AcceptedPart([one for one in files if one.address in taken], request.section, final)
+    return AcceptedPart([file for file in files if file.address in taken], request.section, final)
 
 
 def _require_one_page(request: AcceptRequest) -> None:
@@ -562,7 +566,7 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
     """
     base, colon, rest = page.partition(":")
     name = rest if colon and base == collection.name else page
-    by_address = {one.address: one for one in files}
+    by_address = {file.address: file for file in files}
     forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
     for form in forms:
         if form in by_address:
@@ -571,14 +575,14 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         served = find_document(Collections(lambda: [collection]), name).record.address
         if served in by_address:
             return by_address[served]
-    alike = [one for one in files if fold(one.address.stem) == fold(name)]
+    alike = [file for file in files if fold(file.address.stem) == fold(name)]
     if len(alike) == 1:
         return alike[0]
     parse_address(name)
     raise NotFoundError(
         f"The proposal does not change {page!r}.",
         kind="document",
-        hint=f"It changes {shown_paths([one.path for one in by_address])}.",
+        hint=f"It changes {shown_paths([address.path for address in by_address])}.",
     )
 
 

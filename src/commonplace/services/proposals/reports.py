@@ -59,33 +59,40 @@ class ProposalReport:
     """The changed paths that cannot be accepted, from the repository's root."""
 
 
-def report(collections: Collections, found: FoundProposal, shown: FileRange | None = None) -> ProposalReport:
+def report(collections: Collections, proposal: FoundProposal, shown: FileRange | None = None) -> ProposalReport:
     """A proposal in full: its changes, and what these would cause.
 
     Args:
         collections: The collections that are served.
-        found: The proposal.
+        proposal: The proposal.
         shown: The files to report on; None for all. A file takes some milliseconds.
 
     Raises:
         NotFoundError: the proposal does not change the named page.
     """
     shown = shown or FileRange()
-    branches = found.branches
-    files = branches.files(found.proposal)
-    changes = branches.changes(found.proposal)
-    addresses = {one.address for one in files}
-    messages = [one.message for one in changes if one.files & addresses] or [one.message for one in changes]
+    branches = proposal.branches
+    files = branches.files(proposal.proposal)
+    changes = branches.changes(proposal.proposal)
+    addresses = {file.address for file in files}
+    messages = [change.message for change in changes if change.files & addresses] or [
+        change.message for change in changes
+    ]
     every = _with_sources(files)
-    chosen = _chosen(found.collection, files, every, shown)
+    chosen = _chosen(proposal.collection, files, every, shown)
     result = ProposalReport(
-        found.proposal, messages, (), len(every), 0 if shown.page else shown.offset, branches.left_out(found.proposal)
+        proposal.proposal,
+        messages,
+        (),
+        len(every),
+        0 if shown.page else shown.offset,
+        branches.left_out(proposal.proposal),
     )
-    if found.proposal.state != "open":
-        return replace(result, files=[_plain_report(branches, one) for one in chosen])
-    with proposal_view(found.collection, found.proposal) as after:
-        comparison = _Comparison(collections, found.collection, after, branches, every)
-        return replace(result, files=[comparison.report(one) for one in chosen])
+    if proposal.proposal.state != "open":
+        return replace(result, files=[_plain_report(branches, file) for file in chosen])
+    with proposal_view(proposal.collection, proposal.proposal) as after:
+        comparison = _Comparison(collections, proposal.collection, after, branches, every)
+        return replace(result, files=[comparison.report(file) for file in chosen])
 
 
 def _chosen(
@@ -93,23 +100,23 @@ def _chosen(
 ) -> Sequence[ProposedFile]:
     if shown.page:
         address = named_file(collection, files, shown.page).address
-        return [one for one in every if address in {one.address, one.moved_from}]
+        return [file for file in every if address in {file.address, file.moved_from}]
     return every[shown.offset :][: shown.limit]
 
 
 def _with_sources(files: Sequence[ProposedFile]) -> Sequence[ProposedFile]:
     """The files, each moved one with the base that it had at its old place, and without that place itself."""
-    bases = {one.address: one.base for one in files}
-    moved = {one.moved_from for one in files}
+    bases = {file.address: file.base for file in files}
+    moved = {file.moved_from for file in files}
     return [
-        replace(one, base=bases.get(one.moved_from, one.base)) if one.moved_from else one
-        for one in files
-        if one.address not in moved
+        replace(file, base=bases.get(file.moved_from, file.base)) if file.moved_from else file
+        for file in files
+        if file.address not in moved
     ]
 
 
 def _plain_report(branches: ProposalBranches, file: ProposedFile) -> FileReport:
-    base, proposed = (branches.content(one) for one in (file.base, file.proposed))
+    base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
     return FileReport(file, _diff(file, base, proposed), (), (), ())
 
 
@@ -124,18 +131,18 @@ class _Comparison:
         branches: ProposalBranches,
         files: Sequence[ProposedFile],
     ) -> None:
-        others = [one for one in collections if one.name != before.name]
+        others = [collection for collection in collections if collection.name != before.name]
         self._before, self._after = before, after
         self._served = Collections(lambda: [before, *others])
         self._proposed = Collections(lambda: [after, *others])
         self._branches = branches
         self._files = files
-        self._moves = {one.moved_from.path: one.address for one in files if one.moved_from}
+        self._moves = {file.moved_from.path: file.address for file in files if file.moved_from}
         self._known: dict[tuple[int, Address], frozenset[tuple[str, str]]] = {}
 
     def report(self, file: ProposedFile) -> FileReport:
         """The report on one file."""
-        base, proposed = (self._branches.content(one) for one in (file.base, file.proposed))
+        base, proposed = (self._branches.content(revision) for revision in (file.base, file.proposed))
         source = file.moved_from or file.address
         if file.moved_from and self._before.store.stat(source) is None:
             source = file.address
@@ -147,8 +154,8 @@ class _Comparison:
         mended = new_findings(self._served, self._before, source, (proposed, current), moved_back)
         return replace(
             plain,
-            new_findings=_first([one for one in self._new(file) if not self._was_there(file, one)]),
-            mended=_first([one for one in mended if self._ends(one)]),
+            new_findings=_first([finding for finding in self._new(file) if not self._was_there(file, finding)]),
+            mended=_first([finding for finding in mended if self._ends(finding)]),
         )
 
     def _new(self, file: ProposedFile) -> Sequence[NewFinding]:
@@ -169,7 +176,7 @@ class _Comparison:
     @cached_property
     def _caused(self) -> frozenset[tuple[str, str]]:
         """The kinds of all findings that the proposal would cause."""
-        documents = (one for one in self._files if one.address.is_document)
+        documents = (file for file in self._files if file.address.is_document)
         return frozenset(kind_of_finding(finding) for file in documents for finding in self._new(file))
 
     def _kinds(self, collections: Collections, collection: Collection, address: Address) -> frozenset[tuple[str, str]]:

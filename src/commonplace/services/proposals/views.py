@@ -90,13 +90,13 @@ def network_proposer(caller: str, address: str, session: str | None, purpose: st
 
 def current_proposal(states: ProposalStates, proposer: Proposer) -> Proposal | None:
     """The open proposal in which the proposer's writes gather; None if the next write begins one."""
-    return next((one for one in states.branches.listed() if proposer.gathers(one)), None)
+    return next((proposal for proposal in states.branches.listed() if proposer.gathers(proposal)), None)
 
 
 def is_used(states: ProposalStates, identifier: str) -> bool:
     """Whether a proposal, open or closed, has this id."""
     both = (*states.branches.listed(), *states.branches.closed())
-    return any(one.id == identifier for one in both)
+    return any(proposal.id == identifier for proposal in both)
 
 
 @contextmanager
@@ -179,7 +179,7 @@ def proposal_lines(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -
     written = sorted(set(proposed.values()))
     if written:
         return [f"PROPOSED, not yet in the base: proposal {', '.join(written)} waits for a person."]
-    seen = sorted({one.id for one in shown.values()})
+    seen = sorted({proposal.id for proposal in shown.values()})
     return [f"WITH YOUR PROPOSAL {', '.join(seen)}, which waits for a person."] if seen else []
 
 

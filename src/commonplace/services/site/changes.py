@@ -37,7 +37,7 @@ LATEST = PerState(_latest)
 def documents_of(collection: Collection, commit: Commit) -> tuple[Address, ...]:
     """The documents that a commit touched; one that it renamed counts once, by its new address."""
     sources = set(collection.store.history.renames(commit.id).values())
-    return tuple(one for one in commit.addresses if one not in sources)
+    return tuple(address for address in commit.addresses if address not in sources)
 
 
 def recent(collection: Collection, page: int) -> tuple[Sequence[Commit], bool]:
@@ -51,8 +51,8 @@ def recent(collection: Collection, page: int) -> tuple[Sequence[Commit], bool]:
     if not history.available:
         return (), False
     offset = (page - 1) * RECENT
-    found = history.log(None, limit=RECENT + 1, offset=offset) if offset else LATEST.of(collection)
-    return found[:RECENT], len(found) > RECENT
+    commits = history.log(None, limit=RECENT + 1, offset=offset) if offset else LATEST.of(collection)
+    return commits[:RECENT], len(commits) > RECENT
 
 
 def commit_of(collection: Collection, revision: str) -> Commit:
@@ -63,11 +63,11 @@ def commit_of(collection: Collection, revision: str) -> Commit:
     """
     history = collection.store.history
     for offset in range(0, MAX_FOLLOWED, RECENT):
-        found = history.log(None, limit=RECENT, offset=offset) if history.available else []
-        for commit in found:
+        commits = history.log(None, limit=RECENT, offset=offset) if history.available else []
+        for commit in commits:
             if commit.id.startswith(revision):
                 return commit
-        if len(found) < RECENT:
+        if len(commits) < RECENT:
             break
     raise NotFoundError(f"There is no recent commit {revision[:40]!r} here.", kind="revision")
 
@@ -75,7 +75,7 @@ def commit_of(collection: Collection, revision: str) -> Commit:
 def before(collection: Collection, address: Address, commit: str) -> str:
     """The previous commit that touched the document; "" if this commit created it."""
     commits = collection.store.history.log(address, limit=MAX_FOLLOWED)
-    at = next((number for number, one in enumerate(commits) if one.id == commit), len(commits))
+    at = next((number for number, other_commit in enumerate(commits) if other_commit.id == commit), len(commits))
     return commits[at + 1].id if at + 1 < len(commits) else ""
 
 
@@ -129,7 +129,7 @@ def _folder_after(collection: Collection, folder: str) -> str:
     inside = f"{folder}/"
     for offset in range(0, MAX_FOLLOWED if history.available else 0, RECENT):
         commits = history.log(None, limit=RECENT, offset=offset)
-        last = next((one for one in commits if any(at.path.startswith(inside) for at in one.addresses)), None)
+        last = next((commit for commit in commits if any(at.path.startswith(inside) for at in commit.addresses)), None)
         if last is not None:
             targets = Counter(
                 new.path.removesuffix(f"/{name}")

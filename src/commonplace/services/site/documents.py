@@ -45,10 +45,10 @@ class BoundedCache(Generic[T]):
     def get(self, key: Hashable) -> T | None:
         """The value of a key; None if it is not cached."""
         with self._lock:
-            found = self._values.get(key)
-            if found is not None:
+            found_value = self._values.get(key)
+            if found_value is not None:
                 self._values.move_to_end(key)
-            return found[0] if found is not None else None
+            return found_value[0] if found_value is not None else None
 
     def put(self, key: Hashable, value: T, size: int) -> T:
         """Cache a value of this size, and return it."""
@@ -83,15 +83,15 @@ class PerState(Generic[T]):
     def of(self, collection: Collection) -> T:
         """The value for the current state of the collection."""
         state = state_of(collection)
-        found = self._values.get(collection.store.identity)
-        if found is not None and found[0] == state:
-            return found[1]
+        found_value = self._values.get(collection.store.identity)
+        if found_value is not None and found_value[0] == state:
+            return found_value[1]
         with self._lock:
-            found = self._values.get(collection.store.identity)
-            if found is None or found[0] != state:
-                found = (state, self._compute(collection))
-                self._values[collection.store.identity] = found
-        return found[1]
+            states = self._values.get(collection.store.identity)
+            if states is None or states[0] != state:
+                states = (state, self._compute(collection))
+                self._values[collection.store.identity] = states
+        return states[1]
 
 
 # Finds documents by the path of a URL, and the targets of links in a text.
@@ -178,15 +178,15 @@ def link_targets(
     if not links:
         return []
     resolved = collection.index.resolve(replace(document, links=tuple(links)))
-    return [(one.link, _target(collections, collection, one)) for one in resolved]
+    return [(link.link, _target(collections, collection, link)) for link in resolved]
 
 
 def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> LinkTarget | None:
     if resolved.target is None:
-        found = target_by_name(collections, collection, resolved)
+        document = target_by_name(collections, collection, resolved)
         return (
-            LinkTarget(found.collection, found.record.address, is_document=True, title=found.record.title)
-            if found
+            LinkTarget(document.collection, document.record.address, is_document=True, title=document.record.title)
+            if document
             else None
         )
     record = collection.index.record(resolved.target) if resolved.target.is_document else None
@@ -238,10 +238,10 @@ def _folder(folders: dict[str, SiteFolder], path: str) -> SiteFolder:
     while path not in folders:
         missing.append(path)
         path = path.rpartition("/")[0]
-    for one in reversed(missing):
-        folders[one] = SiteFolder(one)
-        folders[path].folders.append(one)
-        path = one
+    for element in reversed(missing):
+        folders[element] = SiteFolder(element)
+        folders[path].folders.append(element)
+        path = element
     return folders[path]
 
 
@@ -280,7 +280,7 @@ def _adjacency(collection: Collection) -> Mapping[Address, tuple[frozenset[Addre
         if source != target:
             out.setdefault(source, set()).add(target)
             back.setdefault(target, set()).add(source)
-    return {one: (frozenset(out.get(one, ())), frozenset(back.get(one, ()))) for one in {*out, *back}}
+    return {address: (frozenset(out.get(address, ())), frozenset(back.get(address, ()))) for address in {*out, *back}}
 
 
 ADJACENCY = PerState(_adjacency)
@@ -291,10 +291,10 @@ def neighbours(collection: Collection, address: Address) -> list[Neighbour]:
     """The documents one link away, at most `MAX_NEIGHBOURS`; those linked in both directions first, then by links."""
     links = ADJACENCY.of(collection)
     out, back = links.get(address, (frozenset(), frozenset()))
-    degree = Counter({one: len(links[one][0]) + len(links[one][1]) for one in out | back})
+    degree = Counter({address: len(links[address][0]) + len(links[address][1]) for address in out | back})
     both = out & back
-    chosen = nsmallest(MAX_NEIGHBOURS, out | back, key=lambda one: (one not in both, -degree[one], one))
-    return [Neighbour(one, one.address in out, one.address in back) for one in records(collection, chosen)]
+    chosen = nsmallest(MAX_NEIGHBOURS, out | back, key=lambda address: (address not in both, -degree[address], address))
+    return [Neighbour(record, record.address in out, record.address in back) for record in records(collection, chosen)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,8 +365,8 @@ def backlinks(
         limit: Maximum number of shown documents. Only these are read.
         start: Position of the first shown document, from 0.
     """
-    names = tuple(one.name for one in collections)
-    states = tuple(one.index.generation for one in collections)
+    names = tuple(other_collection.name for other_collection in collections)
+    states = tuple(other_collection.index.generation for other_collection in collections)
     key = (collection.store.identity, address, names, states, limit, start)
     return _KNOWN.get(key) or _KNOWN.put(key, _found(collections, collection, address, (start, limit)), 1)
 
@@ -383,8 +383,10 @@ def _found(collections: Collections, collection: Collection, address: Address, w
     sentences = _by_source(collection.index.links_to(address, sources=read)) if read else {}
     every = [_Source(collection, source, sentences.get(source, [])) for source in linking]
     for other, into in by_name(collections, collection, address):
-        every += [_Source(other, source, kept) for source, kept in _by_source(into).items()]
-    return Backlinks(len(every), [found for one in every[start : start + limit] if (found := one.backlink())])
+        every += [_Source(other, source, kept_texts) for source, kept_texts in _by_source(into).items()]
+    return Backlinks(
+        len(every), [backlink for source in every[start : start + limit] if (backlink := source.backlink())]
+    )
 
 
 def mentions(collection: Collection, record: Record, limit: int = MAX_MENTIONS) -> list[Mention]:
@@ -420,7 +422,7 @@ def _by_source(links: list[ResolvedLink]) -> dict[Address, list[str]]:
     """The distinct sentences by document."""
     sentences: dict[Address, list[str]] = {}
     for link in links:
-        kept = sentences.setdefault(link.source, [])
-        if link.sentence and link.sentence not in kept:
-            kept.append(link.sentence)
+        kept_sentences = sentences.setdefault(link.source, [])
+        if link.sentence and link.sentence not in kept_sentences:
+            kept_sentences.append(link.sentence)
     return sentences

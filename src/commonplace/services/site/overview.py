@@ -43,8 +43,8 @@ class CollectionOverview:
 def _overview(collection: Collection) -> CollectionOverview:
     index = collection.index
     top = [(address, count) for address, count in index.hubs(MAX_HUBS) if count >= MIN_HUB_LINKS]
-    found = {one.address: one for one in records(collection, [address for address, _ in top])}
-    hubs = tuple(Hub(found[address], count) for address, count in top if address in found)
+    found_records = {record.address: record for record in records(collection, [address for address, _ in top])}
+    hubs = tuple(Hub(found_records[address], count) for address, count in top if address in found_records)
     return CollectionOverview(index.counts(), tuple(index.tags(Filter())), hubs)
 
 
@@ -55,8 +55,8 @@ OVERVIEWS = PerState(_overview)
 def wanted_pages(collections: Collections, collection: Collection) -> Sequence[WantedPage]:
     """The wanted pages of a collection, cached until one of the collections changes."""
     key = collection.store.identity, tuple(map(state_of, collections))
-    found = _WANTED.get(key)
-    return found if found is not None else _WANTED.put(key, document_links.wanted_pages(collections, collection), 1)
+    pages = _WANTED.get(key)
+    return pages if pages is not None else _WANTED.put(key, document_links.wanted_pages(collections, collection), 1)
 
 
 def _orphans(collection: Collection) -> tuple[Record, ...]:
@@ -92,7 +92,7 @@ def issues(collections: Collections, collection: Collection, *, read: bool) -> t
 def _issues(collections: Collections, collection: Collection, *, read: bool) -> tuple[IssueRow, ...]:
     every = collection_issues(collections, collection, read=read)
     named = {Address(issue.path) for issue in every}
-    titles = {one.address.path: one.title for one in records(collection, sorted(named))}
+    titles = {record.address.path: record.title for record in records(collection, sorted(named))}
     rows = [IssueRow(issue, titles.get(issue.path, issue.path), issue.path in titles) for issue in every]
     return tuple(sorted(rows, key=lambda row: (SEVERITIES.index(row.issue.severity), row.issue.path, row.issue.line)))
 

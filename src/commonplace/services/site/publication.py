@@ -57,7 +57,7 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
         InvalidInputError: kind "publish": `commonplace.yaml` cannot be read, is wrong about publishing, or has another
             name.
     """
-    problems = [one.message for one in site_with(collection, ()).settings.publish_findings]
+    problems = [finding.message for finding in site_with(collection, ()).settings.publish_findings]
     names = sorted(file.name for file in base.iterdir())
     problems += [f"{name} is not read. Name it {SITE_FILE}." for name in names if is_meant_as_site_file(name)]
     file = base / SITE_FILE
@@ -69,7 +69,7 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
             kind="publish",
             hint="Valid: `publish: {exclude: [internal, journal/diary.md], only_marked: true}`, one key or both.",
         )
-    return tuple(one.message for one in site_findings(collection))
+    return tuple(finding.message for finding in site_findings(collection))
 
 
 def select(records: Sequence[Record], rules: PublishRules) -> PublishedPages:
@@ -120,10 +120,10 @@ def _flags(value: Json) -> Iterator[str]:
 def excluded_by(path: str, rules: PublishRules) -> str:
     """The excluded folder or page that a path is in; "" for none. Case and Unicode form do not count."""
     bare = fold(path)
-    for one in rules.exclude:
-        rule = fold(one)
+    for element in rules.exclude:
+        rule = fold(element)
         if bare == rule or bare.startswith(f"{rule}/") or bare in {f"{rule}.md", f"{rule}.mdx"}:
-            return one
+            return element
     return ""
 
 
@@ -139,7 +139,7 @@ def published_collection(
         selection: Its pages.
         unlisted: Paths of further pages that are not published: ignored files, and former names.
     """
-    hidden = frozenset(Address(one.path) for one in selection.left_out)
+    hidden = frozenset(Address(left_out.path) for left_out in selection.left_out)
     index = PublishedIndex(collection.index, selection.records, hidden)
     published = replace(
         collection,
@@ -235,8 +235,8 @@ class PublishedIndex:
 
     def find(self, reference: str, source: Address | None = None) -> Record | None:
         """The published page that a reference names."""
-        found = self._index.find(reference, source)
-        return self._records.get(found.address.path) if found else None
+        record = self._index.find(reference, source)
+        return self._records.get(record.address.path) if record else None
 
     def document(self, address: Address) -> Document:
         """A published page."""
@@ -246,7 +246,7 @@ class PublishedIndex:
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """Links with their targets. A link to a hidden page has none, and no name."""
-        return [self._shown(one) for one in self._index.resolve(document)]
+        return [self._shown(link) for link in self._index.resolve(document)]
 
     def _shown(self, resolved: ResolvedLink) -> ResolvedLink:
         if resolved.target is None or resolved.target not in self._hidden:
@@ -264,13 +264,15 @@ class PublishedIndex:
 
     def list(self, query: ListQuery) -> RecordPage:
         """The published pages among the addresses of a filter, by path."""
-        found = [self._records[one.path] for one in sorted(query.filter.among or ()) if one.path in self._records]
-        return RecordPage(records=tuple(found[: query.limit]), total=len(found))
+        records = [
+            self._records[address.path] for address in sorted(query.filter.among or ()) if address.path in self._records
+        ]
+        return RecordPage(records=tuple(records[: query.limit]), total=len(records))
 
     def links(self) -> Sequence[tuple[Address, Address]]:
         """Every link between two published pages once."""
-        known = self._records
-        return [pair for pair in self._index.links() if pair[0].path in known and pair[1].path in known]
+        records = self._records
+        return [pair for pair in self._index.links() if pair[0].path in records and pair[1].path in records]
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def attachment_folder(collection: Collection, page: Address) -> str:
     """The folder of most files that a page links to, with a slash; `FOLDER` beside the page if it links to none."""
     raw = current_bytes(collection, page)
     links = collection.index.resolve(read_document(page, raw)) if raw is not None else []
-    folders = Counter(one.target.folder for one in links if one.target is not None and not one.target.is_document)
+    folders = Counter(link.target.folder for link in links if link.target is not None and not link.target.is_document)
     beside = f"{page.folder}/{FOLDER}" if page.folder else FOLDER
-    folder = max(folders, key=lambda one: (folders[one], one)) if folders else beside
+    folder = max(folders, key=lambda other_folder: (folders[other_folder], other_folder)) if folders else beside
     return f"{folder}/" if folder else ""

@@ -59,7 +59,7 @@ class LinksAfter:
         self._files: dict[str, list[Address]] = {}
         for address in sorted(came):
             self._add(address, came[address])
-        left = [key for one in sorted(self._gone | self._came) for key in self._keys_before(one)]
+        left = [key for address in sorted(self._gone | self._came) for key in self._keys_before(address)]
         self.keys = frozenset([*self._named, *self._files, *left])
         """Lookup keys of all added or removed names; links with other keys keep their targets."""
 
@@ -89,12 +89,12 @@ class LinksAfter:
 
     def named(self, key: str) -> Sequence[NamedDocument]:
         """Every document with this key."""
-        stay = [one for one in self._lookup.named(key) if one.address not in self._gone | self._came]
+        stay = [document for document in self._lookup.named(key) if document.address not in self._gone | self._came]
         return [*stay, *self._named.get(key, ())]
 
     def files(self, key: str) -> Sequence[Address]:
         """Every other file with this key."""
-        stay = [one for one in self._lookup.files(key) if one not in self._gone | self._came]
+        stay = [address for address in self._lookup.files(key) if address not in self._gone | self._came]
         return [*stay, *self._files.get(key, ())]
 
     def target(self, link: Link, source: Address) -> Address | None:
@@ -114,15 +114,15 @@ class LinksAfter:
 
     def redirected(self) -> Iterator[RedirectedLink]:
         """The indexed links whose targets change, by source, then order."""
-        for one in self._collection.index.links_named(sorted(self.keys)):
-            now = self.target(one.link, one.source)
-            if now != one.target:
-                yield RedirectedLink(one, now)
+        for link in self._collection.index.links_named(sorted(self.keys)):
+            now = self.target(link.link, link.source)
+            if now != link.target:
+                yield RedirectedLink(link, now)
 
     def sided(self) -> set[Address]:
         """The documents with a link `[[a|b]]` of which one side has the key of an added or removed name."""
         named = self._collection.index.links_named(sorted(self.keys), either_side=True)
-        return {one.source for one in named if one.link.other}
+        return {link.source for link in named if link.link.other}
 
     def _add(self, address: Address, content: bytes) -> None:
         if not address.is_document:

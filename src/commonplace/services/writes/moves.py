@@ -144,8 +144,8 @@ def folder_moves(collection: Collection, folder: str, target: str) -> dict[Addre
         here = pending.pop()
         pending += collection.store.folders(here)
         files += (address for address, _ in collection.store.files(here))
-    files.sort(key=lambda one: (not one.is_document, one.path))
-    return {one: parse_address(f"{target}{one.path[len(folder) :]}") for one in files}
+    files.sort(key=lambda address: (not address.is_document, address.path))
+    return {address: parse_address(f"{target}{address.path[len(folder) :]}") for address in files}
 
 
 def preview_moves(
@@ -227,14 +227,14 @@ def _linking(collection: Collection, transaction: Transaction, moves: Mapping[Ad
     before = {*_sources(collection, moves), *(old for old in moves if old.is_document and index.record(old))}
     unreadable = dict(index.sync().unreadable)
     sources = _sources(collection, moves)
-    for one in sorted({*before, *sources}):
-        lost = index.record(one) is None and transaction.exists(one)
-        if reason := unreadable.get(one.path, f"{one} could not be read." if lost else ""):
+    for address in sorted({*before, *sources}):
+        lost = index.record(address) is None and transaction.exists(address)
+        if reason := unreadable.get(address.path, f"{address} could not be read." if lost else ""):
             raise StorageError(
                 f"{reason} Links that a move must rewrite can stand in it, so nothing was changed.",
                 kind="document",
                 hint="Try again; if it stays so, check the file's permissions and its disk.",
-                path=one.path,
+                path=address.path,
             )
     return sources
 
@@ -263,18 +263,18 @@ class _Relinks:
         before: dict[int, Address] = {}
         targets: dict[int, Address] = {}
         published: dict[int, str] = {}
-        for position, one in enumerate(self._collection.index.resolve(document)):
-            target = one.target
-            if target is None or not one.link.target:
+        for position, link in enumerate(self._collection.index.resolve(document)):
+            target = link.target
+            if target is None or not link.link.target:
                 continue
             new = self.moves.get(target, target)
             affected = new != target or here != document.address
-            way = resolution(one.link, document.address, self._before).way if affected else Way.NONE
-            if way in LASTING_WAYS and self._after.resolution(one.link, here)[:2] == (new, way):
+            way = resolution(link.link, document.address, self._before).way if affected else Way.NONE
+            if way in LASTING_WAYS and self._after.resolution(link.link, here)[:2] == (new, way):
                 continue
             if new != target and way in {Way.URL, Way.PATH}:
-                published[position] = self._url(one.link, document.address, target, new)
-            taken = link_key(one.link.target) in self._after.keys and self._after.target(one.link, here) != new
+                published[position] = self._url(link.link, document.address, target, new)
+            taken = link_key(link.link.target) in self._after.keys and self._after.target(link.link, here) != new
             if new != target or taken or here != document.address:
                 before[position], targets[position] = target, new
             if taken and new == target and here == document.address and document.decodable:
@@ -377,12 +377,12 @@ class EarlierLinks:
             here: Its new address; the old one if it does not move.
             targets: New targets of links by position.
         """
-        found: dict[int, bytes] = {}
+        spellings: dict[int, bytes] = {}
         for state in self._states if targets else ():
-            missing = {position: new for position, new in targets.items() if position not in found}
+            missing = {position: new for position, new in targets.items() if position not in spellings}
             if missing and (earlier := self._earlier(state, here)):
-                found |= self._matched(document, earlier, here, missing)
-        return found
+                spellings |= self._matched(document, earlier, here, missing)
+        return spellings
 
     def _matched(
         self, document: Document, earlier: Document, here: Address, targets: Mapping[int, Address]
@@ -390,7 +390,7 @@ class EarlierLinks:
         """The bytes of each target in an earlier version of the page that has the same link in the same line."""
         links = [side for link in earlier.links for side in (link, link.other) if side and side.target_span.end]
         leading = [(link, self._after.target(link, here)) for link in links if link.target]
-        found: dict[int, bytes] = {}
+        found_positions: dict[int, bytes] = {}
         used: set[Span] = set()
         for surroundings in (_line_around, _link_around):
             hidden, hidden_before = _HiddenTargets(document), _HiddenTargets(earlier)
@@ -403,15 +403,15 @@ class EarlierLinks:
             now: defaultdict[tuple[object, ...], dict[Span, list[int]]] = defaultdict(dict)
             for position, new in targets.items():
                 link = document.links[position]
-                if position not in found and link.target_span.end:
+                if position not in found_positions and link.target_span.end:
                     key = (link.kind, link.page_last, new, hidden.text(*surroundings(document, link)))
                     now[key].setdefault(link.target_span, []).append(position)
             for key, places in now.items():
                 spellings = _one_each(list(before[key].values()), len(places))
                 used |= before[key].keys() if spellings else set()
                 for positions, spelling in zip(places.values(), spellings, strict=False):
-                    found |= dict.fromkeys(positions, spelling)
-        return found
+                    found_positions |= dict.fromkeys(positions, spelling)
+        return found_positions
 
     def _earlier(self, state: Store, here: Address) -> Document | None:
         """The page in a state; None if it was not there, or cannot be read."""

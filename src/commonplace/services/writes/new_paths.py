@@ -96,7 +96,7 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
 def daily_folder(collection: Collection) -> str:
     """The folder with most pages that are named by a date; `DAILY_FOLDER` if there is no such page."""
     folders = Counter(address.folder for address in collection.index.revisions() if _DAY.fullmatch(address.stem))
-    return max(folders, key=lambda one: (folders[one], one)) if folders else DAILY_FOLDER
+    return max(folders, key=lambda folder: (folders[folder], folder)) if folders else DAILY_FOLDER
 
 
 def daily_address(collection: Collection, now: datetime) -> Address:
@@ -107,7 +107,7 @@ def daily_address(collection: Collection, now: datetime) -> Address:
 
 def template_names(collection: Collection) -> list[str]:
     """The names of the templates for new pages."""
-    return sorted({one.stem for one in collection.index.revisions() if one.folder in TEMPLATE_FOLDERS})
+    return sorted({address.stem for address in collection.index.revisions() if address.folder in TEMPLATE_FOLDERS})
 
 
 def new_page_text(collection: Collection, title: str, now: datetime, template: str = "", *, daily: bool = False) -> str:
@@ -123,14 +123,14 @@ def new_page_text(collection: Collection, title: str, now: datetime, template: s
             raw = collection.store.read(parse_document_address(f"{folder}/{named}"))
         except NotFoundError:
             continue
-        return _FIELD.sub(lambda found: values[found[1]], raw.decode("utf-8", "replace"))
+        return _FIELD.sub(lambda match: values[match[1]], raw.decode("utf-8", "replace"))
     if template:
-        known = template_names(collection)
+        names = template_names(collection)
         raise NotFoundError(
             f"There is no template {template!r}.",
             kind="template",
-            hint=f"Templates: {', '.join(known)}." if known else "Templates are pages in the folder templates/.",
-            nearest=known,
+            hint=f"Templates: {', '.join(names)}." if names else "Templates are pages in the folder templates/.",
+            nearest=names,
         )
     return f"# {title}\n\n"
 
@@ -156,7 +156,11 @@ def _called(collection: Collection, name: str) -> list[str]:
     """The paths of the pages with a name: by the ends of their paths, otherwise by title, alias or id."""
     bare = fold(name)
     named = collection.index.lookup().named(link_key(name))
-    ends = sorted(one.address.path for one in named if ends_path(bare, one.address, fold))
+    ends = sorted(document.address.path for document in named if ends_path(bare, document.address, fold))
     if ends:
         return ends
-    return sorted(one.address.path for one in named if bare in {fold(one.id), fold(one.title), *map(fold, one.aliases)})
+    return sorted(
+        document.address.path
+        for document in named
+        if bare in {fold(document.id), fold(document.title), *map(fold, document.aliases)}
+    )

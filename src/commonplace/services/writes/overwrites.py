@@ -43,17 +43,17 @@ def evidence_of(collection: Collection, address: Address, raw: bytes, intent: Wr
             error.changes = _changes(collection, address, raw, intent)
             raise
     current, session = revision_of(raw), intent.session
-    known = seen_by(collection, address, intent)
-    if known is not None and known.revision == current:
-        return SeenEvidence.SHOWN if known.is_whole else SeenEvidence.PASSED
+    document = seen_by(collection, address, intent)
+    if document is not None and document.revision == current:
+        return SeenEvidence.SHOWN if document.is_whole else SeenEvidence.PASSED
     has_receipt_only = session is not None and session.is_unseen(collection.name, address.path, current)
     return SeenEvidence.PASSED if intent.expected and not has_receipt_only else SeenEvidence.UNSEEN
 
 
 def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> ConflictError:
     """The error for replacing or deleting a document whose current state the writer has not seen."""
-    known = seen_by(collection, address, intent)
-    if known is not None:
+    document = seen_by(collection, address, intent)
+    if document is not None:
         message = f"The document {address.id!r} was changed since this session read it."
         hint = "Read it again and apply the change to what it says now."
     else:
@@ -62,9 +62,9 @@ def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent
         hint = "Read the whole of it first, and pass the revision that the answer gives."
     current = revision_of(raw)
     error = ConflictError(message, kind="document", hint=hint, reference=address.id, current_revision=current)
-    if known is None and intent.session:
+    if document is None and intent.session:
         error.context["reached"] = intent.session.reached(collection.name, address.path, current)
-    error.changes = known.changes(raw) if known else ()
+    error.changes = document.changes(raw) if document else ()
     return error
 
 
@@ -108,9 +108,9 @@ def takes_away(before: bytes, after: bytes) -> bool:
 
 def _changes(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> tuple[str, ...]:
     """The changes since the revision that the writer passed, from the session's record, otherwise from the history."""
-    known = seen_by(collection, address, intent)
-    if known is not None and known.revision.startswith(intent.expected.lower()):
-        return known.changes(raw)
+    document = seen_by(collection, address, intent)
+    if document is not None and document.revision.startswith(intent.expected.lower()):
+        return document.changes(raw)
     return changes_since(collection, address, raw, intent.expected)
 
 

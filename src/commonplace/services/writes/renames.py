@@ -113,7 +113,7 @@ def _rename(collection: Collection, moves: Mapping[Address, Address], intent: Wr
         plan = plan_moves(collection, transaction, moves)
         moves = plan.moves
         contents, came_from = plan.contents, plan.came_from
-        known = _known(collection, transaction, plan.others, intent)
+        evidences = _known(collection, transaction, plan.others, intent)
         unseen = [old for old, new in pages.items() if evidence[new] is not SeenEvidence.SHOWN]
         before = {old: transaction.read(old) for old in pages}
         taken = [old for old in unseen if takes_away(before[old], contents[pages[old]])]
@@ -122,11 +122,11 @@ def _rename(collection: Collection, moves: Mapping[Address, Address], intent: Wr
         for old in taken:
             transaction.retain(old)
         for place, content in contents.items():  # the writer may not have seen these lines
-            keep = place not in plan.came and known.get(place) is not SeenEvidence.SHOWN
+            keep = place not in plan.came and evidences.get(place) is not SeenEvidence.SHOWN
             transaction.put(place, content, keep=keep, moved_from=came_from.get(place))
     for old in pages:
         note_write(collection, old, None, intent)
-    for place, known_by in {**evidence, **known}.items():
+    for place, known_by in {**evidence, **evidences}.items():
         note_write(collection, place, contents[place], intent, known_by)
     answer_by = index_written(collection, [*moves, *contents])
     receipt = transaction.receipt
@@ -154,9 +154,9 @@ def _known(
     collection: Collection, transaction: Transaction, rewritten: Sequence[Address], intent: WriteRequest
 ) -> dict[Address, SeenEvidence]:
     """Evidence for the documents with rewritten links whose current state the session was shown."""
-    known = {one: seen_by(collection, one, intent) for one in rewritten}
+    documents = {address: seen_by(collection, address, intent) for address in rewritten}
     return {
-        one: SeenEvidence.SHOWN if seen.is_whole else SeenEvidence.PASSED
-        for one, seen in known.items()
-        if seen and seen.revision == revision_of(transaction.read(one))
+        address: SeenEvidence.SHOWN if seen.is_whole else SeenEvidence.PASSED
+        for address, seen in documents.items()
+        if seen and seen.revision == revision_of(transaction.read(address))
     }

@@ -80,7 +80,11 @@ def call_on_latest(collections: Iterable[Collection], call: Callable[[], T]) -> 
         KnowledgeError: as from the call, on the latest state.
         UnavailableError: no remote can be read, so whether they have what is missing is unknown. Nothing was written.
     """
-    followed = [(one, one.replica, one.store.history.head()) for one in collections if one.replica is not None]
+    followed = [
+        (collection, collection.replica, collection.store.history.head())
+        for collection in collections
+        if collection.replica is not None
+    ]
     if not followed:
         return call()
     with recording_written() as written:

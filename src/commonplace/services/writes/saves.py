@@ -106,7 +106,7 @@ def tick(
     if base is None or current is None:
         raise ConflictError("The page has changed since it was shown.", kind="document", hint="Open it again.")
     document = read_document(address, base)
-    task = next((one for one in tasks_of(document) if one.at == at), None)
+    task = next((other_task for other_task in tasks_of(document) if other_task.at == at), None)
     if task is None:
         raise NotFoundError("There is no task at this place.", kind="task", hint="Open the page again.")
     ticked = with_task(document, task, done=done)

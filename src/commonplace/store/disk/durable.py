@@ -130,19 +130,19 @@ def sync_folders(folders: Iterable[Path], *, unless_ordered: bool = False) -> No
 
 def _by_device(folders: Iterable[Path]) -> Mapping[int, Sequence[Path]]:
     """The existing folders by device, in order. A repeated folder counts at its last position."""
-    found: dict[int, list[Path]] = {}
+    device: dict[int, list[Path]] = {}
     for folder in reversed(dict.fromkeys(reversed(list(folders)))):
         with suppress(FileNotFoundError):
-            found.setdefault(folder.stat().st_dev, []).append(folder)
-    return found
+            device.setdefault(folder.stat().st_dev, []).append(folder)
+    return device
 
 
 def _descriptors_by_device(descriptors: Sequence[int]) -> Iterable[Sequence[int]]:
     """The descriptors of each device, in order."""
-    found: dict[int, list[int]] = {}
+    found_values: dict[int, list[int]] = {}
     for descriptor in descriptors:
-        found.setdefault(os.fstat(descriptor).st_dev, []).append(descriptor)
-    return found.values()
+        found_values.setdefault(os.fstat(descriptor).st_dev, []).append(descriptor)
+    return found_values.values()
 
 
 def _sync_files(descriptors: Sequence[int]) -> None:
@@ -349,7 +349,7 @@ def _has_journal(number: str, kernel: KernelFiles) -> bool:
     """Whether the device has an open internal journal. An external journal does not count."""
     try:
         name = (kernel.devices / number).resolve(strict=True).name
-        return any(one.name.startswith(f"{name}-") for one in kernel.journals.iterdir())
+        return any(path.name.startswith(f"{name}-") for path in kernel.journals.iterdir())
     except OSError:
         return False
 

@@ -295,8 +295,8 @@ def seen_again(root: Path, change: FileChange) -> FileChange:
 
 def missing_folders(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
     """The missing folders of these paths, outermost first."""
-    wanted = {"/".join(parts[:n]) for path in paths for parts in [path.split("/")] for n in range(1, len(parts))}
-    return tuple(sorted(folder for folder in wanted if not (root / folder).exists()))
+    wanted_texts = {"/".join(parts[:n]) for path in paths for parts in [path.split("/")] for n in range(1, len(parts))}
+    return tuple(sorted(folder for folder in wanted_texts if not (root / folder).exists()))
 
 
 def remove_empty(root: Path, folders: Iterable[str]) -> None:

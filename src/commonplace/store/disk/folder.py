@@ -88,8 +88,8 @@ class _FolderDescriptors:
         self._up_to(0)
         close_descriptor(self._root)
 
-    def _up_to(self, kept: int) -> None:
-        while len(self._way) > kept:
+    def _up_to(self, kept_number: int) -> None:
+        while len(self._way) > kept_number:
             close_descriptor(self._way.pop()[1])
 
 
@@ -198,7 +198,7 @@ class Folder:
 
     def _servable_in(self, folder: str) -> list[tuple[Address, os.stat_result]]:
         """Entries directly in a folder with servable names; links are not followed."""
-        found: list[tuple[Address, os.stat_result]] = []
+        servables: list[tuple[Address, os.stat_result]] = []
         try:
             # An O_PATH descriptor cannot be listed, so the folder is opened again.
             with opened_folder(self.path, folder.split("/") if folder else ()) as descriptor:
@@ -212,12 +212,12 @@ class Folder:
                 with suppress(FileNotFoundError):  # the entry may be gone by now
                     status = os.stat(name, dir_fd=listed, follow_symlinks=False)
                     if address := address_or_none(f"{folder}/{name}".removeprefix("/")):
-                        found.append((address, status))
+                        servables.append((address, status))
         except OSError as error:
             raise _unreadable(Address(folder), error) from error
         finally:
             close_descriptor(listed)
-        return found
+        return servables
 
     def resolve(self, address: Address) -> Address:
         """The address itself, or the target of its link, through at most `MAX_LINKS` links.
@@ -335,14 +335,14 @@ class FolderScan:
         self, path: str, listing: Iterable[os.DirEntry[str]], pending: list[str]
     ) -> Iterator[tuple[Address, FileStat]]:
         """The documents of one folder that are not ignored; its subfolders are added to `pending`."""
-        known = len(pending)
-        found = self._documents(f"{path}/" if path else "", listing, pending)
+        count = len(pending)
+        documents = self._documents(f"{path}/" if path else "", listing, pending)
         rules = self.rules.at(path.split("/") if path else [])
         if rules.nothing:
-            yield from found
+            yield from documents
             return
-        yield from (one for one in found if not rules.hide(one[0].path.split("/"), is_folder=False))
-        pending[known:] = [folder for folder in pending[known:] if not rules.hide(folder.split("/"), is_folder=True)]
+        yield from (document for document in documents if not rules.hide(document[0].path.split("/"), is_folder=False))
+        pending[count:] = [folder for folder in pending[count:] if not rules.hide(folder.split("/"), is_folder=True)]
 
     def _documents(
         self, prefix: str, listing: Iterable[os.DirEntry[str]], pending: list[str]

@@ -205,9 +205,9 @@ class IgnoreRules:
             if not stat.S_ISREG(status.st_mode):  # opening a FIFO would wait for a writer
                 return ()
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            known = self._cache.get(path)
-            if known is None or known[0] != stamp:
-                known = self._cache[path] = (stamp, _load(file))
+            known_pair = self._cache.get(path)
+            if known_pair is None or known_pair[0] != stamp:
+                known_pair = self._cache[path] = (stamp, _load(file))
         except OSError as error:
             if error.errno in _AS_NONE:
                 return ()
@@ -217,7 +217,7 @@ class IgnoreRules:
                 kind="folder",
                 hint="Try again; if it persists, check the disk, or remove the file.",
             ) from error
-        return known[1]
+        return known_pair[1]
 
 
 def _is_inside(own: OwnRules, gits: OwnRules, folder: Sequence[str]) -> bool:
@@ -309,7 +309,7 @@ def parse_pattern(line: str) -> Pattern | None:
 def _part(text: str) -> re.Pattern[str] | None:
     if text == "**":
         return None
-    escaped = _ESCAPED.sub(lambda found: f"[{found[1]}]" if found[1] != "^" else "^", text)
+    escaped = _ESCAPED.sub(lambda match: f"[{match[1]}]" if match[1] != "^" else "^", text)
     return re.compile(translate(escaped.replace("[^", "[!")))
 
 

@@ -167,9 +167,9 @@ def reports_changes(folder: Path, mounts: Path = _MOUNTS) -> bool:
         return True
     best, kind = "", ""
     for line in lines:
-        _, place, found, *_ = [*line.split(" "), "", ""]
+        _, place, found_text, *_ = [*line.split(" "), "", ""]
         place = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), place)
         inside = place == "/" or os.fspath(folder) == place or os.fspath(folder).startswith(f"{place}/")
         if inside and len(place) >= len(best):
-            best, kind = place, found
+            best, kind = place, found_text
     return _SILENT.fullmatch(kind) is None

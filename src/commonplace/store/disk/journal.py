@@ -154,7 +154,7 @@ def _framed(text: bytes) -> bytes:
 
 def _encoded(record: JournalRecord) -> bytes:
     intent = record.intent
-    told = None if intent is None else [
+    reported_values = None if intent is None else [
         intent.token,
         [[step.path, step.old, step.new] for step in intent.steps],
         list(intent.made),
@@ -163,7 +163,7 @@ def _encoded(record: JournalRecord) -> bytes:
         list(intent.paths),
         intent.base,
     ]  # fmt: skip
-    return json.dumps([told, record.pending]).encode()
+    return json.dumps([reported_values, record.pending]).encode()
 
 
 def _decoded(text: bytes) -> JournalRecord:
@@ -172,19 +172,19 @@ def _decoded(text: bytes) -> JournalRecord:
     Raises:
         ValueError, TypeError: the text is not a record, or names paths or refs that are never written.
     """
-    told, pending = json.loads(text)
+    reported_value, pending = json.loads(text)
     for path, identifier in dict(pending).items():
         _require(is_tree_path(path) and _is_revision(identifier))
-    if told is None:
+    if reported_value is None:
         return JournalRecord(None, pending)
-    token, steps, made, reference, commit, paths, *rest = told
+    token, steps, made, reference, commit, paths, *rest = reported_value
     base = rest[0] if rest else None
     _require(bool(_TOKEN.fullmatch(token)) and (not reference or is_ref(reference)))
     _require(_is_revision(commit) and (base is None or _is_revision(base)))
     _require(all(is_tree_path(path) for path in (*made, *paths)))
-    found = tuple(JournalStep(*step) for step in steps)
-    _require(all(is_tree_path(one.path) and _is_revision(one.old) and _is_revision(one.new) for one in found))
-    return JournalRecord(JournalIntent(token, found, tuple(made), reference, commit, tuple(paths), base), pending)
+    found_steps = tuple(JournalStep(*step) for step in steps)
+    _require(all(is_tree_path(step.path) and _is_revision(step.old) and _is_revision(step.new) for step in found_steps))
+    return JournalRecord(JournalIntent(token, found_steps, tuple(made), reference, commit, tuple(paths), base), pending)
 
 
 def _is_revision(text: str) -> bool:

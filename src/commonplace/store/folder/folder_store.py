@@ -191,18 +191,20 @@ class FolderStore:
                 done = retaining.enter_context(watching_write(lambda: self._write_of(changes))) if changes else None
                 removed = {change.path: change.content is None for change in changes} if self._terms.commits else {}
                 staged = self._writer.staged_blobs(removed)
-                kept = retaining.enter_context(self._terms.retention.kept(changes, staged, self._terms.prefix))
+                enter_context = retaining.enter_context(self._terms.retention.kept(changes, staged, self._terms.prefix))
                 write = self._writer.add(changes, self._planned(changes, message, author)) if changes else None
             commit = write.result() if write else ""
-            draft.acknowledge(commit, kept)
+            draft.acknowledge(commit, enter_context)
             if done:
                 done(commit)
             if self._terms.commits and self._writer.pending:
                 record_waiting_index(INDEX_WAITS)
 
     def _write_of(self, changes: Sequence[FileChange]) -> PlannedWrite:
-        before = {Address(one.shown): self._folder.read(Address(one.shown)) if one.before else None for one in changes}
-        return PlannedWrite(self.name, self.identity, before, {Address(one.shown): one.content for one in changes})
+        before = {
+            Address(item.shown): self._folder.read(Address(item.shown)) if item.before else None for item in changes
+        }
+        return PlannedWrite(self.name, self.identity, before, {Address(item.shown): item.content for item in changes})
 
     def recover(self) -> list[str]:
         """Finish or undo interrupted writes. Does nothing if another writer holds the lock, which has done so."""
@@ -370,25 +372,27 @@ class TransactionDraft:
             if content is None and before is None:
                 continue
             if content is None or before is None or revision_of(content) != before.revision:
-                kept = address in self._keep or (keep and content is not None)
+                kept_keep = address in self._keep or (keep and content is not None)
                 source = self._moved_from.get(address)
                 moved_from = f"{prefix}{source.path}" if source else ""
-                changes.append(FileChange(f"{prefix}{address.path}", before, content, address.path, kept, moved_from))
+                changes.append(
+                    FileChange(f"{prefix}{address.path}", before, content, address.path, kept_keep, moved_from)
+                )
         return changes
 
-    def acknowledge(self, commit: str, kept: Mapping[str, RetainedCopy]) -> None:
+    def acknowledge(self, commit: str, enter_context: Mapping[str, RetainedCopy]) -> None:
         """Set the receipt of a durable transaction.
 
         Args:
             commit: The commit; "" for none.
-            kept: Copies of the old bytes, by shown path.
+            enter_context: Copies of the old bytes, by shown path.
         """
         items = self._changes.items()
         self._receipt = Receipt(
             commit,
             {address: revision_of(content) for address, content in items if content is not None},
             tuple(address for address, content in items if content is None),
-            {Address(path): where for path, where in kept.items()},
+            {Address(path): where for path, where in enter_context.items()},
         )
 
     def _change(self, address: Address, content: bytes | None, *, keep: bool) -> None:

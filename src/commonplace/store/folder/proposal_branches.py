@@ -121,17 +121,17 @@ class GitProposals:
 
     def proposal(self, identifier: str) -> Proposal:
         """An open or closed proposal of this folder."""
-        found = self.open_proposal(identifier) or self._at(CLOSED, identifier) or self._accepted(identifier)
-        if found is None:
+        proposal = self.open_proposal(identifier) or self._at(CLOSED, identifier) or self._accepted(identifier)
+        if proposal is None:
             raise NotFoundError(
                 "There is no such proposal.", kind="proposal", hint="List the proposals to see what there is."
             )
-        return found
+        return proposal
 
     def open_proposal(self, identifier: str) -> Proposal | None:
         """An open proposal of this folder; None if there is none."""
-        found = self._at(OPEN, identifier)
-        return None if found is None or self._is_left_over(found) else found
+        proposal = self._at(OPEN, identifier)
+        return None if proposal is None or self._is_left_over(proposal) else proposal
 
     def files(self, proposal: Proposal) -> Sequence[ProposedFile]:
         """The files below the folder that a proposal changes, by path."""
@@ -142,7 +142,7 @@ class GitProposals:
         return self._revisions(proposal.id, proposal.tip)
 
     def _revisions_of(self, identifier: str, tip: str) -> Mapping[Address, Revision]:
-        return {one.address: one.proposed for one in self._files(identifier, tip)}
+        return {file.address: file.proposed for file in self._files(identifier, tip)}
 
     def _files_of(self, identifier: str, commit: str) -> Sequence[ProposedFile]:
         bases, tip, moves = self._changed(identifier, commit)
@@ -153,7 +153,7 @@ class GitProposals:
             if address is not None and entry != base and _is_file(entry) and _is_file(base):
                 files[address] = ProposedFile(address, base.id if base else "", entry.id if entry else "")
         for new, old in moves.items():
-            target, source = (files.get(self._address(one) or Address("")) for one in (new, old))
+            target, source = (files.get(self._address(element) or Address("")) for element in (new, old))
             if target and source and target.proposed and not target.base and source.base and not source.proposed:
                 files[target.address] = replace(target, moved_from=source.address)
         return tuple(files[address] for address in sorted(files))
@@ -161,7 +161,7 @@ class GitProposals:
     def left_out(self, proposal: Proposal) -> Sequence[str]:
         """The changed paths, from the repository's root, that are none of `files`."""
         bases, tip, _ = self._changed(proposal.id, proposal.tip)
-        files = {self.prefix + one.address.path for one in self.files(proposal)}
+        files = {self.prefix + file.address.path for file in self.files(proposal)}
         return sorted(path for path, base in bases.items() if tip[path] != base and path not in files)
 
     def content(self, revision: Revision) -> bytes | None:
@@ -171,13 +171,13 @@ class GitProposals:
     def changes(self, proposal: Proposal) -> Sequence[ProposedChange]:
         """The changes, oldest first."""
         trees = TreeDiff(self.repository)
-        found: list[ProposedChange] = []
+        changes: list[ProposedChange] = []
         for commit in filter(_is_change, self._chain(proposal.id, proposal.tip)):
             before = self.repository.tree_of(str(commit.parent_ids[0]) if commit.parent_ids else "")
             paths = (os.fsdecode(raw) for raw in trees.differing(before, str(commit.tree_id)))
-            files = frozenset(one for path in paths if (one := self._address(path)) is not None)
-            found.append(ProposedChange(_without_trailers(_text(commit)), files))
-        return found
+            files = frozenset(address for path in paths if (address := self._address(path)) is not None)
+            changes.append(ProposedChange(_without_trailers(_text(commit)), files))
+        return changes
 
     @property
     def branch(self) -> str:
@@ -196,8 +196,8 @@ class GitProposals:
         """Hold the lock under which proposals change; removes what a killed process left."""
         with storage_errors("to lock the proposals"), self._lock.held():
             self._discard_left_over()
-            for one in self._of_accepted():
-                self.close(replace(one, state="open"), "accepted", commit=one.commit)
+            for proposal in self._of_accepted():
+                self.close(replace(proposal, state="open"), "accepted", commit=proposal.commit)
             yield
 
     def commit(self, identifier: str, parts: Sequence[BranchPart], proposer: Proposer, author: Author | None) -> str:
@@ -210,14 +210,14 @@ class GitProposals:
         """
         self._require_room(identifier)
         reference, base = OPEN + identifier, self.repository.tip(OPEN + identifier)
-        known = self._at(OPEN, identifier)
-        fork = _fork(self.repository.commit(base)) if known else self.repository.head
-        if base and known is None:
+        proposal = self._at(OPEN, identifier)
+        fork = _fork(self.repository.commit(base)) if proposal else self.repository.head
+        if base and proposal is None:
             raise _not_ours(identifier)
         stated = {
             TRAILER: identifier,
             "Proposal-Fork": fork or "none",
-            "Proposal-Branch": known.branch if known else self.branch,
+            "Proposal-Branch": proposal.branch if proposal else self.branch,
             "Proposal-Caller": proposer.caller,
             "Proposal-Session": proposer.session,
             "Proposal-Client": proposer.client,
@@ -234,9 +234,9 @@ class GitProposals:
 
     def settle(self, proposal: Proposal, accepted: Mapping[Address, tuple[bytes | None, bytes | None]]) -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock."""
-        bases = {one.address: one.base for one in self.files(proposal)}
-        taken = {self.prefix + one.path: self.content(bases[one]) for one in accepted}
-        left = {self.prefix + one.path: pair for one, pair in accepted.items() if pair[0] != pair[1]}
+        bases = {file.address: file.base for file in self.files(proposal)}
+        taken = {self.prefix + address.path: self.content(bases[address]) for address in accepted}
+        left = {self.prefix + address.path: pair for address, pair in accepted.items() if pair[0] != pair[1]}
         parts = [BranchPart(taken, "Without what was accepted", BASE)]
         if left:
             parts.append(BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", BASE))
@@ -285,38 +285,38 @@ class GitProposals:
 
     def _of(self, folder: str) -> list[Proposal]:
         names = [name.removeprefix(folder) for name in self.repository.references() if name.startswith(folder)]
-        found = [one for name in names if (one := self._at(folder, name)) is not None]
+        proposals = [proposal for name in names if (proposal := self._at(folder, name)) is not None]
         if folder == OPEN:
-            found = [one for one in found if not self._is_left_over(one)]
-        return sorted(found, key=_newest, reverse=True)
+            proposals = [proposal for proposal in proposals if not self._is_left_over(proposal)]
+        return sorted(proposals, key=_newest, reverse=True)
 
     def _of_accepted(self) -> list[Proposal]:
         """The proposals that were accepted by a process that was killed before it closed them."""
         names = [name.removeprefix(OPEN) for name in self.repository.references() if name.startswith(OPEN)]
-        return [one for name in names if (one := self._accepted(name)) is not None]
+        return [proposal for name in names if (proposal := self._accepted(name)) is not None]
 
     def _accepted(self, identifier: str) -> Proposal | None:
         """The same proposal as closed; None if it is not one of them."""
-        found = self._at(OPEN, identifier)
-        commit = self._acceptances().get(found.tip, "") if found else ""
-        if found is None or not commit or self.repository.tip(CLOSED + identifier):
+        proposal = self._at(OPEN, identifier)
+        commit = self._acceptances().get(proposal.tip, "") if proposal else ""
+        if proposal is None or not commit or self.repository.tip(CLOSED + identifier):
             return None
-        return replace(found, state="accepted", commit=commit)
+        return replace(proposal, state="accepted", commit=commit)
 
     def _acceptances(self) -> Mapping[str, str]:
         """The latest served commits that accepted the whole of a proposal, by the proposal's commit."""
         head = self.repository.head
-        before, known = self._searched
+        before, known_values = self._searched
         if head == before:
-            return known
+            return known_values
         if not before or not self.repository.holds(head, before):
-            before, known = "", {}
+            before, known_values = "", {}
         new: dict[str, str] = {}
         commits = self.repository.walk(head, SortMode.TIME, hidden=[before]) if head else ()
         for commit in islice(commits, MAX_SEARCHED):
             if tip := _stated(commit).get(ACCEPTED_TIP):
                 new.setdefault(tip, str(commit.id))
-        self._searched = head, {**known, **new}
+        self._searched = head, {**known_values, **new}
         return self._searched[1]
 
     def _at(self, folder: str, identifier: str) -> Proposal | None:
@@ -325,10 +325,10 @@ class GitProposals:
         if not tip:
             return None
         try:
-            found = self._read(identifier, tip, folder)
+            proposal = self._read(identifier, tip, folder)
         except (GitError, NotFoundError):  # not a commit, or not made by this program
             return None
-        return found if not self.prefix or self._is_below(found) else None
+        return proposal if not self.prefix or self._is_below(proposal) else None
 
     def _is_below(self, proposal: Proposal) -> bool:
         bases, _, _ = self._changed(proposal.id, proposal.tip)
@@ -346,9 +346,9 @@ class GitProposals:
         chain = self._chain(identifier, tip)
         if not chain:
             raise NotFoundError("There is no such proposal.", kind="proposal")
-        latest = next(one for one in reversed(chain) if _stated(one).get(TRAILER) == identifier)
-        changes = [one for one in chain if _is_change(one)] or [latest]
-        subjects = {_text(one).partition("\n")[0] for one in changes}
+        latest = next(commit for commit in reversed(chain) if _stated(commit).get(TRAILER) == identifier)
+        changes = [commit for commit in chain if _is_change(commit)] or [latest]
+        subjects = {_text(commit).partition("\n")[0] for commit in changes}
         stated = _stated(latest)
         state = stated.get("Proposal-State", "")
         is_closed = folder == CLOSED and state in {"accepted", "declined", "withdrawn"}
@@ -418,7 +418,7 @@ class GitProposals:
                 kind="proposal",
                 hint="Have it accepted, or withdraw it; then propose the next changes.",
             )
-        if not tip and sum(one.startswith(OPEN) for one in self.repository.references()) >= MAX_LISTED:
+        if not tip and sum(reference.startswith(OPEN) for reference in self.repository.references()) >= MAX_LISTED:
             raise TooLargeError(
                 f"There are {MAX_LISTED:,} open proposals, and no more are taken.",
                 kind="proposal",
@@ -542,8 +542,8 @@ def _fork(commit: pygit2.Commit) -> str:
 def _stated(commit: pygit2.Commit) -> dict[str, str]:
     """The program's trailers of a commit. Only the last paragraph counts, and the last line of each name."""
     last = _text(commit).rstrip("\n").rpartition("\n\n")[2]
-    found = (_TRAILER_LINE.fullmatch(line) for line in last.split("\n"))
-    return {one[1]: one[2].strip() for one in found if one}
+    matches = (_TRAILER_LINE.fullmatch(line) for line in last.split("\n"))
+    return {match[1]: match[2].strip() for match in matches if match}
 
 
 def _moves(message: str, paths: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -582,7 +582,7 @@ def _without_trailers(message: str) -> str:
 def _word(commit: pygit2.Commit, state: str) -> str:
     """The word of a closing commit, without the line that names the program through which it was closed."""
     text, trailers = split_trailers(_without_trailers(_text(commit)))
-    own = [one for one in trailers if not one.startswith("Co-authored-by: ")]
+    own = [trailer for trailer in trailers if not trailer.startswith("Co-authored-by: ")]
     text = f"{text}\n\n{chr(10).join(own)}".strip("\n")
     return "" if text == state.capitalize() else text
 

@@ -118,17 +118,19 @@ class ProposedStore(ServedView):
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder."""
         changed = self.changed()
-        found = [pair for pair in self._served.files(folder) if pair[0] not in changed]
-        inside = [one for one, revision in changed.items() if revision and one.path.rpartition("/")[0] == folder]
-        return found + [(one, self._facts(changed[one])) for one in inside]
+        found_pairs = [pair for pair in self._served.files(folder) if pair[0] not in changed]
+        inside = [
+            address for address, revision in changed.items() if revision and address.path.rpartition("/")[0] == folder
+        ]
+        return found_pairs + [(address, self._facts(changed[address])) for address in inside]
 
     def folders(self, folder: str) -> list[str]:
         """Paths of the folders directly in a folder."""
         start = f"{folder}/" if folder else ""
         new = [
-            one.path.removeprefix(start)
-            for one, entry in self.changed().items()
-            if entry and one.path.startswith(start)
+            address.path.removeprefix(start)
+            for address, entry in self.changed().items()
+            if entry and address.path.startswith(start)
         ]
         inside = {f"{start}{path.partition('/')[0]}" for path in new if "/" in path}
         return sorted({*self._served.folders(folder), *inside})
@@ -178,10 +180,10 @@ class ProposedStore(ServedView):
         prefix = self._branches.prefix
         proposal = self._branches.open_proposal(self._identifier)
         tip = proposal.tip if proposal else self._branches.repository.head
-        known = self.changed()
+        revisions = self.changed()
         seen: dict[str, bytes | None] = {}
         for address in changes:
-            if address not in known:
+            if address not in revisions:
                 base = draft.before(address)
                 entry = self._branches.repository.entry(tip, prefix + address.path)
                 if (entry.id if entry else "") != (revision_of(base) if base is not None else ""):
@@ -290,12 +292,12 @@ class _ProposalDraft:
 
     def changes(self) -> dict[Address, bytes | None]:
         """The changes, without those that change nothing."""
-        return {one: content for one, content in self._changes.items() if content != self.before(one)}
+        return {address: content for address, content in self._changes.items() if content != self.before(address)}
 
     def acknowledge(self, commit: str) -> None:
         """Set the receipt."""
-        written = {one: revision_of(content) for one, content in self._changes.items() if content is not None}
-        removed = tuple(one for one, content in self._changes.items() if content is None)
+        written = {address: revision_of(content) for address, content in self._changes.items() if content is not None}
+        removed = tuple(address for address, content in self._changes.items() if content is None)
         self._receipt = Receipt(commit, written, removed)
 
     def _stat(self, address: Address) -> FileStat | None:

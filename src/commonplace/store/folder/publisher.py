@@ -109,11 +109,11 @@ class Publisher:
             raise ReadOnlyError(f"Nothing can be committed: {reason}.", kind="repository")
         with storage_errors("the commit"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
-            found = self._contents(self._dirty() if addresses is None else addresses, progress)
+            files = self._contents(self._dirty() if addresses is None else addresses, progress)
             if addresses is None:
-                found = {address: file for address, file in found.items() if self._differs(address, file[1])}
-            contents = {f"{self._prefix}{address.path}": content for address, (_, content) in found.items()}
-            written = {f"{self._prefix}{address.path}": stat for address, (stat, _) in found.items() if stat}
+                files = {address: file for address, file in files.items() if self._differs(address, file[1])}
+            contents = {f"{self._prefix}{address.path}": content for address, (_, content) in files.items()}
+            written = {f"{self._prefix}{address.path}": stat for address, (stat, _) in files.items() if stat}
             words = commit_message(self._git.repository, message, author, sign_off=sign_off)
             staged = self._writer.staged_blobs({path: content is None for path, content in contents.items()})
             with self._retention.kept([], staged, self._prefix):
@@ -132,11 +132,11 @@ class Publisher:
             changed = self._changed_by(commit)
         except GitError as error:  # the commit is made, even if its changes cannot be listed
             log.warning("the changes of a commit cannot be listed: %s", error)
-            changed = set(found)
+            changed = set(files)
         return Receipt(
             commit,
-            {a: revision_of(content) for a, (_, content) in found.items() if a in changed and content is not None},
-            tuple(a for a, (_, content) in found.items() if a in changed and content is None),
+            {a: revision_of(content) for a, (_, content) in files.items() if a in changed and content is not None},
+            tuple(a for a, (_, content) in files.items() if a in changed and content is None),
         )
 
     def push(self, remote: str = "origin", branch: str = "") -> str:
@@ -173,18 +173,18 @@ class Publisher:
         self, addresses: Sequence[Address], progress: Progress | None
     ) -> dict[Address, tuple[FileStat | None, bytes | None]]:
         """Metadata and bytes of each file; None for a deleted one."""
-        found: dict[Address, tuple[FileStat | None, bytes | None]] = {}
+        folders: dict[Address, tuple[FileStat | None, bytes | None]] = {}
         repository = self._git.repository
         for number, address in enumerate(addresses, 1):
             if self._folder.stat(address) is not None:
-                found[address] = self._folder.load(address)
+                folders[address] = self._folder.load(address)
             elif (entry := repository.entry(repository.head, f"{self._prefix}{address.path}")) and is_file(entry):
-                found[address] = None, None
+                folders[address] = None, None
             else:
                 raise missing_file(address)
             if progress:
                 progress(number, len(addresses))
-        return found
+        return folders
 
     def _dirty(self) -> list[Address]:
         """The collection's documents and its schema that differ from the last commit or the index.
@@ -196,8 +196,8 @@ class Publisher:
         left = {True: FileStatus.INDEX_NEW, False: FileStatus.INDEX_DELETED}
         root = self._git.repository.root
         chosen = [path for path in sorted(dirty) if not dirty[path] & left[is_missing(root / path)]]
-        found = (address for path in chosen if (address := address_or_none(path.removeprefix(self._prefix))))
-        return [one for one in found if one.path == SCHEMA_FILE or not self._hides(one)]
+        addresses = (address for path in chosen if (address := address_or_none(path.removeprefix(self._prefix))))
+        return [address for address in addresses if address.path == SCHEMA_FILE or not self._hides(address)]
 
     def _differs(self, address: Address, content: bytes | None) -> bool:
         """Whether a file differs from the last commit. Staged changes of an equal file stay staged."""
@@ -215,17 +215,17 @@ class Publisher:
 
     def _changed_by(self, commit: str) -> set[Address]:
         repository = self._git.repository
-        found = repository.commit(commit)
-        before = repository.tree_of(str(next(iter(found.parent_ids), "")))
-        paths = map(os.fsdecode, TreeDiff(repository).differing(before, str(found.tree_id)))
+        found_commit = repository.commit(commit)
+        before = repository.tree_of(str(next(iter(found_commit.parent_ids), "")))
+        paths = map(os.fsdecode, TreeDiff(repository).differing(before, str(found_commit.tree_id)))
         inside = (path.removeprefix(self._prefix) for path in paths if path.startswith(self._prefix))
         return {address for path in inside if (address := address_or_none(path))}
 
     def _require_remote(self, remote: str) -> None:
-        known = self._git.repository.remotes()
-        if remote not in known:
-            more = f" and {len(known) - MAX_LISTED:,} more" if len(known) > MAX_LISTED else ""
-            listed = ", ".join(redacted(name)[:60] for name in known[:MAX_LISTED]) + more
+        remotes = self._git.repository.remotes()
+        if remote not in remotes:
+            more = f" and {len(remotes) - MAX_LISTED:,} more" if len(remotes) > MAX_LISTED else ""
+            listed = ", ".join(redacted(name)[:60] for name in remotes[:MAX_LISTED]) + more
             raise GitError(
                 f"There is no remote {redacted(remote)[:60]!r}." + (f" There is: {listed}." if listed else ""),
                 kind="repository",

@@ -65,14 +65,14 @@ class Retention:
             StorageError: the bytes cannot be retained; nothing was changed.
         """
         head = self._head()
-        kept: dict[str, RetainedCopy] = {}
+        copies: dict[str, RetainedCopy] = {}
         items: list[TrashItem] = []
         lost: list[FileChange] = []
         for change in changes:
             if not change.keep or change.before is None:
                 continue
             if head and self._holds(head, change):
-                kept[_shown(change)] = RetainedCopy(Address(_shown(change)), change.before.revision, "commit", head)
+                copies[_shown(change)] = RetainedCopy(Address(_shown(change)), change.before.revision, "commit", head)
             else:
                 lost.append(change)
         with ExitStack() as undo:
@@ -80,10 +80,10 @@ class Retention:
             # Saved before the files' own bytes, so that the newest copy of a path is the file's last state.
             only_staged = self._save_staged(self._only_staged(head, changes, staged), prefix)
             for start in range(0, len(lost), _BATCH):
-                self._save(lost[start : start + _BATCH], kept, items)
-            yield kept
+                self._save(lost[start : start + _BATCH], copies, items)
+            yield copies
             undo.pop_all()
-        record_retained([*kept.values(), *only_staged])
+        record_retained([*copies.values(), *only_staged])
 
     def _discard_unneeded(self, items: Sequence[TrashItem]) -> None:
         """Discard the copies of files whose bytes are unchanged."""
@@ -140,10 +140,10 @@ class Retention:
             entry = repository.entry(head, path)
             if entry is None and is_ignored(repository, path):  # no commit includes it, so its index entry remains
                 continue
-            known = [entry.id] if entry else []
+            ids = [entry.id] if entry else []
             contents = (new.get(path), self._current(path))
-            known += [self._stored_id(path, content) for content in contents if content is not None]
-            if blob not in known:
+            ids += [self._stored_id(path, content) for content in contents if content is not None]
+            if blob not in ids:
                 yield path, blob
 
     def _current(self, path: str) -> bytes | None:
@@ -160,19 +160,19 @@ class Retention:
 
     def _save_staged(self, blobs: Iterable[StagedBlob], prefix: str) -> list[RetainedCopy]:
         """Put staged blobs into the trash. If this fails, the Git objects are the only copies."""
-        kept: list[RetainedCopy] = []
+        copies: list[RetainedCopy] = []
         for path, blob in blobs:
             address = Address(path.removeprefix(prefix))
             try:
                 content = self._repository.content(blob) if self._repository else b""
                 (item,) = self.trash.put([(path, "replaced", content)])
             except (OSError, GitError):
-                kept.append(RetainedCopy(address, blob, "object", staged=True))
+                copies.append(RetainedCopy(address, blob, "object", staged=True))
             else:
-                kept.append(RetainedCopy(address, blob, "trash", until=item.until, staged=True))
-        return kept
+                copies.append(RetainedCopy(address, blob, "trash", until=item.until, staged=True))
+        return copies
 
-    def _save(self, changes: Sequence[FileChange], kept: dict[str, RetainedCopy], items: list[TrashItem]) -> None:
+    def _save(self, changes: Sequence[FileChange], copies: dict[str, RetainedCopy], items: list[TrashItem]) -> None:
         contents = [(change, self._content(change)) for change in changes]
         named = self._as_objects([content for _, content in contents])
         try:
@@ -181,11 +181,11 @@ class Retention:
             if not named:
                 raise _unkeepable(changes, error) from error
             for change, content in contents:
-                kept[_shown(change)] = RetainedCopy(Address(_shown(change)), revision_of(content), "object")
+                copies[_shown(change)] = RetainedCopy(Address(_shown(change)), revision_of(content), "object")
             return
         items.extend(new)
         for change, item in zip(changes, new, strict=True):
-            kept[_shown(change)] = RetainedCopy(Address(_shown(change)), item.revision, "trash", until=item.until)
+            copies[_shown(change)] = RetainedCopy(Address(_shown(change)), item.revision, "trash", until=item.until)
 
     def _as_objects(self, contents: Sequence[bytes]) -> bool:
         """Write unreferenced blobs. Returns whether they are durable."""
@@ -277,7 +277,7 @@ class FolderTrash:
                 for place, (path, loss, content) in zip(beside, losses, strict=True):
                     unsynced.create(place, _header(path, loss, now) + content, mode=0o600)
                 unsynced.sync()
-            items = [self._place(one, now, *lost) for one, lost in zip(beside, losses, strict=True)]
+            items = [self._place(path, now, *lost) for path, lost in zip(beside, losses, strict=True)]
             sync_folders([self._folder])
         except OSError:
             for place in beside:
@@ -292,8 +292,8 @@ class FolderTrash:
         """All unexpired items, newest first, then by path."""
         self._prune(frozenset())
         oldest = time.time() - _SECONDS
-        found = [item for file, status in _files(self._folder) if status.st_mtime >= oldest and (item := _read(file))]
-        return sorted(found, key=lambda item: (-item.when, item.address))
+        items = [item for file, status in _files(self._folder) if status.st_mtime >= oldest and (item := _read(file))]
+        return sorted(items, key=lambda item: (-item.when, item.address))
 
     def content(self, item: TrashItem) -> bytes:
         """The bytes of an item.
@@ -349,14 +349,14 @@ class FolderTrash:
             for file, status in _files(folder):
                 if status.st_mtime < oldest and file.name not in new:
                     _remove(file)
-        left = sorted(_files(self._folder), key=lambda one: one[1].st_mtime_ns, reverse=True)
-        kept = 0
+        left = sorted(_files(self._folder), key=lambda other_file: other_file[1].st_mtime_ns, reverse=True)
+        kept_number = 0
         for number, (file, status) in enumerate(left):
-            kept += status.st_size
-            if kept > self._max_bytes and number and file.name not in new:
-                kept -= status.st_size
+            kept_number += status.st_size
+            if kept_number > self._max_bytes and number and file.name not in new:
+                kept_number -= status.st_size
                 _remove(file)
-        self._bytes, self._pruned = kept, time.monotonic() if due else self._pruned
+        self._bytes, self._pruned = kept_number, time.monotonic() if due else self._pruned
 
 
 class SubfolderTrash:
@@ -430,7 +430,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 def _folders(base: Path) -> list[Path]:
     try:
-        return [one for one in base.iterdir() if one.is_dir() and not one.is_symlink()]
+        return [path for path in base.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError:
         return []
 

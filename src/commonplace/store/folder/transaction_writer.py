@@ -164,8 +164,8 @@ class TransactionWriter:
         Args:
             paths: Whether the commit removes the file, by path.
         """
-        found = self._git.index.replaced(paths) if self._git and paths else []
-        return [(path, blob) for path, blob in found if self.pending.get(path) != blob]  # nobody staged what waits
+        pairs = self._git.index.replaced(paths) if self._git and paths else []
+        return [(path, blob) for path, blob in pairs if self.pending.get(path) != blob]  # nobody staged what waits
 
     @property
     def needs_repair(self) -> bool:
@@ -184,8 +184,8 @@ class TransactionWriter:
             if self._git is not None and is_locked(self._git.repository.gitdir):
                 return
             with self.lock.held(wait=0):
-                for told in self.repair():
-                    _log.info("%s: %s", self.root.name, told)
+                for reported_text in self.repair():
+                    _log.info("%s: %s", self.root.name, reported_text)
             if self._journal.is_empty:
                 return
         except UnavailableError:  # another writer is active and will repair it
@@ -463,7 +463,7 @@ def recover(root: Path, git: GitWriter | None, record: JournalRecord, abandoned:
     intent = record.intent
     if intent is None:
         return _mend_index(git, record.pending)
-    told = git.discard_left_over(intent.token, intent.reference) if git else []
+    reported_texts = git.discard_left_over(intent.token, intent.reference) if git else []
     files = [_file(root, intent.token, number, step) for number, step in enumerate(intent.steps)]
     names = ", ".join(step.path for step in intent.steps) or "a commit"
     committed = bool(git and git.is_committed(intent.reference, intent.commit))
@@ -476,21 +476,21 @@ def recover(root: Path, git: GitWriter | None, record: JournalRecord, abandoned:
             git.commit_again(intent)
     else:
         _undo(files)
-    told.append(f"{'finished' if finished else 'undid'} an interrupted write of {names}")
+    reported_texts.append(f"{'finished' if finished else 'undid'} an interrupted write of {names}")
     _clean_up(root, intent, files)
     if git is None:
-        return RecoveryReport(told, {})
+        return RecoveryReport(reported_texts, {})
     pending = record.pending | (git.outdated(intent) if finished else {})
-    return RecoveryReport(told, git.repair_index(intent.token, pending))
+    return RecoveryReport(reported_texts, git.repair_index(intent.token, pending))
 
 
 def _mend_index(git: GitWriter | None, pending: dict[str, str]) -> RecoveryReport:
     if git is None:
         return RecoveryReport([], {})
-    told = git.discard_left_over(_MENDING, "")
+    report = git.discard_left_over(_MENDING, "")
     left = git.repair_index(_MENDING, pending)
     waiting = f"; {len(left)} still wait for index.lock" if left else ""
-    return RecoveryReport([*told, f"brought {len(pending) - len(left)} index entries up to date{waiting}"], left)
+    return RecoveryReport([*report, f"brought {len(pending) - len(left)} index entries up to date{waiting}"], left)
 
 
 def _file(root: Path, token: str, number: int, step: JournalStep) -> _File:

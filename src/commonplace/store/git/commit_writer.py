@@ -133,10 +133,10 @@ class GitWriter:
             is_small = (self.repository.size(blob.hex()) if text is None else len(text)) <= MAX_COMPARED_BYTES
             return (self.repository.content(blob.hex()) if text is None else text) if is_small else None
 
-        found = renames_of({path: blob for path, blob in removed.items() if blob}, added, content)
+        renames = renames_of({path: blob for path, blob in removed.items() if blob}, added, content)
         message = planned.words.message
         for new, old in list(moves.items())[:MAX_STATED_MOVES]:
-            if found.get(new) != old:
+            if renames.get(new) != old:
                 message = with_trailer(message, f"{MOVED_TRAILER}{os.fsdecode(old)}{TRAILER_ARROW}{os.fsdecode(new)}")
         return replace(planned.words, message=message)
 
@@ -165,10 +165,10 @@ class GitWriter:
             written: Metadata of each file after it was written, to detect later changes.
             pending: Entries left over from before: path to old blob id.
         """
-        wanted = {path: self._index_entry(path, entry, written.get(path)) for path, entry in commit.changed.items()}
-        staged = self.index.ids(wanted)
-        older = {path: old for path, old in pending.items() if path not in wanted}
-        if self._update(token, wanted | self._waiting(older)):
+        entries = {path: self._index_entry(path, entry, written.get(path)) for path, entry in commit.changed.items()}
+        staged = self.index.ids(entries)
+        older = {path: old for path, old in pending.items() if path not in entries}
+        if self._update(token, entries | self._waiting(older)):
             return {}
         return {**commit.before, **staged, **pending}
 
@@ -177,18 +177,18 @@ class GitWriter:
         waiting = self._waiting(pending)
         return {} if not waiting or self._update(token, waiting) else dict(pending)
 
-    def _update(self, token: str, wanted: Mapping[str, IndexEntry | None]) -> bool:
-        return self.index.update(self.repository.gitdir / index_entries.temporary_name(token), wanted)
+    def _update(self, token: str, entries: Mapping[str, IndexEntry | None]) -> bool:
+        return self.index.update(self.repository.gitdir / index_entries.temporary_name(token), entries)
 
     def _waiting(self, pending: Mapping[str, str]) -> dict[str, IndexEntry | None]:
         """The current commit's entries for the pending paths, except paths that were staged again since."""
         if not pending:
             return {}
         staged, head = self.index.ids(pending), self.repository.head
-        found = {
+        entries = {
             path: self.repository.entry(head, path) for path, old in pending.items() if staged.get(path, old) == old
         }
-        return {path: self._index_entry(path, entry, None) for path, entry in found.items()}
+        return {path: self._index_entry(path, entry, None) for path, entry in entries.items()}
 
     def discard_left_over(self, token: str, reference: str) -> list[str]:
         """Remove the repository's files of a killed transaction; one line for each removed lock."""
@@ -242,8 +242,8 @@ class GitWriter:
         if not intent.commit:
             return {}
         before = self._base(intent)
-        found = {path: self.repository.entry(before, path) for path in intent.paths}
-        return {path: entry.id if entry else "" for path, entry in found.items()}
+        entries = {path: self.repository.entry(before, path) for path in intent.paths}
+        return {path: entry.id if entry else "" for path, entry in entries.items()}
 
     def _base(self, intent: JournalIntent) -> str:
         """The commit that the branch was at before a transaction; "" for none."""

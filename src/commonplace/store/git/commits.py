@@ -201,17 +201,17 @@ class NewCommits:
     @property
     def commit(self) -> str:
         """Id of the last commit; "" if there is nothing to commit."""
-        return self._tip if any(one.commit for one in self._planned) else ""
+        return self._tip if any(commit.commit for commit in self._planned) else ""
 
     @property
     def changed(self) -> Mapping[str, TreeEntry | None]:
         """Changed entries of all commits, by path."""
-        return {path: entry for one in self._planned for path, entry in one.changed.items()}
+        return {path: entry for commit in self._planned for path, entry in commit.changed.items()}
 
     @property
     def ids(self) -> Sequence[str]:
         """Id of each commit; "" if nothing differs. `publish` changes them if another program has moved the branch."""
-        return [one.commit for one in self._planned]
+        return [commit.commit for commit in self._planned]
 
     def add(self, changed: Mapping[str, TreeEntry | None], words: CommitMessage) -> None:
         """Plan a commit on top of the others."""
@@ -276,9 +276,11 @@ class NewCommits:
     def _record(self) -> None:
         """Append to the reflogs, a line for each commit."""
         repository = self._repository
-        wanted = repository.is_set("core.logallrefupdates", otherwise=True)
-        lines = b"".join(_log_line(one.parent, one.commit, one.words) for one in self._planned if one.commit)
-        append_to_logs(repository.gitdir, repository.common, self.reference, lines, create=wanted)
+        create = repository.is_set("core.logallrefupdates", otherwise=True)
+        lines = b"".join(
+            _log_line(commit.parent, commit.commit, commit.words) for commit in self._planned if commit.commit
+        )
+        append_to_logs(repository.gitdir, repository.common, self.reference, lines, create=create)
 
 
 def settle(commits: NewCommits) -> None:
@@ -402,8 +404,8 @@ class BranchMove:
         who = bytes(signature("committer", self._repository.setting))
         line = f"{self.base or '0' * 40} {self.commit} ".encode() + who + b"\tcommonplace: bring in the remote\n"
         repository = self._repository
-        wanted = repository.is_set("core.logallrefupdates", otherwise=True)
-        append_to_logs(repository.gitdir, repository.common, self.reference, line, create=wanted)
+        create = repository.is_set("core.logallrefupdates", otherwise=True)
+        append_to_logs(repository.gitdir, repository.common, self.reference, line, create=create)
 
 
 def _blob(entry: TreeEntry | None) -> str:
@@ -436,15 +438,15 @@ class Signature:
         return text.encode("utf-8", "replace")
 
 
-def signature(role: str, setting: ConfigReader, given: Author | None = None) -> Signature:
+def signature(role: str, setting: ConfigReader, author: Author | None = None) -> Signature:
     """The signature of a role.
 
     Args:
         role: "author" or "committer".
         setting: Git's configuration.
-        given: A person who takes precedence over environment and configuration; None for nobody.
+        author: A person who takes precedence over environment and configuration; None for nobody.
     """
-    name, email = (given.name, given.email) if given else ("", "")
+    name, email = (author.name, author.email) if author else ("", "")
     environment = f"GIT_{role.upper()}"
     person = Author(
         _first(

@@ -67,7 +67,7 @@ class IndexEntries:
         """
         try:
             index = self._read().index
-            return [one for path, removed in paths.items() for one in index.replaced(path, removed=removed)]
+            return [element for path, removed in paths.items() for element in index.replaced(path, removed=removed)]
         except UnsupportedIndexError:
             with suppress(OSError, IndexError, ValueError):
                 return replaced_entries(self._file, paths)
@@ -209,10 +209,10 @@ def replaced_entries(index: Path, paths: Mapping[str, bool]) -> list[tuple[str, 
         OSError, IndexError, ValueError: the index cannot be read, or is damaged.
     """
     named = [(os.fsencode(path), removed) for path, removed in paths.items()]
-    found = _entries(gitdir_files.read(index.parent, index.name))
+    rows = _entries(gitdir_files.read(index.parent, index.name))
     return [
         (os.fsdecode(other), blob)
-        for other, blob, _ in found
+        for other, blob, _ in rows
         if any(_drops(path, other, removed=removed) for path, removed in named)
     ]
 
@@ -230,12 +230,12 @@ def _entries(raw: bytes) -> Iterator[tuple[bytes, str, bool]]:
         extended = 2 if raw[at + _FLAGS_AT] & _EXTENDED else 0
         marked = bool(extended and raw[at + _FIXED] & _SKIP_WORKTREE)
         blob = raw[at + _ID_AT : at + _FLAGS_AT].hex()
-        begin, kept = at + _FIXED + extended, b""
+        begin, kept_path = at + _FIXED + extended, b""
         if version >= _PREFIXED:
             dropped, begin = _number(raw, begin)
-            kept = path[: len(path) - dropped]
+            kept_path = path[: len(path) - dropped]
         end = raw.index(b"\0", begin)
-        path = kept + raw[begin:end]
+        path = kept_path + raw[begin:end]
         at = end + 1 if version >= _PREFIXED else at + (end - at + 8) // 8 * 8
         yield path, blob, marked
 

@@ -239,17 +239,17 @@ def _offsets(raw: bytes) -> list[int]:
 
 
 def _extensions(raw: bytes, offset: int) -> dict[bytes, bytes]:
-    found: dict[bytes, bytes] = {}
+    extensions: dict[bytes, bytes] = {}
     while offset < len(raw) - _HASH:
         name = raw[offset : offset + 4]
         if not name[:1].isupper():
             raise UnsupportedIndexError
         size = int.from_bytes(raw[offset + 4 : offset + 8], "big")
-        found[name] = raw[offset + 8 : offset + 8 + size]
+        extensions[name] = raw[offset + 8 : offset + 8 + size]
         offset += 8 + size
     if offset != len(raw) - _HASH:
         raise DamagedIndexError
-    return found
+    return extensions
 
 
 def _encoded(name: bytes, entry: IndexEntry) -> bytes:
@@ -273,10 +273,10 @@ def _stale_trees(changes: Iterable[str]) -> set[bytes]:
 
 
 def _kept_extensions(extensions: dict[bytes, bytes], stale: set[bytes]) -> dict[bytes, bytes]:
-    kept = {name: content for name, content in extensions.items() if name in _KEPT}
-    if b"TREE" in kept:
-        kept[b"TREE"] = _without_trees(kept[b"TREE"], stale)
-    return kept
+    kept_extensions = {name: content for name, content in extensions.items() if name in _KEPT}
+    if b"TREE" in kept_extensions:
+        kept_extensions[b"TREE"] = _without_trees(kept_extensions[b"TREE"], stale)
+    return kept_extensions
 
 
 def _without_trees(raw: bytes, stale: set[bytes]) -> bytes:

@@ -448,7 +448,7 @@ MAX_INCLUDES = 10
 def parse_configuration(raw: bytes) -> list[Setting]:
     """The settings of one file, in order."""
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff").replace("\r\n", "\n")
-    found: list[Setting] = []
+    settings: list[Setting] = []
     section, at = "", 0
     while at < len(text):
         if text[at] in " \t\n":
@@ -459,10 +459,10 @@ def parse_configuration(raw: bytes) -> list[Setting]:
             at = header.end()
         elif key := _KEY.match(text, at):
             value, at = _value(text, key.end()) if key[2] else ("", key.end())
-            found.append((f"{section}.{key[1].lower()}", value))
+            settings.append((f"{section}.{key[1].lower()}", value))
         else:
             at = _line_end(text, at)
-    return found
+    return settings
 
 
 def settings_in(file: Path, read: Read, *, conditional: bool) -> Iterator[Setting]:
@@ -485,17 +485,17 @@ def protected_settings(name: str) -> list[str]:
 
     Git reads some settings from these sources only. An unreadable file counts as empty.
     """
-    found: list[str] = []
+    settings: list[str] = []
     for file in _protected_files(os.environ):
         try:
-            found += [value for key, value in settings_in(file, Path.read_bytes, conditional=False) if key == name]
+            settings += [value for key, value in settings_in(file, Path.read_bytes, conditional=False) if key == name]
         except (OSError, RecursionError):
             continue
     count = os.environ.get("GIT_CONFIG_COUNT", "")
     for number in range(int(count) if count.isdecimal() and len(count) < len("10000") else 0):
         if os.environ.get(f"GIT_CONFIG_KEY_{number}", "").lower() == name:
-            found.append(os.environ.get(f"GIT_CONFIG_VALUE_{number}", ""))
-    return found
+            settings.append(os.environ.get(f"GIT_CONFIG_VALUE_{number}", ""))
+    return settings
 
 
 def named_path(value: str, base: Path) -> Path:
@@ -532,7 +532,7 @@ def _protected_files(environment: Mapping[str, str]) -> Iterator[Path]:
 def _value(text: str, at: int) -> tuple[str, int]:
     """A value after its equals sign, and the offset of the next line."""
     parts: list[str] = []
-    kept = 0
+    count = 0
     quoted = False
     while at < len(text) and text[at] != "\n":
         char = text[at]
@@ -540,18 +540,18 @@ def _value(text: str, at: int) -> tuple[str, int]:
             at += 1
             if text[at] != "\n":
                 parts.append(_ESCAPES.get(text[at], text[at]))
-                kept = len(parts)
+                count = len(parts)
         elif char == '"':
             quoted = not quoted
-            kept = len(parts)
+            count = len(parts)
         elif char in "#;" and not quoted:
             at = _line_end(text, at)
             break
         elif quoted or not char.isspace() or parts:
             parts.append(char)
-            kept = len(parts) if quoted or not char.isspace() else kept
+            count = len(parts) if quoted or not char.isspace() else count
         at += 1
-    return "".join(parts[:kept]), at + 1
+    return "".join(parts[:count]), at + 1
 
 
 def _line_end(text: str, at: int) -> int:

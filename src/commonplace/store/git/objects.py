@@ -332,14 +332,14 @@ class LooseObjects(pygit2.OdbBackend):
     def exists_prefix_cb(self, prefix: str) -> pygit2.Oid:
         """The id that begins with the prefix. Raises KeyError if there is none, ValueError if there are several."""
         if len(prefix) == _HEX_DIGITS:
-            found = {prefix} if self.exists_cb(pygit2.Oid(hex=prefix)) else set[str]()
+            prefixes = {prefix} if self.exists_cb(pygit2.Oid(hex=prefix)) else set[str]()
         else:
-            found = {name for name in self._names(prefix[:_FOLDER_DIGITS]) if name.startswith(prefix)}
-        if len(found) > 1:
+            prefixes = {name for name in self._names(prefix[:_FOLDER_DIGITS]) if name.startswith(prefix)}
+        if len(prefixes) > 1:
             raise ValueError(prefix)
-        if not found:
+        if not prefixes:
             raise KeyError(prefix)
-        return pygit2.Oid(hex=found.pop())
+        return pygit2.Oid(hex=prefixes.pop())
 
     def write_cb(self, _identifier: pygit2.Oid, content: bytes, kind: int) -> None:
         """Write a loose object by means of libgit2."""

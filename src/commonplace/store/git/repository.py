@@ -184,8 +184,8 @@ class GitRepository:
 
     def commit(self, identifier: str) -> pygit2.Commit:
         """A commit, or the one that a tag names."""
-        found = guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
-        return found if str(found.id) == identifier else self._sized_commit(found)
+        commit = guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
+        return commit if str(commit.id) == identifier else self._sized_commit(commit)
 
     def walk(
         self, head: str, order: SortMode, *, hidden: Iterable[str] = (), first_parent: bool = False
@@ -203,8 +203,8 @@ class GitRepository:
         """
         self.commit(head)  # checks the object's size, which libgit2 does not
         walker = guarded(lambda: self.handle.walk(head, order))
-        for known in filter(None, hidden):
-            guarded(partial(walker.hide, known))
+        for known_text in filter(None, hidden):
+            guarded(partial(walker.hide, known_text))
         if first_parent:
             walker.simplify_first_parent()
         while commit := guarded(lambda: next(walker, None)):
@@ -220,8 +220,8 @@ class GitRepository:
         """The entry of a commit's tree at a path; None if there is none."""
         if not commit:
             return None
-        found = object_at(self.commit(commit), path)
-        return None if found is None else guarded(lambda: TreeEntry(int(found.filemode), str(found.id)))
+        candidate = object_at(self.commit(commit), path)
+        return None if candidate is None else guarded(lambda: TreeEntry(int(candidate.filemode), str(candidate.id)))
 
     def entries(self, tree: str) -> list[tuple[str, TreeEntry]]:
         """Entries of a tree by name; none for ""."""
@@ -229,7 +229,9 @@ class GitRepository:
         def tree_entries() -> list[tuple[str, TreeEntry]]:
             inner = self.handle[self._sized(tree)]
             entries = inner if isinstance(inner, pygit2.Tree) else ()
-            return [(os.fsdecode(one.raw_name or b""), TreeEntry(int(one.filemode), str(one.id))) for one in entries]
+            return [
+                (os.fsdecode(entry.raw_name or b""), TreeEntry(int(entry.filemode), str(entry.id))) for entry in entries
+            ]
 
         return guarded(tree_entries) if tree else []
 
@@ -264,8 +266,8 @@ class GitRepository:
             identifier = str(self.handle.expand_id(prefix))
         except KeyError:
             return None
-        found = guarded(lambda: self.handle[self._sized(identifier)]) if self.has_object(identifier) else None
-        return found if isinstance(found, pygit2.Commit | pygit2.Blob) else None
+        blob = guarded(lambda: self.handle[self._sized(identifier)]) if self.has_object(identifier) else None
+        return blob if isinstance(blob, pygit2.Commit | pygit2.Blob) else None
 
     def _sized(self, identifier: str) -> str:
         """The id itself, after a check that the object fits into memory.
@@ -298,8 +300,8 @@ class GitRepository:
     def own_settings(self, name: str) -> list[str]:
         """All values of a setting in the user's own configuration, without the repository's."""
         levels = {ConfigLevel.GLOBAL, ConfigLevel.XDG}
-        found = guarded(lambda: list(self.handle.config))
-        return [entry.value or "" for entry in found if entry.name == name and entry.level in levels]
+        entries = guarded(lambda: list(self.handle.config))
+        return [entry.value or "" for entry in entries if entry.name == name and entry.level in levels]
 
     def remotes(self) -> list[str]:
         """Names of the configured remotes."""
@@ -311,11 +313,11 @@ class GitRepository:
 
     def sparse_paths(self, paths: Iterable[str]) -> set[str]:
         """The paths that the index contains but a sparse checkout omits from the work tree."""
-        asked = [path for path in paths if not os.path.lexists(self.root / path)]
-        if not asked or not self.is_set("core.sparsecheckout", otherwise=False):
+        requested_paths = [path for path in paths if not os.path.lexists(self.root / path)]
+        if not requested_paths or not self.is_set("core.sparsecheckout", otherwise=False):
             return set()
         skipped = skipped_paths(self.gitdir / "index")
-        return {path for path in asked if os.fsencode(path) in skipped}
+        return {path for path in requested_paths if os.fsencode(path) in skipped}
 
     def is_set(self, name: str, *, otherwise: bool) -> bool:
         """A boolean of Git's configuration."""
@@ -440,12 +442,12 @@ class TrackedDocuments:
             paths = [str(getattr(entry, "path")) for entry in cast("Iterable[object]", index)]  # noqa: B009 - untyped
         except (pygit2.GitError, OSError, GitError):
             return None
-        found: set[str] = set()
+        belows: set[str] = set()
         for path in paths:
             if not path.startswith(self._prefix) or not is_document_path(path):
                 continue
             below = path[len(self._prefix) :]
-            while below and below not in found:
-                found.add(below)
+            while below and below not in belows:
+                belows.add(below)
                 below = below.rpartition("/")[0]
-        return frozenset(found)
+        return frozenset(belows)

@@ -182,12 +182,12 @@ class TreeStore:
         path = f"{self._source.prefix}{folder}".rstrip("/")
         root = repository.entry(self._source.commit(), path) if path else None
         tree = root.id if root and root.mode == MODE_FOLDER else "" if path else self._root()
-        found: list[tuple[Address, TreeEntry]] = []
+        addresses: list[tuple[Address, TreeEntry]] = []
         for name, inner in repository.entries(tree):
             address = address_or_none(f"{folder}/{name}".removeprefix("/"))
             if address:
-                found.append((address, inner))
-        return found
+                addresses.append((address, inner))
+        return addresses
 
     def _entry(self, address: Address) -> TreeEntry | None:
         entry = self._source.repository.entry(self._source.commit(), self._source.prefix + address.path)

@@ -52,17 +52,17 @@ class TreeDiff:
 
     def at(self, tree: str, path: bytes) -> str:
         """The id of the entry at a path of a tree, "" if there is none; the tree's own id for b""."""
-        found = tree
+        found_tree = tree
         for name in path.split(b"/") if path else ():
-            key = found, name
+            key = found_tree, name
             if key not in self._found:
                 if len(self._found) >= _MAX_FOUND:
                     self._found.clear()
-                self._found[key] = self._repository.child(found, os.fsdecode(name))
-            found = self._found[key]
-            if not found:
+                self._found[key] = self._repository.child(found_tree, os.fsdecode(name))
+            found_tree = self._found[key]
+            if not found_tree:
                 break
-        return found
+        return found_tree
 
     def blobs(self, tree: str, paths: Sequence[str]) -> list[str]:
         """The id of the entry at each path, "" if there is none. Parses the trees for more than `MAX_LOOKUPS` paths."""
@@ -105,13 +105,13 @@ class TreeDiff:
         waiting = [(b"", old, new)]
         seen = 0
         while waiting:
-            above, one, two = waiting.pop()
-            if one == two or len(above) > MAX_PATH_BYTES:
+            above, element, two = waiting.pop()
+            if element == two or len(above) > MAX_PATH_BYTES:
                 continue
-            before, after = differing_entries(self._raw.tree(one), self._raw.tree(two))
+            before, after = differing_entries(self._raw.tree(element), self._raw.tree(two))
             names = {name for name, _ in before.items() ^ after.items()}
             seen += len(names)
-            if seen + (0 if one and two else self._size(one or two)) > MAX_ENTRIES:
+            if seen + (0 if element and two else self._size(element or two)) > MAX_ENTRIES:
                 raise _too_many()
             for name in names:
                 sides = before.get(name), after.get(name)
@@ -126,17 +126,17 @@ class TreeDiff:
             self._sizes = {"": 0}
         waiting = [tree]
         while waiting:
-            one = waiting[-1]
-            if one in self._sizes:
+            element = waiting[-1]
+            if element in self._sizes:
                 waiting.pop()
                 continue
-            entries = self._cache.tree(one).values()
+            entries = self._cache.tree(element).values()
             inner = [raw.hex() for mode, raw in entries if mode == FOLDER_MODE]
             missing = [each for each in inner if each not in self._sizes]
             if missing:
                 waiting += missing
             else:
-                self._sizes[one] = len(entries) + sum(self._sizes[each] for each in inner)
+                self._sizes[element] = len(entries) + sum(self._sizes[each] for each in inner)
         return self._sizes[tree]
 
 
@@ -184,15 +184,15 @@ class RawTreeCache:
         """The content of a tree; b"" for ""."""
         if not identifier:
             return b""
-        found = self._trees.get(identifier)
-        if found is None:
-            found = self._content(identifier)
-            if self._size + len(found) > self._limit:
+        tree = self._trees.get(identifier)
+        if tree is None:
+            tree = self._content(identifier)
+            if self._size + len(tree) > self._limit:
                 self._trees.clear()
                 self._size = 0
-            self._trees[identifier] = found
-            self._size += len(found)
-        return found
+            self._trees[identifier] = tree
+            self._size += len(tree)
+        return tree
 
 
 def differing_entries(old: bytes, new: bytes) -> tuple[RawTree, RawTree]:
@@ -221,28 +221,28 @@ def differing_entries(old: bytes, new: bytes) -> tuple[RawTree, RawTree]:
 
 def _end_of_entries(content: bytes, end: int) -> int:
     """End of the last entry that is completely within the first `end` bytes."""
-    found = _ENTRIES.match(content, 0, end)
-    return found.end() if found else 0
+    match = _ENTRIES.match(content, 0, end)
+    return match.end() if match else 0
 
 
-def _common_prefix(one: bytes, two: bytes) -> int:
+def _common_prefix(element: bytes, two: bytes) -> int:
     """Length of the common prefix in bytes."""
-    low, high = 0, min(len(one), len(two))
+    low, high = 0, min(len(element), len(two))
     while low < high:  # invariant: the first `low` bytes are equal
         middle = (low + high + 1) // 2
-        if one[low:middle] == two[low:middle]:
+        if element[low:middle] == two[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _common_suffix(one: bytes, two: bytes) -> int:
+def _common_suffix(element: bytes, two: bytes) -> int:
     """Length of the common suffix in bytes."""
-    low, high = 0, min(len(one), len(two))
+    low, high = 0, min(len(element), len(two))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == two[len(two) - middle : len(two) - low]:
+        if element[len(element) - middle : len(element) - low] == two[len(two) - middle : len(two) - low]:
             low = middle
         else:
             high = middle - 1
@@ -271,11 +271,11 @@ class TreeCache:
         """Entries of a tree, read-only; none for ""."""
         if not identifier:
             return {}
-        found = self._trees.get(identifier)
-        if found is None:
-            found = parse_tree(self._content(identifier))
-            self.keep(identifier, found)
-        return found
+        tree = self._trees.get(identifier)
+        if tree is None:
+            tree = parse_tree(self._content(identifier))
+            self.keep(identifier, tree)
+        return tree
 
     def keep(self, identifier: str, tree: RawTree) -> None:
         """Add a parsed tree."""
@@ -295,9 +295,9 @@ def entry_at(trees: KnownTrees, tree: str, path: str) -> TreeEntry | None:
     """The entry of a tree at a path; None if there is none."""
     *folders, name = os.fsencode(path).split(b"/")
     for folder in folders:
-        found = trees.tree(tree).get(folder)
-        if found is None or found[0] != FOLDER_MODE:
+        found_pair = trees.tree(tree).get(folder)
+        if found_pair is None or found_pair[0] != FOLDER_MODE:
             return None
-        tree = found[1].hex()
-    found = trees.tree(tree).get(name)
-    return TreeEntry(int(found[0], 8), found[1].hex()) if found else None
+        tree = found_pair[1].hex()
+    candidate = trees.tree(tree).get(name)
+    return TreeEntry(int(candidate[0], 8), candidate[1].hex()) if candidate else None

@@ -65,14 +65,14 @@ def changed_files(
     for path, entry in _staged(repository):
         if path.startswith(prefix) and includes(path) and entry.mode != MODE_GITLINK:
             staged[checked_tree_path(path)] = entry
-    found: dict[str, FileStatus] = {}
+    status: dict[str, FileStatus] = {}
     for path, flags in (
         *_staged_changes(repository, staged, prefix, includes),
         *_work_changes(repository, staged),
         *((path, FileStatus.WT_NEW) for path in _untracked(repository, staged.keys(), prefix, includes)),
     ):
-        found[path] = found.get(path, FileStatus.CURRENT) | flags
-    return found
+        status[path] = status.get(path, FileStatus.CURRENT) | flags
+    return status
 
 
 def _staged(repository: GitRepository) -> Iterator[tuple[str, StagedFile]]:
@@ -92,7 +92,7 @@ def _read_by_libgit2(repository: GitRepository) -> list[tuple[str, StagedFile]]:
     index.read(force=False)
     entries = [(entry, 0) for entry in cast("list[pygit2.IndexEntry]", list(index))]
     entries += [(side, 1) for sides in index.conflicts or () for side in sides if side is not None]
-    return [(str(one.path), StagedFile(str(one.id), int(one.mode), stage, _NO_FACTS)) for one, stage in entries]
+    return [(str(entry.path), StagedFile(str(entry.id), int(entry.mode), stage, _NO_FACTS)) for entry, stage in entries]
 
 
 def _staged_changes(
@@ -199,7 +199,7 @@ def _entries(repository: GitRepository, folder: str) -> list[tuple[str, bool]]:
     """Names of the entries of a folder, each with whether it is a folder; empty for another repository."""
     try:
         with os.scandir(repository.root / folder) as entries:
-            found = [
+            found_pairs = [
                 (entry.name, entry.is_dir(follow_symlinks=False))
                 for entry in entries
                 if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False) or entry.name == _OWN
@@ -208,9 +208,9 @@ def _entries(repository: GitRepository, folder: str) -> list[tuple[str, bool]]:
         return []
     except OSError as error:
         raise _unreadable(folder or repository.root.name, error) from error
-    if folder and any(name == _OWN for name, _ in found):
+    if folder and any(name == _OWN for name, _ in found_pairs):
         return []
-    return [(name, is_folder) for name, is_folder in found if name != _OWN]
+    return [(name, is_folder) for name, is_folder in found_pairs if name != _OWN]
 
 
 def _unreadable(path: str, error: OSError) -> StorageError:
@@ -389,12 +389,12 @@ def attributes_of(repository: GitRepository, index: pygit2.Index, path: str) -> 
         if depth == 0:
             macros.update({line.macro: line.assignments for line in lines if line.pattern is None})
     parts = path.split("/")
-    found: dict[str, AttributeValue] = {}
+    found_values: dict[str, AttributeValue] = {}
     for depth, lines in files:
         for line in reversed(lines):
             if line.pattern is not None and line.pattern.fits(parts[depth:], is_folder=False):
-                _assign(found, line.assignments, macros)
-    return {name: value for name, value in found.items() if value is not None}
+                _assign(found_values, line.assignments, macros)
+    return {name: value for name, value in found_values.items() if value is not None}
 
 
 def parse_attributes(text: str) -> tuple[AttributeLine, ...]:
@@ -402,13 +402,15 @@ def parse_attributes(text: str) -> tuple[AttributeLine, ...]:
     return tuple(filter(None, map(_line, text.splitlines())))
 
 
-def _assign(found: dict[str, AttributeValue], assignments: Assignments, macros: Mapping[str, Assignments]) -> None:
+def _assign(
+    found_values: dict[str, AttributeValue], assignments: Assignments, macros: Mapping[str, Assignments]
+) -> None:
     """Add assignments, the last first, to attributes that have no value of a higher precedence."""
     waiting = list(assignments)
     while waiting:
         name, value = waiting.pop()
-        if name not in found:
-            found[name] = value
+        if name not in found_values:
+            found_values[name] = value
             if value is True:
                 waiting += macros.get(name, ())
 
@@ -467,8 +469,8 @@ def _line(text: str) -> AttributeLine | None:
     return AttributeLine(pattern, "", assignments) if pattern is not None and not pattern.folders_only else None
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1]
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1]
     return chr(int(code, 8)) if len(code) > 1 else _ESCAPES.get(code, code)
 
 

@@ -330,13 +330,13 @@ def changed_documents(repository: GitRepository, old: str, new: str) -> list[Add
         GitError: the repository lacks a part of a commit.
     """
     trees = repository.tree_of(old), repository.tree_of(new)
-    found: list[Address] = []
+    addresses: list[Address] = []
     for raw in TreeDiff(repository).differing(*trees):
         try:
             address = parse_address(os.fsdecode(raw))
         except InvalidInputError:
             return None
-        if not address.is_document or len(found) == MAX_CHANGED:
+        if not address.is_document or len(addresses) == MAX_CHANGED:
             return None
-        found.append(address)
-    return found
+        addresses.append(address)
+    return addresses

@@ -163,9 +163,9 @@ class PushQueue:
             UnavailableError: the remote cannot be read now.
             StorageError: the clone cannot be written.
         """
-        asked = time.monotonic()
+        start = time.monotonic()
         with self._fetches:
-            if self._fetched_at < asked:
+            if self._fetched_at < start:
                 self._fetched_at, self._fetch_error = time.monotonic(), None
                 try:
                     self.clone.fetch()
@@ -226,7 +226,7 @@ class PushQueue:
                 if lost > 1:  # otherwise servers that push at the same time would collide again
                     time.sleep(_random.uniform(0, min(FIRST_BACKOFF * 2 ** (lost - 2), MAX_BACKOFF)))
                 with self._state:
-                    batch = tuple(one for one in self._pending if not one.is_settled)
+                    batch = tuple(write for write in self._pending if not write.is_settled)
                 if not batch or self._attempt(batch):
                     return
         except KnowledgeError as error:
@@ -251,7 +251,7 @@ class PushQueue:
         if self._is_handed_over(batch):
             return True
         with self._state:  # a fetch of another thread may make the writes again, or settle some, while they are pushed
-            is_behind = any(one.is_settled or one.is_deferred for one in self._pending)
+            is_behind = any(write.is_settled or write.is_deferred for write in self._pending)
             sent = [(write, write.commit, write.parent) for write in self._pending]
         if is_behind:  # the remote is ahead of this clone
             self.clone.fetch()
@@ -263,7 +263,11 @@ class PushQueue:
             with self._state:
                 for write, write.commit, write.parent in sent:
                     write.error, write.is_settled = None, True
-                self._pending = [one for one in self._pending if all(one is not write for write, _, _ in sent)]
+                self._pending = [
+                    pending_write
+                    for pending_write in self._pending
+                    if all(pending_write is not write for write, _, _ in sent)
+                ]
             self._pushed()
             return True
         self._replay()
@@ -390,7 +394,7 @@ class PushQueue:
             for write in self._pending:
                 # Each error is raised in another thread, hence the copy. A forwarded write may still be pushed.
                 self._settle_as(write, "", self._unanswered() if write.is_uncertain else copy(error))
-            self._pending = [one for one in self._pending if not one.error]
+            self._pending = [write for write in self._pending if not write.error]
 
     def _objects(self) -> NewObjects:
         return NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)

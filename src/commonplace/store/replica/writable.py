@@ -132,12 +132,13 @@ class WritableReplicaStore(BareStore):
             A result for each write, in order.
         """
         made = [self._made_on_latest(write) for write in writes]
-        for one in made:
-            if isinstance(one, PendingWrite):
+        for write in made:
+            if isinstance(write, PendingWrite):
                 with suppress(KnowledgeError):  # the error is also in the write, and becomes its result
-                    self._queue.settle(one)
+                    self._queue.settle(write)
         return [
-            WriteResult(one.commit, one.parent, one.error) if isinstance(one, PendingWrite) else one for one in made
+            WriteResult(write.commit, write.parent, write.error) if isinstance(write, PendingWrite) else write
+            for write in made
         ]
 
     def _made_on_latest(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
@@ -170,7 +171,7 @@ class WritableReplicaStore(BareStore):
                     return self._queue.add(
                         write.contents, before, write.words, executable=write.executable, is_forwarded=True
                     )
-            written = {path: "" if one is None else revision_of(one) for path, one in write.contents.items()}
+            written = {path: "" if item is None else revision_of(item) for path, item in write.contents.items()}
             return WriteResult(*self._queue.confirm(written))
         except KnowledgeError as error:
             return WriteResult(error=error)
@@ -180,7 +181,8 @@ class WritableReplicaStore(BareStore):
         if len(writes) > MAX_WRITES or lease is None or (lease.has_failed(url) and not is_alive(url)):
             return None
         handed = [
-            ForwardedWrite(dict(one.contents), dict(one.before), one.words, one.new_executables) for one in writes
+            ForwardedWrite(dict(write.contents), dict(write.before), write.words, write.new_executables)
+            for write in writes
         ]
         body = format_writes(self._base, handed)
         if len(body) > MAX_FORWARDED:
@@ -188,7 +190,7 @@ class WritableReplicaStore(BareStore):
         results = None
         try:
             results = send_writes(url, self._secret, body, len(handed), lease.url)
-            if results and all(isinstance(one.error, UnavailableError) for one in results):
+            if results and all(isinstance(element.error, UnavailableError) for element in results):
                 results = None  # that server cannot reach the remote, but this one may
         finally:
             (lease.failed if results is None else lease.took)(url)
@@ -323,7 +325,7 @@ class TreeDraft:
         """
         revisions: dict[Address, Revision] = {}
         removed: list[Address] = []
-        kept: dict[Address, RetainedCopy] = {}
+        copies: dict[Address, RetainedCopy] = {}
         for address, content in self._changes.items():
             if content is None:
                 removed.append(address)
@@ -331,9 +333,9 @@ class TreeDraft:
                 revisions[address] = revision_of(content)
             old = self._entry(address)
             if commit and old is not None and address in self._keep and old.id != revisions.get(address):
-                kept[address] = RetainedCopy(address, old.id, "commit", parent)
-        self._receipt = Receipt(commit, revisions, tuple(removed), kept)
-        return list(kept.values())
+                copies[address] = RetainedCopy(address, old.id, "commit", parent)
+        self._receipt = Receipt(commit, revisions, tuple(removed), copies)
+        return list(copies.values())
 
     def _entry(self, address: Address) -> TreeEntry | None:
         """The entry of the draft's commit at a path; None if there is none."""

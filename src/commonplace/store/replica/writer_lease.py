@@ -83,8 +83,8 @@ class WriterLease:
         self._repository = repository
         self.url = url
         self._peers = frozenset(peers) - {url}
-        ranked = sorted({*peers, url} - {""}, key=lambda one: _weight(base, one), reverse=True)
-        self._before = [one for one in (ranked[: ranked.index(url)] if url else ranked) if one != url]
+        ranked = sorted({*peers, url} - {""}, key=lambda other_url: _weight(base, other_url), reverse=True)
+        self._before = [element for element in (ranked[: ranked.index(url)] if url else ranked) if element != url]
         """The servers that precede this one as writers, in order of precedence (rendezvous hashing)."""
         self._failed: dict[str, float] = {}
         """Time of the clock at which a server last failed to accept writes, by URL."""
@@ -128,7 +128,7 @@ class WriterLease:
         """
         with self._lock:
             now = self._clock()
-            usable = [one for one in self._before if now - self._failed.get(one, -math.inf) >= RETRY_SECONDS]
+            usable = [text for text in self._before if now - self._failed.get(text, -math.inf) >= RETRY_SECONDS]
             if self._is_current() and self._owner in usable:
                 usable.remove(self._owner)
                 usable.insert(0, self._owner)
@@ -356,9 +356,9 @@ def parse_writes(body: bytes) -> tuple[str, list[ForwardedWrite]]:
         InvalidInputError: the body does not have the form of a request.
     """
     try:
-        told = _object(json.loads(body))
-        writes = [_parsed_write(_object(one)) for one in _list(told["writes"])[: MAX_WRITES + 1]]
-        base = _text(told["base"])
+        reported_object = _object(json.loads(body))
+        writes = [_parsed_write(_object(element)) for element in _list(reported_object["writes"])[: MAX_WRITES + 1]]
+        base = _text(reported_object["base"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInputError("The body is not a list of writes.", kind="body") from error
     if not 1 <= len(writes) <= MAX_WRITES:
@@ -369,25 +369,25 @@ def parse_writes(body: bytes) -> tuple[str, list[ForwardedWrite]]:
 def format_results(results: Sequence[WriteResult]) -> list[dict[str, str]]:
     """The results as JSON."""
     return [
-        {"commit": one.commit, "parent": one.parent}
-        if one.error is None
+        {"commit": element.commit, "parent": element.parent}
+        if element.error is None
         else {
-            "error": str(one.error),
-            "code": str(one.error.code),
-            "kind": one.error.kind,
-            "hint": one.error.hint,
-            "path": str(one.error.context.get("path", "")),
-            "current_revision": str(one.error.context.get("current_revision", "")),
+            "error": str(element.error),
+            "code": str(element.error.code),
+            "kind": element.error.kind,
+            "hint": element.error.hint,
+            "path": str(element.error.context.get("path", "")),
+            "current_revision": str(element.error.context.get("current_revision", "")),
         }
-        for one in results
+        for element in results
     ]
 
 
-def _parsed_write(told: dict[str, object]) -> ForwardedWrite:
+def _parsed_write(reported_object: dict[str, object]) -> ForwardedWrite:
     contents: dict[str, bytes | None] = {}
     before: dict[str, str] = {}
     executable: set[str] = set()
-    for file in _list(told["files"]):
+    for file in _list(reported_object["files"]):
         path, old, content, *marks = _list(file)
         name = _text(path)
         if marks:
@@ -398,38 +398,46 @@ def _parsed_write(told: dict[str, object]) -> ForwardedWrite:
         contents[name] = None if content is None else b64decode(_text(content), validate=True)
         if before[name] and not is_object_id(before[name]):
             raise ValueError(name)
-    if "\0" in _text(told["message"]):  # Git cuts a message off there
+    if "\0" in _text(reported_object["message"]):  # Git cuts a message off there
         raise ValueError
-    words = CommitMessage(_text(told["message"]), _signature(told["author"]), _signature(told["committer"]))
+    words = CommitMessage(
+        _text(reported_object["message"]),
+        _signature(reported_object["author"]),
+        _signature(reported_object["committer"]),
+    )
     return ForwardedWrite(contents, before, words, frozenset(executable))
 
 
 def _parsed_results(content: bytes) -> list[WriteResult] | None:
     try:
-        return [_parsed_result(_object(one)) for one in _list(_object(json.loads(content))["results"])]
+        return [_parsed_result(_object(element)) for element in _list(_object(json.loads(content))["results"])]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def _parsed_result(told: dict[str, object]) -> WriteResult:
-    if "error" not in told:
-        commit, parent = _text(told["commit"]), _text(told["parent"])
+def _parsed_result(reported_object: dict[str, object]) -> WriteResult:
+    if "error" not in reported_object:
+        commit, parent = _text(reported_object["commit"]), _text(reported_object["parent"])
         if not is_object_id(commit):
             raise ValueError(commit)
         return WriteResult(commit, parent)
-    make = _ERRORS.get(_text(told["code"]), GitError)
-    error = make(_text(told["error"]), kind=_text(told["kind"]), hint=_text(told["hint"]))
+    make = _ERRORS.get(_text(reported_object["code"]), GitError)
+    error = make(
+        _text(reported_object["error"]), kind=_text(reported_object["kind"]), hint=_text(reported_object["hint"])
+    )
     if make is ConflictError:
-        error.context.update(path=_text(told["path"]), current_revision=_text(told["current_revision"]))
+        error.context.update(
+            path=_text(reported_object["path"]), current_revision=_text(reported_object["current_revision"])
+        )
     return WriteResult(error=error)
 
 
-def _shown_signature(one: Signature) -> list[str | int]:
-    return [one.author.name, one.author.email, one.when, one.offset]
+def _shown_signature(signature: Signature) -> list[str | int]:
+    return [signature.author.name, signature.author.email, signature.when, signature.offset]
 
 
-def _signature(told: object) -> Signature:
-    name, email, when, offset = _list(told)
+def _signature(committer: object) -> Signature:
+    name, email, when, offset = _list(committer)
     if not isinstance(when, int) or not isinstance(offset, int):
         raise TypeError
     author = Author(_text(name), _text(email))
@@ -440,19 +448,19 @@ def _signature(told: object) -> Signature:
     return Signature(author, when, offset)
 
 
-def _object(told: object) -> dict[str, object]:
-    if not isinstance(told, dict):
+def _object(reported_value: object) -> dict[str, object]:
+    if not isinstance(reported_value, dict):
         raise TypeError
-    return cast("dict[str, object]", told)
+    return cast("dict[str, object]", reported_value)
 
 
-def _list(told: object) -> list[object]:
-    if not isinstance(told, list):
+def _list(file: object) -> list[object]:
+    if not isinstance(file, list):
         raise TypeError
-    return cast("list[object]", told)
+    return cast("list[object]", file)
 
 
-def _text(told: object) -> str:
-    if not isinstance(told, str):
+def _text(path: object) -> str:
+    if not isinstance(path, str):
         raise TypeError
-    return told
+    return path

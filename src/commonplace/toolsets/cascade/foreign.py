@@ -223,12 +223,12 @@ def _said(error: Json) -> str:
     return f": {line!r}" if line else ""
 
 
-def _reply(asked: Mapping[str, Json]) -> Mapping[str, Json]:
+def _reply(fields: Mapping[str, Json]) -> Mapping[str, Json]:
     """The response to a server's own request: a result for a ping, else method not found."""
-    known: dict[str, Json] = {"jsonrpc": "2.0", "id": asked["id"]}
-    if asked.get("method") == "ping":
-        return {**known, "result": {}}
-    return {**known, "error": {"code": -32601, "message": "Method not found"}}
+    known_values: dict[str, Json] = {"jsonrpc": "2.0", "id": fields["id"]}
+    if fields.get("method") == "ping":
+        return {**known_values, "result": {}}
+    return {**known_values, "error": {"code": -32601, "message": "Method not found"}}
 
 
 def _outcome(code: int) -> str:
@@ -266,7 +266,7 @@ class StdioGraph:
         ids = answer.get("nodes")
         if not isinstance(ids, list):
             raise self._given_up('its answer to list_nodes has no list "nodes"', BROKEN)
-        return list(dict.fromkeys(_text(one) for one in ids if isinstance(one, str)))
+        return list(dict.fromkeys(_text(other_id) for other_id in ids if isinstance(other_id, str)))
 
     def node(self, identifier: str) -> ForeignNode | None:
         """One node. Raises the errors of the port."""
@@ -303,7 +303,7 @@ class StdioGraph:
             listed = _mapping(server.request("tools/list", {}, self._seconds)).get("tools")
         except UnavailableError:
             return None
-        names = [_text(_mapping(one).get("name")) for one in listed] if isinstance(listed, list) else [tool]
+        names = [_text(_mapping(element).get("name")) for element in listed] if isinstance(listed, list) else [tool]
         if tool in names:
             return None
         offered = ", ".join(map(outside_line, names[:MAX_SHOWN_TOOLS])) or "none"
@@ -349,7 +349,7 @@ def _node(fields: Mapping[str, Json]) -> ForeignNode:
     return ForeignNode(
         title=_text(fields.get("title")),
         kind=_text(fields.get("kind")),
-        facts=tuple(_fact(one) for one in facts if isinstance(one, dict)) if isinstance(facts, list) else (),
+        facts=tuple(_fact(fact) for fact in facts if isinstance(fact, dict)) if isinstance(facts, list) else (),
         see_also=tuple(filter(None, map(_text, see_also))) if isinstance(see_also, list) else (),
     )
 

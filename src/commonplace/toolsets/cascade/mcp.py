@@ -34,8 +34,8 @@ from commonplace.toolsets.cascade.service.concept_search import ConceptHit
 def search(call: Call, arguments: SearchConcepts) -> ToolResult:
     """Concepts that answer a query, best first."""
     cascade = _cascade(call)
-    found = concept_search.search(cascade, arguments.query, int(arguments.limit), arguments.layer)
-    return _list_with_health(cascade, [_hit(one) for one in found])
+    hits = concept_search.search(cascade, arguments.query, int(arguments.limit), arguments.layer)
+    return _list_with_health(cascade, [_hit(hit) for hit in hits])
 
 
 def read_file(call: Call, arguments: ReadFile) -> ToolResult:
@@ -65,14 +65,17 @@ def get_links(call: Call, arguments: GetLinks) -> ToolResult:
     return _with_health(
         cascade,
         {
-            "source": {"id": resolved.id, "contributors": [contributor_json(one) for one in resolved.contributors]},
+            "source": {
+                "id": resolved.id,
+                "contributors": [contributor_json(contributor) for contributor in resolved.contributors],
+            },
             "outgoing": [
-                {"raw": one.raw, "target": one.target, "id": one.id, "layers": list(one.layers)}
-                for one in concept_links.outgoing(cascade, resolved)
+                {"raw": link.raw, "target": link.target, "id": link.id, "layers": list(link.layers)}
+                for link in concept_links.outgoing(cascade, resolved)
             ],
             "incoming": [
-                {"id": one.id, "layer": one.layer, "raw": one.raw}
-                for one in concept_links.incoming(cascade, resolved.id)
+                {"id": link.id, "layer": link.layer, "raw": link.raw}
+                for link in concept_links.incoming(cascade, resolved.id)
             ],
         },
     )
@@ -106,7 +109,7 @@ def confirm_capture(call: Call, arguments: ConfirmCapture) -> ToolResult:
 def _findings_of(call: Call, done: RecordedWrites, identifier: str) -> list[NewFinding]:
     """The findings that a capture newly causes; its links may lead into any layer."""
     cascade, path, rule = _cascade(call), f"{identifier}.md", "broken_link"
-    new = [one for one in findings_of_writes(call.services.collections, done).shown if one.rule != rule]
+    new = [finding for finding in findings_of_writes(call.services.collections, done).shown if finding.rule != rule]
     for link in concept_links.outgoing(cascade, cascade.resolve(identifier, dated=False)):
         if link.id is None:
             message = f"The link to {shortened(link.raw)!r} leads nowhere."
@@ -127,7 +130,7 @@ def _with_health(cascade: Cascade, shown: dict[str, Json]) -> dict[str, Json]:
     layers = health_json(states)
     if not layers:
         return shown
-    missing: list[Json] = [one.rank.name for one in not_asked(states)]
+    missing: list[Json] = [health.rank.name for health in not_asked(states)]
     return {**shown, "layers": layers, **({"notAsked": missing} if missing else {})}
 
 
@@ -141,17 +144,17 @@ def _list_with_health(cascade: Cascade, shown: list[Json]) -> ToolResult:
     return ContentBlocks(blocks, {"result": shown, **notes})
 
 
-def _hit(one: ConceptHit) -> dict[str, Json]:
+def _hit(hit: ConceptHit) -> dict[str, Json]:
     shown: dict[str, Json] = {
-        "id": one.row.id,
-        "title": one.row.title,
-        "score": one.score,
-        "layers": list(one.row.layers),
-        "snippet": one.snippet,
-        "section": {"key": one.section.key, "heading": one.section.heading} if one.section else None,
-        "inbound": one.inbound,
+        "id": hit.row.id,
+        "title": hit.row.title,
+        "score": hit.score,
+        "layers": list(hit.row.layers),
+        "snippet": hit.snippet,
+        "section": {"key": hit.section.key, "heading": hit.section.heading} if hit.section else None,
+        "inbound": hit.inbound,
     }
-    flags = {"contested": one.contested, "suppressed": one.suppressed}
+    flags = {"contested": hit.contested, "suppressed": hit.suppressed}
     return {**shown, **{name: True for name, is_set in flags.items() if is_set}}
 
 

@@ -153,10 +153,10 @@ def _close(layers: Iterable[Layer]) -> None:
 def _file_stat(path: Path | None) -> tuple[int, int, int] | None:
     """Modification time, size and inode of a file; None if there is no file."""
     try:
-        found = path.stat() if path is not None else None
+        status = path.stat() if path is not None else None
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
 
 
 def _graph(spec: LayerSpec) -> ForeignGraph:

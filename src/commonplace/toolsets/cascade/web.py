@@ -109,8 +109,8 @@ class ConceptLinks:
 def links_of(request: PageRequest, identifier: str, layer: str) -> tuple[LinkSource, Rebase]:
     """The source of link HTML, and the rebasing of relative URLs, for a concept's text in one layer."""
     cascade = cascade_of(request)
-    found = cascade.layer(layer)
-    collection = found.collection if isinstance(found, FolderLayer) else None
+    found_layer = cascade.layer(layer)
+    collection = found_layer.collection if isinstance(found_layer, FolderLayer) else None
     if collection is not None:
         with suppress(KnowledgeError):
             address = concept_address(identifier)
@@ -127,11 +127,11 @@ MAX_NAMED = 10
 """Maximum number of suppressed sections that a note names."""
 
 
-def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
+def notes(request: PageRequest, document: FoundDocument) -> Sequence[CardRow]:
     """Links to the effective concept, and the sections of this document that a higher layer suppresses."""
     cascade = request.services.of(CASCADE_KEY)
-    identifier = id_at(found.record.address)
-    layer = _layer_of(cascade, found.collection) if cascade else None
+    identifier = id_at(document.record.address)
+    layer = _layer_of(cascade, document.collection) if cascade else None
     if cascade is None or identifier is None or layer is None:
         return ()
     row = cascade.overview().rows.get(identifier)
@@ -172,12 +172,12 @@ def withheld(request: PageRequest, collection: Collection, document: Document) -
     return [(start, end) for key, start, end in section_spans(source, document.body_start) if key in keys]
 
 
-def agent_url(request: PageRequest, found: FoundDocument) -> str:
+def agent_url(request: PageRequest, document: FoundDocument) -> str:
     """The URL of the concept's page, which shows what an agent receives; "" if the document is not a concept."""
     cascade = request.services.of(CASCADE_KEY)
-    identifier = id_at(found.record.address)
-    known = cascade is not None and identifier is not None and _layer_of(cascade, found.collection) is not None
-    return concept_url(identifier) if known and identifier else ""
+    identifier = id_at(document.record.address)
+    known_flag = cascade is not None and identifier is not None and _layer_of(cascade, document.collection) is not None
+    return concept_url(identifier) if known_flag and identifier else ""
 
 
 def _suppressed(cascade: Cascade, identifier: str, layer: str) -> frozenset[str]:
@@ -189,7 +189,7 @@ def _suppressed(cascade: Cascade, identifier: str, layer: str) -> frozenset[str]
 
 def _layer_of(cascade: Cascade, collection: Collection) -> str | None:
     """The name of the layer whose collection this is, now or in the past; None if there is no such layer."""
-    folders = ((one.rank.name, one.collection) for one in cascade.layers if isinstance(one, FolderLayer))
+    folders = ((layer.rank.name, layer.collection) for layer in cascade.layers if isinstance(layer, FolderLayer))
     return next((rank for rank, folder in folders if folder and folder.name == collection.name), None)
 
 
@@ -213,23 +213,23 @@ def concept_list(request: PageRequest) -> PageResponse:
     if query:
         hits = concept_search.search(cascade, query, MAX_FOUND)
         snippets = {hit.row.id: hit.snippet for hit in hits}
-        found = [hit.row for hit in hits]
+        concept_rows = [hit.row for hit in hits]
     else:
-        found = list(overview.rows.values())
-    found = [row for row in found if (not layer or layer in row.layers) and (not kind or row.type == kind)]
-    rows, number, last = _page_of(request, found, PAGE_SIZE)
+        concept_rows = list(overview.rows.values())
+    found_rows = [row for row in concept_rows if (not layer or layer in row.layers) and (not kind or row.type == kind)]
+    rows, number, last = _page_of(request, found_rows, PAGE_SIZE)
     return page(
         request,
         "concepts.html",
         rows=rows,
-        total=len(found),
+        total=len(found_rows),
         number=number,
         last=last,
         snippets=snippets,
         query=query,
         layer=layer,
         kind=kind,
-        layers=[(one.rank.name, len(overview.by_layer[one.rank.name])) for one in cascade.layers],
+        layers=[(layer.rank.name, len(overview.by_layer[layer.rank.name])) for layer in cascade.layers],
         types=sorted({row.type for row in overview.rows.values() if row.type}),
         url=concept_url,
     )
@@ -251,28 +251,32 @@ def conflicts(request: PageRequest) -> PageResponse:
     cascade = cascade_of(request)
     every = _CONFLICTS.of(cascade)
     layer = request.query.get("layer", "")
-    chosen = [one for one in every if not layer or layer in (one.winner.layer, *(d.layer for d in one.dissents))]
+    chosen = [
+        disagreement
+        for disagreement in every
+        if not layer or layer in (disagreement.winner.layer, *(d.layer for d in disagreement.dissents))
+    ]
     rows, number, last = _page_of(request, chosen, CONFLICTS_SIZE)
     titles = cascade.overview().rows
     return page(
         request,
         "conflicts.html",
-        rows=[_shown(one, titles.get(one.id)) for one in rows],
+        rows=[_shown(disagreement, titles.get(disagreement.id)) for disagreement in rows],
         total=len(chosen),
         number=number,
         last=last,
         layer=layer,
-        layers=[one.rank.name for one in cascade.layers],
+        layers=[layer.rank.name for layer in cascade.layers],
     )
 
 
-def _shown(one: Disagreement, row: ConceptRow | None) -> ShownConflict:
-    effective = str(one.winner.value)
+def _shown(disagreement: Disagreement, row: ConceptRow | None) -> ShownConflict:
+    effective = str(disagreement.winner.value)
     return ShownConflict(
-        one,
-        concept_url(one.id, one.key if one.kind == "section" else ""),
-        row.title or one.id if row else one.id,
-        tuple((d.layer, d.updated or "", differences(effective, str(d.value))) for d in one.dissents),
+        disagreement,
+        concept_url(disagreement.id, disagreement.key if disagreement.kind == "section" else ""),
+        row.title or disagreement.id if row else disagreement.id,
+        tuple((d.layer, d.updated or "", differences(effective, str(d.value))) for d in disagreement.dissents),
     )
 
 
@@ -282,10 +286,10 @@ def card(request: PageRequest) -> HomeCard | None:
     if cascade is None:
         return None
     overview = cascade.overview()
-    ranked = sorted(cascade.layers, key=lambda one: (-one.rank.level, one.rank.order))
+    ranked = sorted(cascade.layers, key=lambda layer: (-layer.rank.level, layer.rank.order))
     rows = tuple(
-        CardRow(one.rank.name, f"/concepts?layer={one.rank.name}", f"{len(overview.by_layer[one.rank.name]):,}")
-        for one in ranked
+        CardRow(layer.rank.name, f"/concepts?layer={layer.rank.name}", f"{len(overview.by_layer[layer.rank.name]):,}")
+        for layer in ranked
     )
     differing = sum(len(row.layers) > 1 for row in overview.rows.values())
     about = f"{len(overview.rows):,} concepts from {len(rows)} layers, the highest first; {differing:,} in several."
@@ -406,32 +410,34 @@ def _sections(request: PageRequest, resolved: ResolvedConcept) -> tuple[list[Sho
             texts[layer] = _text(request, resolved.id, layer)
         return texts[layer]
 
-    def dissents(one: EffectiveSection) -> tuple[ShownDissent, ...]:
+    def dissents(section: EffectiveSection) -> tuple[ShownDissent, ...]:
         return tuple(
             ShownDissent(
                 layer=other.layer,
                 url=concept_url(resolved.id, layer=other.layer),
                 updated=other.updated or "",
                 html=text_of(other.layer).html(other.content),
-                differences=differences(one.section.stated, other.content),
+                differences=differences(section.section.stated, other.content),
             )
-            for other in one.conflicts
+            for other in section.conflicts
         )
 
     shown = [
         ShownSection(
-            anchor=section_anchor(one.section.key),
-            html=text_of(one.layer).html(_markdown(one.section, resolved.title, with_text=not one.suppressed)),
-            heading=shown_heading(one.section.heading)[1] if one.section.heading else "",
-            layer=one.layer,
-            url=concept_url(resolved.id, layer=one.layer),
-            updated=one.section.updated or "",
-            suppressed=one.suppressed,
-            fresher=one.fresher_dissent,
-            dissents=dissents(one),
+            anchor=section_anchor(section.section.key),
+            html=text_of(section.layer).html(
+                _markdown(section.section, resolved.title, with_text=not section.suppressed)
+            ),
+            heading=shown_heading(section.section.heading)[1] if section.section.heading else "",
+            layer=section.layer,
+            url=concept_url(resolved.id, layer=section.layer),
+            updated=section.section.updated or "",
+            suppressed=section.suppressed,
+            fresher=section.fresher_dissent,
+            dissents=dissents(section),
         )
-        for one in resolved.sections
-        if one.section.heading is not None or one.section.content or one.conflicts
+        for section in resolved.sections
+        if section.section.heading is not None or section.section.content or section.conflicts
     ]
     return shown, [text.footnotes() for text in texts.values()]
 
@@ -445,7 +451,7 @@ def _text(request: PageRequest, identifier: str, layer: str, *, alone: bool = Fa
     cascade = cascade_of(request)
     concept = cascade.layer(layer).concept(identifier)
     left_out = frozenset[str]() if alone or concept is None else cascade.suppressed_keys(identifier, layer)
-    whole = "\n\n".join(one.text for one in concept.sections if one.key not in left_out) if concept else ""
+    whole = "\n\n".join(section.text for section in concept.sections if section.key not in left_out) if concept else ""
     return TextRenderer(links, (CONCEPTS,), rebase, whole)
 
 
@@ -464,10 +470,13 @@ def _values(resolved: ResolvedConcept) -> list[ShownValue]:
             layer=resolved.provenance.get(key, ""),
             dissents=tuple(
                 ShownDissent(
-                    one.layer, concept_url(resolved.id, layer=one.layer), one.updated or "", value_text(one.value)
+                    dissent.layer,
+                    concept_url(resolved.id, layer=dissent.layer),
+                    dissent.updated or "",
+                    value_text(dissent.value),
                 )
-                for one in resolved.value_conflicts.get(key, ())[1:]
-                if repr(one.value) != repr(value)
+                for dissent in resolved.value_conflicts.get(key, ())[1:]
+                if repr(dissent.value) != repr(value)
             ),
         )
         for key, value in resolved.frontmatter.items()
@@ -479,7 +488,7 @@ def value_text(value: Json) -> str:
     """A frontmatter value in readable form."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Sequence) and all(isinstance(one, str) for one in value):
+    if isinstance(value, Sequence) and all(isinstance(element, str) for element in value):
         return ", ".join(map(str, value))
     return json.dumps(value, ensure_ascii=False, default=str)
 
@@ -499,8 +508,13 @@ def _one_layer(request: PageRequest, identifier: str, layer: str) -> PageRespons
         layer=layer,
         layers=row.layers if row else (layer,),
         parts=[
-            (section_anchor(one.key), text.html(_markdown(one, title)), one.override or "", one.key in keys)
-            for one in concept.sections
+            (
+                section_anchor(section.key),
+                text.html(_markdown(section, title)),
+                section.override or "",
+                section.key in keys,
+            )
+            for section in concept.sections
         ],
         footnotes=text.footnotes(),
         values=[(key, value_text(value)) for key, value in concept.frontmatter.items()],

@@ -20,56 +20,58 @@ TYPE_RULES = frozenset({"schema_violation", "rubric_violation", "event_missing_d
 """Rules of a typed base whose violations are shown on the page."""
 
 
-def is_typed(found: Schema) -> bool:
+def is_typed(candidate: Schema) -> bool:
     """Whether a base declares more than the defaults."""
-    declared = found.declares_types or found.evaluation_rubric or found.guidelines or found.goals
-    return bool(declared or found.description or found.policies or found.rules or found.findings)
+    declared = candidate.declares_types or candidate.evaluation_rubric or candidate.guidelines or candidate.goals
+    return bool(declared or candidate.description or candidate.policies or candidate.rules or candidate.findings)
 
 
 def schema(request: PageRequest) -> PageResponse:
     """The declarations in a base's `kb.yaml`."""
     collection, _ = request.located()
-    found = current_schema(collection)
-    if not is_typed(found):
+    found_schema = current_schema(collection)
+    if not is_typed(found_schema):
         raise NotFoundError(f"{collection.name} declares no types.", kind="schema", hint="A kb.yaml declares them.")
     counts = dict(OVERVIEWS.of(collection).counts.types)
-    declared = [one for one in found.types.values() if CORE_TYPES.get(one.name) is not one]
-    core = [one for one in found.types.values() if CORE_TYPES.get(one.name) is one]
+    declared = [
+        entry_type for entry_type in found_schema.types.values() if CORE_TYPES.get(entry_type.name) is not entry_type
+    ]
+    core = [entry_type for entry_type in found_schema.types.values() if CORE_TYPES.get(entry_type.name) is entry_type]
     return page(
         request,
         "schema.html",
         collection=collection,
-        schema=found,
+        schema=found_schema,
         declared=declared,
         core=core,
         counts=counts,
-        guidelines=lines_of(found.guidelines),
-        goals=lines_of(found.goals),
-        policies=[(name, " ".join(lines_of(value))) for name, value in found.policies.items()],
-        problems=[*(one.message for one in found.findings), *schema_problems(found).wrong],
+        guidelines=lines_of(found_schema.guidelines),
+        goals=lines_of(found_schema.goals),
+        policies=[(name, " ".join(lines_of(value))) for name, value in found_schema.policies.items()],
+        problems=[*(finding.message for finding in found_schema.findings), *schema_problems(found_schema).wrong],
         rule_text=rule_text,
     )
 
 
 def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:
     """Row on the home page: the description of a typed base, and a link to its types."""
-    found = current_schema(collection)
-    if not is_typed(found):
+    found_schema = current_schema(collection)
+    if not is_typed(found_schema):
         return ()
-    name = "Its types and its rubric" if found.evaluation_rubric else "Its types"
-    return (CardRow(name, request.urls.view("schema", collection.name, ""), found.description),)
+    name = "Its types and its rubric" if found_schema.evaluation_rubric else "Its types"
+    return (CardRow(name, request.urls.view("schema", collection.name, ""), found_schema.description),)
 
 
-def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
+def notes(request: PageRequest, document: FoundDocument) -> Sequence[CardRow]:
     """Row on a page of a typed base: its violations of the type or the rubric."""
-    if not is_typed(current_schema(found.collection)):
+    if not is_typed(current_schema(document.collection)):
         return ()
-    issues = page_issues(request.collections, found.collection, found.record)
-    breaches = tuple(one.message for one in issues if one.rule in TYPE_RULES)
+    issues = page_issues(request.collections, document.collection, document.record)
+    breaches = tuple(issue.message for issue in issues if issue.rule in TYPE_RULES)
     if not breaches:
         return ()
     differs = "1 thing differs" if len(breaches) == 1 else f"{len(breaches)} things differ"
-    url = request.urls.view("schema", found.collection.name, "")
+    url = request.urls.view("schema", document.collection.name, "")
     return (CardRow("this base asks", url, f"{differs} from what", breaches),)
 
 
@@ -94,9 +96,9 @@ def lines_of(value: Json) -> list[str]:
     if value is None:
         return []
     if isinstance(value, Mapping):
-        return [f"{key}: {' '.join(lines_of(one))}" for key, one in value.items()]
+        return [f"{key}: {' '.join(lines_of(element))}" for key, element in value.items()]
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [line for one in value for line in lines_of(one)]
+        return [line for element in value for line in lines_of(element)]
     return [line for line in str(value).splitlines() if line.strip()]
 
 

@@ -28,9 +28,9 @@ def _open_service(context: OpenContext) -> ServiceProvider[SpacePages]:
 
     def pages(services: Services) -> SpacePages:
         for collection in services.collections:
-            found = spaces.of(collection)
-            if found is not None:
-                return found
+            space_pages = spaces.of(collection)
+            if space_pages is not None:
+                return space_pages
         raise NotFoundError(
             "None of the folders that are served is a synced space.",
             kind="collection",

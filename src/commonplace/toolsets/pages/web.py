@@ -20,10 +20,10 @@ def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:
     return (CardRow("", "", f"Synced from the space {name}. Each page leads to its original."),)
 
 
-def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
+def notes(request: PageRequest, document: FoundDocument) -> Sequence[CardRow]:
     """Row on a synced page: a link to the original, and its last author and date."""
     del request
-    original = original_page(found.collection, found.record)
+    original = original_page(document.collection, document.record)
     if original is None:
         return ()
     page = original.page

@@ -89,8 +89,8 @@ def _run(
         case "import":
             instructions.import_main(store, what.project, texts, replace=what.force)
             names = [name for name, _ in texts]
-            told = f"Imported {', '.join(names)} into {what.project}"
-            _tell(session, {"project_id": what.project, "imported": names}, told)
+            reported_text = f"Imported {', '.join(names)} into {what.project}"
+            _tell(session, {"project_id": what.project, "imported": names}, reported_text)
         case "status":
             _status(session, store)
         case "sync":
@@ -147,18 +147,18 @@ def _show(session: Session, store: ProjectStore, project_id: str) -> None:
     if session.out.as_json:
         files = [
             {
-                "filename": one.filename,
-                "title": one.metadata.title,
-                "keywords": list(one.metadata.keywords),
-                "updated": one.metadata.updated or None,
+                "filename": document.filename,
+                "title": document.metadata.title,
+                "keywords": list(document.metadata.keywords),
+                "updated": document.metadata.updated or None,
             }
-            for one in documents
+            for document in documents
         ]
         session.out.json({"project_id": project_id, "main": main.content if main.exists else None, "files": files})
         return
     session.out.raw(main.content.encode())
-    for one in documents:
-        session.out.line(f"{session.out.styled(BOLD, one.filename)}  {session.out.styled(FAINT, one.metadata.title)}")
+    for item in documents:
+        session.out.line(f"{session.out.styled(BOLD, item.filename)}  {session.out.styled(FAINT, item.metadata.title)}")
 
 
 def _status(session: Session, store: ProjectStore) -> None:
@@ -210,8 +210,8 @@ def _sync(session: Session, store: ProjectStore) -> None:
     _tell(session, answer if done.pushed else {**answer, "push_error": done.error}, done.told)
 
 
-def _tell(session: Session, answer: JsonObject, told: str) -> None:
+def _tell(session: Session, answer: JsonObject, reported_text: str) -> None:
     if session.out.as_json:
         session.out.json(answer)
     else:
-        session.out.line(session.out.styled("", told))
+        session.out.line(session.out.styled("", reported_text))

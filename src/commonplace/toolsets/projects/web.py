@@ -106,8 +106,8 @@ def _document(request: PageRequest, store: ProjectStore, project_id: str, filena
         return redirect(project_url(project_id, document=document.address.name))
     text = _text(store, project_id, document.text)
     chapters = [
-        (one.title, chapter_anchor(one.title), one.section.level, text.html(one.whole))
-        for one in read_chapters(document)
+        (chapter.title, chapter_anchor(chapter.title), chapter.section.level, text.html(chapter.whole))
+        for chapter in read_chapters(document)
     ]
     return page(
         request,
@@ -140,17 +140,19 @@ def _todo(request: PageRequest, store: ProjectStore, project_id: str, number: st
 
 def _text(store: ProjectStore, project_id: str, whole: str = "") -> TextRenderer:
     """The renderer for texts of a project, or for parts of the text `whole`."""
-    filenames = frozenset(one.filename for one in knowledge.list_documents(store, project_id))
+    filenames = frozenset(document.filename for document in knowledge.list_documents(store, project_id))
     return TextRenderer(ProjectLinks(project_id, filenames), (PROJECTS,), whole=whole)
 
 
 def card(request: PageRequest) -> HomeCard | None:
     """The card of projects on the home page."""
-    found = instructions.list_projects(request.services.of(PROJECTS_KEY))
-    newest = sorted(found, key=lambda one: one.updated, reverse=True)[:MAX_ON_CARD]
-    rows = tuple(CardRow(one.id, project_url(one.id), amount(one.documents, "document")) for one in newest)
-    about = f"{len(found):,} with their instructions, documents and to-do lists, the latest first."
-    return HomeCard("Projects", "/projects", about if found else "There is none yet.", rows)
+    found_projects = instructions.list_projects(request.services.of(PROJECTS_KEY))
+    newest = sorted(found_projects, key=lambda project: project.updated, reverse=True)[:MAX_ON_CARD]
+    rows = tuple(
+        CardRow(project.id, project_url(project.id), amount(project.documents, "document")) for project in newest
+    )
+    about = f"{len(found_projects):,} with their instructions, documents and to-do lists, the latest first."
+    return HomeCard("Projects", "/projects", about if found_projects else "There is none yet.", rows)
 
 
 PROJECT_PAGES = ToolsetPages(

@@ -228,7 +228,7 @@ class AttachmentContent:
 class Notes(Protocol):
     """Access to notes. A path names the note with exactly this name, else the one that differs only in case."""
 
-    def list(self, wanted: NoteFilter) -> NoteList:
+    def list(self, note_filter: NoteFilter) -> NoteList:
         """Notes, newest first, then by path.
 
         Raises:

@@ -167,14 +167,14 @@ class Client:
         path = f"/mcp/{tool.partition('_')[0]}"
         return self.first(path, base, lambda host: self.ask(host, Request("POST", path, key, body, headers)))
 
-    def first(self, what: str, base: str, asked: Callable[[Host], Answer]) -> Answer | None:
+    def first(self, what: str, base: str, requested_function: Callable[[Host], Answer]) -> Answer | None:
         """The answer of the first server that has one to a question that may be asked again."""
         reason = ""
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
             host = self.balancer.order(base, self.chance)[attempt % 2 if attempt else 0]
             try:
-                answer = asked(host)
+                answer = requested_function(host)
             except (NotSentError, NoAnswerError) as error:
                 reason = f"{type(error).__name__} {error}"
                 self.balancer.fail(host)
@@ -216,7 +216,7 @@ class Reader:
         if kind < 0.25:
             self._known(base, f'"{base.group(chance.randrange(GROUPS))}"', base.group_size)
         elif kind < 0.3:
-            other = chance.choice([one for one in self._bases if one is not base])
+            other = chance.choice([other_base for other_base in self._bases if other_base is not base])
             self._known(base, f'"{other.group(chance.randrange(GROUPS))}"', 0)
         else:
             at = min(QUESTIONS - 1, int(chance.paretovariate(0.7)) - 1)
@@ -234,11 +234,11 @@ class Reader:
             answer = self._asked(base, text, self._keys[base.name])
         if answer is None:
             return
-        found = int(_TOTAL.findall(answer.body)[0][1])
+        found_number = int(_TOTAL.findall(answer.body)[0][1])
         noticed = "commonplace-notice" in answer.headers or any(said in answer.body for said in NOTICES)
         self._client.observed.count("searches with a known answer")
-        if found != total and not (noticed and found < total):
-            self._client.observed.violate("short or long without a notice", f"{text}: {found} of {total}")
+        if found_number != total and not (noticed and found_number < total):
+            self._client.observed.violate("short or long without a notice", f"{text}: {found_number} of {total}")
         if chance >= EVERYTHING or not total:
             self._look_for_others(base, answer)
 

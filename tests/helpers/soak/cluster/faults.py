@@ -46,20 +46,20 @@ class Parts:
 
 def all_faults(parts: Parts) -> list[Fault]:
     """Every fault once."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     for number, server in enumerate(parts.servers, 1):
-        found += [
+        faults += [
             Fault(f"server {number} killed", server.kill, server.start),
             Fault(f"server {number} cut off", server.host.cut, server.host.join),
             Fault(f"server {number} restarted", lambda server=server: (server.stop(), server.start())),
         ]
     for node, host in zip(parts.engines.nodes, parts.engine_hosts, strict=True):
-        found += [
+        faults += [
             Fault(f"engine {node.name} killed", node.kill, node.start),
             Fault(f"engine {node.name} cut off", host.cut, host.join),
         ]
     return [
-        *found,
+        *faults,
         Fault("Git host killed", parts.git.kill, parts.git.start),
         Fault("Git host cut off", parts.git.host.cut, parts.git.host.join),
         Fault("engine's disks full", lambda: fill_disks(parts.engines), lambda: free_disks(parts.engines)),
@@ -80,7 +80,9 @@ def free_disks(engines: Cluster) -> None:
 
 
 def _blocked(client: OpenSearch) -> bool:
-    return any(one["settings"] for one in client.indices.get_settings(index="*", name="index.blocks.*").values())
+    return any(
+        setting["settings"] for setting in client.indices.get_settings(index="*", name="index.blocks.*").values()
+    )
 
 
 def _set_watermarks(engines: Cluster, free: str | None) -> None:

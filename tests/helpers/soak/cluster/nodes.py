@@ -95,7 +95,7 @@ class Team:
 
 def server(team: Team, host: Host, clock: Mapping[str, str]) -> Running:
     """A server of ours that has not started; `clock` is what shows it another time, if anything does."""
-    others = [word for one in team.hosts if one is not host for word in ("--peer", url(one))]
+    others = [word for other_host in team.hosts if other_host is not host for word in ("--peer", url(other_host))]
     words = [
         str(Path(sys.executable).with_name("commonplace")), "serve",
         *(word for remote in team.remotes for word in ("--replica-of", remote)),

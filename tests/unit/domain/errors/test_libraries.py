@@ -23,8 +23,8 @@ def test_missing_libraries_are_named_with_the_command_that_installs_the_whole_ex
     installer, *requirements = refused.value.hint.removeprefix("Run: ").partition(" install ")[::2]
     assert shlex.split(installer) == [sys.executable, "-m", "pip"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = {one.partition(">")[0] for one in project["optional-dependencies"]["meaning"]}
-    assert {one.partition("<")[0] for one in shlex.split(requirements[0])} == declared
+    declared = {element.partition(">")[0] for element in project["optional-dependencies"]["meaning"]}
+    assert {part.partition("<")[0] for part in shlex.split(requirements[0])} == declared
     assert declared == {"faiss-cpu", "numpy", "onnx", "onnxruntime", "tokenizers"}, "conversion included"
 
 
@@ -40,9 +40,9 @@ def test_installed_libraries_are_no_error() -> None:
 @pytest.mark.parametrize("extra", ["meaning", "lsp", "cluster"])
 def test_the_command_names_the_libraries_and_never_this_package(extra: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = {re.split("[<>]", one)[0] for one in project["optional-dependencies"][extra]}
+    parts = {re.split("[<>]", element)[0] for element in project["optional-dependencies"][extra]}
     named = shlex.split(errors.install_command(extra).partition(" install ")[2])
-    assert {re.split("[<>]", one)[0] for one in named} == wanted
+    assert {re.split("[<>]", element)[0] for element in named} == parts
 
 
 def test_a_missing_library_of_an_extra_is_an_error_of_the_command_that_needs_it(

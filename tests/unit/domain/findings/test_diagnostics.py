@@ -17,5 +17,5 @@ def test_errors_and_warnings_are_problems_and_nothing_else_is(severity: Severity
 
 
 def test_every_severity_is_decided() -> None:
-    found = {one: Diagnostic("disk", one, "cache", "").is_problem for one in Severity}
-    assert [one for one, is_problem in found.items() if not is_problem] == [Severity.INFO]
+    problems = {severity: Diagnostic("disk", severity, "cache", "").is_problem for severity in Severity}
+    assert [severity for severity, is_problem in problems.items() if not is_problem] == [Severity.INFO]

@@ -35,7 +35,7 @@ def test_the_code_of_a_text_is_found_as_it_stands(markdown: str, code: list[str]
     pieces = code_pieces(markdown)
 
     assert [piece.text for piece in pieces if piece.text] == code
-    assert all(one.end <= other.start for one, other in pairwise(pieces))
+    assert all(piece.end <= other.start for piece, other in pairwise(pieces))
     assert all(piece.text.split("\n")[0] in markdown[piece.start : piece.end].replace("\\|", "|") for piece in pieces)
 
 

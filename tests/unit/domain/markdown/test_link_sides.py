@@ -14,12 +14,12 @@ A, B = Address("a.md"), Address("b.md")
 
 
 def link(text: str) -> Link:
-    (found,) = page(f"# T\n\n{text}\n").links
-    return found
+    (found_link,) = page(f"# T\n\n{text}\n").links
+    return found_link
 
 
 def target(text: str, side: PageSide, there: Mapping[str, Address], collection: str = "") -> tuple[str, Address | None]:
-    taken, address = chosen(link(text), side, lambda one: (one, there.get(one.target)), collection)
+    taken, address = chosen(link(text), side, lambda other_link: (other_link, there.get(other_link.target)), collection)
     return taken.target, address
 
 
@@ -70,21 +70,21 @@ def test_a_link_with_one_side_and_an_embedded_one_have_no_choice() -> None:
 def test_both_sides_come_in_the_order_in_which_they_are_written() -> None:
     both = in_order(link("[[a|b]]"))
     assert both is not None
-    assert [one.target for one in both] == ["a", "b"]
+    assert [other_link.target for other_link in both] == ["a", "b"]
     again = in_order(both[1])
     assert again is not None
-    assert [one.target for one in again] == ["a", "b"]
+    assert [other_link.target for other_link in again] == ["a", "b"]
 
 
 def test_every_reader_takes_exactly_one_side() -> None:
     for first in range(3):
         for last in range(3):
-            one, two = readers(first, last)
-            assert one | two == EVERY_SIDE
-            assert not one & two
+            side, two = readers(first, last)
+            assert side | two == EVERY_SIDE
+            assert not side & two
 
 
 def test_a_page_is_more_than_a_file_and_a_file_more_than_nothing() -> None:
-    found = [presence(address, elsewhere=False) for address in (A, Address("p.png"), None)]
-    assert found == [2, 1, 0]
+    presences = [presence(address, elsewhere=False) for address in (A, Address("p.png"), None)]
+    assert presences == [2, 1, 0]
     assert presence(None, elsewhere=True) == 2

@@ -13,14 +13,14 @@ from commonplace.domain.markdown.structure import MAX_LABEL_PIECES, definition_k
 def test_headings_have_their_level_and_their_bytes() -> None:
     text = "Vorwort ü\r\n\r\n# Größe\r\n\r\nText\r\n\r\nSetext 漢字\r\n===\r\n\r\n###### Six ######\r\n"
     raw = text.encode()
-    found = scan(text).headings
-    assert [heading.level for heading in found] == [1, 1, 6]
-    assert [raw[heading.start : heading.end].decode().split("\r\n")[0] for heading in found] == [
+    events = scan(text).headings
+    assert [heading.level for heading in events] == [1, 1, 6]
+    assert [raw[heading.start : heading.end].decode().split("\r\n")[0] for heading in events] == [
         "# Größe",
         "Setext 漢字",
         "###### Six ######",
     ]
-    assert ["".join(text for _, text in heading.pieces) for heading in found] == ["Größe", "Setext 漢字", "Six"]
+    assert ["".join(text for _, text in heading.pieces) for heading in events] == ["Größe", "Setext 漢字", "Six"]
 
 
 @each_case(
@@ -64,9 +64,9 @@ def test_the_text_of_a_link_lies_between_its_brackets(text: str) -> None:
 
 
 def test_links_in_headings_and_images_in_links_are_found_outermost_first() -> None:
-    found = scan("# See [![alt](i.png)](b.md) now\n")
-    assert [link.destination for link in found.links] == ["b.md", "i.png"]
-    assert "".join(text for _, text in found.headings[0].pieces) == "See alt now"
+    structure = scan("# See [![alt](i.png)](b.md) now\n")
+    assert [link.destination for link in structure.links] == ["b.md", "i.png"]
+    assert "".join(text for _, text in structure.headings[0].pieces) == "See alt now"
 
 
 def test_code_html_and_links_are_opaque_and_do_not_overlap() -> None:
@@ -85,8 +85,8 @@ def test_a_label_of_very_many_pieces_is_cut() -> None:
 
 @each_case("text", ["", "\x00", "\r\n\r\n", "[" * 5000, "![" * 2000 + "](x)" * 2000, "> " * 3000 + "# x"])
 def test_odd_texts_are_read_without_an_error(text: str) -> None:
-    found = scan(text)
-    assert all(0 <= link.start <= link.end <= len(text.encode()) for link in found.links)
+    structure = scan(text)
+    assert all(0 <= link.start <= link.end <= len(text.encode()) for link in structure.links)
 
 
 def test_definitions_are_found_by_the_form_in_which_labels_are_compared() -> None:

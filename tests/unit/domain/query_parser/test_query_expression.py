@@ -35,8 +35,8 @@ def shown(expression: Expression[str] | None) -> str:
     ],
 )
 def test_a_search_with_operators_is_read_as_the_full_text_of_sqlite_reads_it(text: str, read: str) -> None:
-    found = shown(read_expression(text))
-    assert found == (read if text != "a AND b OR" else "all(a, all(b, OR))")
+    found_text = shown(read_expression(text))
+    assert found_text == (read if text != "a AND b OR" else "all(a, all(b, OR))")
 
 
 @each_case(

@@ -32,8 +32,8 @@ types:
 
 
 def test_a_file_without_fault_has_no_problem() -> None:
-    found = schema_problems(read_schema(WHOLE))
-    assert (found.wrong, found.not_understood) == ((), ())
+    problems = schema_problems(read_schema(WHOLE))
+    assert (problems.wrong, problems.not_understood) == ((), ())
 
 
 @each_case(
@@ -76,7 +76,7 @@ def test_a_file_without_fault_has_no_problem() -> None:
     ],
 )
 def test_a_declaration_that_is_wrong_is_named(text: str, said: str) -> None:
-    assert [one for one in schema_problems(read_schema(text.encode())).wrong if said in one]
+    assert [element for element in schema_problems(read_schema(text.encode())).wrong if said in element]
 
 
 @each_case(
@@ -92,7 +92,7 @@ def test_a_declaration_that_is_wrong_is_named(text: str, said: str) -> None:
     ],
 )
 def test_what_is_not_understood_is_named(text: str, said: str) -> None:
-    assert [one for one in schema_problems(read_schema(text.encode())).not_understood if said in one]
+    assert [element for element in schema_problems(read_schema(text.encode())).not_understood if said in element]
 
 
 @each_case("raw", [None, b"", b"types: [unclosed", b"[]", b"types: {note: {}}", b"validation: {rules: []}"])
@@ -102,16 +102,18 @@ def test_a_file_that_declares_nothing_has_no_problem(raw: bytes | None) -> None:
 
 def test_problems_are_sentences_that_do_not_grow_with_the_value() -> None:
     odd = "漢" * 500
-    found = schema_problems(
+    problems = schema_problems(
         read_schema(f"types: {odd}\npolicies: {{minimum_sources: {odd}}}\n{odd[:90]}: 1\n".encode())
     )
-    assert len(found.wrong) == 2
-    assert all(len(one) < 300 and one.endswith(".") for one in (*found.wrong, *found.not_understood))
+    assert len(problems.wrong) == 2
+    assert all(len(wrong) < 300 and wrong.endswith(".") for wrong in (*problems.wrong, *problems.not_understood))
 
 
 def test_a_pattern_wider_than_a_file_name_is_wrong() -> None:
-    found = schema_problems(read_schema(b"types: {a: {file_pattern: '{n:999999999d}', fields: {n: {type: number}}}}"))
-    assert [one for one in found.wrong if "is wider than 99 characters" in one]
+    problems = schema_problems(
+        read_schema(b"types: {a: {file_pattern: '{n:999999999d}', fields: {n: {type: number}}}}")
+    )
+    assert [element for element in problems.wrong if "is wider than 99 characters" in element]
 
 
 def test_an_expression_that_took_too_long_is_named() -> None:

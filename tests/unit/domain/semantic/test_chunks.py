@@ -79,9 +79,9 @@ def test_a_revision_is_current_if_its_chunks_are_of_this_version_or_a_later_one(
 
 
 def test_sections_under_different_parents_are_not_joined() -> None:
-    found = chunks("# A\n\nalpha\n\n## A1\n\nbeta\n\n# B\n\ngamma\n")  # the title is the first heading
-    assert [chunk.text.splitlines()[0] for chunk in found] == ["A", "A > B"]
-    assert "beta" in found[0].text
+    found_chunks = chunks("# A\n\nalpha\n\n## A1\n\nbeta\n\n# B\n\ngamma\n")  # the title is the first heading
+    assert [chunk.text.splitlines()[0] for chunk in found_chunks] == ["A", "A > B"]
+    assert "beta" in found_chunks[0].text
 
 
 def test_a_chunk_of_several_sections_names_the_longest() -> None:
@@ -103,18 +103,18 @@ def test_a_chunk_of_several_sections_names_the_longest() -> None:
     ],
 )
 def test_a_long_text_is_split_to_what_a_model_reads_and_nothing_is_lost(text: str) -> None:
-    found = chunks(f"# A\n\n{text}\n")
-    assert len(found) > 1
-    assert all(len(chunk.text.encode()) <= MAX_CHUNK_CHARS for chunk in found)
-    bare = "".join("".join(chunk.text.splitlines()[1:]).replace(" ", "") for chunk in found)
+    found_chunks = chunks(f"# A\n\n{text}\n")
+    assert len(found_chunks) > 1
+    assert all(len(chunk.text.encode()) <= MAX_CHUNK_CHARS for chunk in found_chunks)
+    bare = "".join("".join(chunk.text.splitlines()[1:]).replace(" ", "") for chunk in found_chunks)
     assert bare == "".join(text.split())
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_long_section_is_split_between_its_paragraphs(end: str) -> None:
     paragraph = "The crane lifts. " * 20 + "It stands at the quay"
-    found = chunks(f"# A{end}{end}" + f"{end}{end}".join([paragraph] * 8))
-    assert all(chunk.text.endswith("at the quay") for chunk in found)
+    found_chunks = chunks(f"# A{end}{end}" + f"{end}{end}".join([paragraph] * 8))
+    assert all(chunk.text.endswith("at the quay") for chunk in found_chunks)
 
 
 def test_headings_are_cut_to_their_limit() -> None:
@@ -127,7 +127,7 @@ def test_a_document_has_a_largest_number_of_chunks() -> None:
 
 
 def test_the_key_is_that_of_the_text_alone() -> None:
-    (one,), (other,), (third,) = chunks("# A\n\nb\n"), chunks("# A\n\nb\n", "x/other.md"), chunks("# A\n\nc\n")
-    assert one.key == other.key
-    assert one.key != third.key
-    assert len(one.key) == 16
+    (chunk,), (other,), (third,) = chunks("# A\n\nb\n"), chunks("# A\n\nb\n", "x/other.md"), chunks("# A\n\nc\n")
+    assert chunk.key == other.key
+    assert chunk.key != third.key
+    assert len(chunk.key) == 16

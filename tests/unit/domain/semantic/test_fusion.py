@@ -37,7 +37,7 @@ def test_similarities_that_are_all_alike_leave_the_order_to_the_words(
 
 @given(sample=SAMPLES, shift=COSINES)
 def test_similarities_that_are_all_higher_raise_what_counts_as_ordinary(sample: list[float], shift: float) -> None:
-    assert abs(background([one + shift for one in sample]).threshold - background(sample).threshold - shift) < 1e-9
+    assert abs(background([value + shift for value in sample]).threshold - background(sample).threshold - shift) < 1e-9
 
 
 def test_a_document_that_stands_out_does_not_raise_what_counts_as_ordinary() -> None:
@@ -122,6 +122,6 @@ def test_random_similarities_leave_the_first_ten_by_words_as_they_are() -> None:
         ordinary = background([chance.gauss(0, 0.05) for _ in range(128)])
         near = {key: chance.gauss(0, 0.05) for key in range(100)}
         weight = WEIGHT * agreement(by_words, near, ordinary)
-        found = list(fused(by_words, near, 20.0, weight, ordinary.threshold))
-        overlaps.append(len({*found[:10]} & {*range(10)}))
+        found_numbers = list(fused(by_words, near, 20.0, weight, ordinary.threshold))
+        overlaps.append(len({*found_numbers[:10]} & {*range(10)}))
     assert sum(overlaps) / len(overlaps) > 9.95

@@ -35,9 +35,9 @@ def tree(
 
 
 def mounts(name: str, text: str, folder: str = "", **around: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    found = tree(name, text, folder, **around)  # type: ignore[arg-type]
-    assert found is not None
-    return [(mount.url, mount.folder) for mount in found.mounts]
+    site_tree = tree(name, text, folder, **around)  # type: ignore[arg-type]
+    assert site_tree is not None
+    return [(mount.url, mount.folder) for mount in site_tree.mounts]
 
 
 @each_case(
@@ -73,10 +73,10 @@ module.exports = {
 
 
 def test_docusaurus_publishes_each_plugin_under_its_url() -> None:
-    found = tree("docusaurus.config.ts", DOCUSAURUS, "web")
-    assert found is not None
-    assert (found.generator, found.base, found.numbered) == ("Docusaurus", "site/", True)
-    assert found.mounts == (
+    site_tree = tree("docusaurus.config.ts", DOCUSAURUS, "web")
+    assert site_tree is not None
+    assert (site_tree.generator, site_tree.base, site_tree.numbered) == ("Docusaurus", "site/", True)
+    assert site_tree.mounts == (
         Mount("help/", "web/guides"),
         Mount("api/", "web/api"),
         Mount("", "web/src/pages"),
@@ -85,8 +85,8 @@ def test_docusaurus_publishes_each_plugin_under_its_url() -> None:
 
 
 def test_versions_of_docusaurus_stand_beside_the_next_one() -> None:
-    found = mounts("docusaurus.config.js", "", files={"versions.json": '["2.0", "1.0"]'})  # type: ignore[arg-type]
-    assert found[:4] == [
+    found_mounts = mounts("docusaurus.config.js", "", files={"versions.json": '["2.0", "1.0"]'})  # type: ignore[arg-type]
+    assert found_mounts[:4] == [
         ("docs/next/", "docs"),
         ("docs/", "versioned_docs/version-2.0"),
         ("docs/2.0/", "versioned_docs/version-2.0"),
@@ -100,9 +100,9 @@ def test_a_list_of_versions_that_is_none_counts_as_none(text: str) -> None:
 
 
 def test_translations_of_docusaurus_are_paired_with_the_originals() -> None:
-    found = tree("docusaurus.config.js", "blog: false", folders={"i18n": ["de"]})
-    assert found is not None
-    assert found.translated == (("i18n/de/docusaurus-plugin-content-docs/current", "docs"),)
+    site_tree = tree("docusaurus.config.js", "blog: false", folders={"i18n": ["de"]})
+    assert site_tree is not None
+    assert site_tree.translated == (("i18n/de/docusaurus-plugin-content-docs/current", "docs"),)
 
 
 @each_case(
@@ -125,11 +125,11 @@ def test_comments_of_a_script_do_not_count_and_its_texts_hold_none(text: str, fo
 
 def test_astro_publishes_its_collections_and_the_languages_of_its_docs() -> None:
     around = {"src/content": ["blog", "docs"], "src/content/docs": ["de", "guides"]}
-    found = tree("astro.config.mjs", "base: 'https://example.org/help'", folders=around)
-    assert found is not None
-    assert found.base == "help/"
-    assert found.mounts[:2] == (Mount("", "src/content/docs"), Mount("blog/", "src/content/blog"))
-    assert found.translated == (("src/content/docs/de", "src/content/docs"),)
+    site_tree = tree("astro.config.mjs", "base: 'https://example.org/help'", folders=around)
+    assert site_tree is not None
+    assert site_tree.base == "help/"
+    assert site_tree.mounts[:2] == (Mount("", "src/content/docs"), Mount("blog/", "src/content/blog"))
+    assert site_tree.translated == (("src/content/docs/de", "src/content/docs"),)
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_astro_publishes_its_collections_and_the_languages_of_its_docs() -> None
     ],
 )
 def test_hugo_publishes_its_content(name: str, folder: str, text: str, content: str) -> None:
-    found = tree(name, text, folder)
-    assert found is not None
-    assert found.mounts[0] == Mount("", content)
+    site_tree = tree(name, text, folder)
+    assert site_tree is not None
+    assert site_tree.mounts[0] == Mount("", content)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_sphinx_counts_where_it_reads_markdown() -> None:
 @each_case("name", sorted(config_names()))
 @each_case("text", ["", "\x00", "'", "{" * 50, "docs: {", "base: '../../..'", "docs_dir: ../../x", "\ufffd"])
 def test_an_odd_configuration_is_no_error_and_no_folder_leads_out(name: str, text: str) -> None:
-    found = tree(name, text, "x")
-    assert found is None or not [mount for mount in found.mounts if ".." in mount.folder]
+    site_tree = tree(name, text, "x")
+    assert site_tree is None or not [mount for mount in site_tree.mounts if ".." in mount.folder]
 
 
 @pytest.mark.parametrize("name", ["mkdocs.yml", "docusaurus.config.js", "hugo.toml"])
@@ -240,9 +240,9 @@ def test_mounts_of_hugo_have_urls_and_languages() -> None:
     source = "pictures"
     target = "static/img"
     """
-    found = tree("hugo.toml", text, "x")
-    assert found is not None
-    assert [(mount.url, mount.folder) for mount in found.mounts] == [
+    site_tree = tree("hugo.toml", text, "x")
+    assert site_tree is not None
+    assert [(mount.url, mount.folder) for mount in site_tree.mounts] == [
         ("", "x/content/en"),
         ("docs/", "x/manual"),
         ("fr/", "x/content/fr"),
@@ -250,8 +250,8 @@ def test_mounts_of_hugo_have_urls_and_languages() -> None:
         ("img/", "x/pictures"),
         ("", "x/assets"),
     ]
-    assert found.translated == (("x/content/fr", "x/content/en"),)
-    assert not found.wikilinks
+    assert site_tree.translated == (("x/content/fr", "x/content/en"),)
+    assert not site_tree.wikilinks
 
 
 @pytest.mark.parametrize(
@@ -266,10 +266,10 @@ def test_mounts_of_hugo_have_urls_and_languages() -> None:
 )
 def test_mounts_outside_the_folder_overlapping_or_in_circles_are_folders_like_any(pairs: list[tuple[str, str]]) -> None:
     text = "".join(f"[[module.mounts]]\nsource='{source}'\ntarget='{target}'\n" for source, target in pairs)
-    found = mounts("hugo.toml", text, "x")
-    assert ("", "x/ok") in found
-    assert len(found) <= MAX_MOUNTS
-    assert all(folder.startswith("x/") for _, folder in found)
+    found_mounts = mounts("hugo.toml", text, "x")
+    assert ("", "x/ok") in found_mounts
+    assert len(found_mounts) <= MAX_MOUNTS
+    assert all(folder.startswith("x/") for _, folder in found_mounts)
 
 
 @each_case(

@@ -57,8 +57,8 @@ def test_a_page_that_is_found_in_one_language_alone_stays_where_it_is() -> None:
 def test_other_regions_the_original_and_english_follow_in_this_order() -> None:
     folders = ["d/en", "d/pt", "d/fr"]
 
-    def behind(wanted: str, *paths: str) -> set[str]:
-        return translations_behind(dict.fromkeys(paths, 1.0), wanted, folders)
+    def behind(wanted_text: str, *paths: str) -> set[str]:
+        return translations_behind(dict.fromkeys(paths, 1.0), wanted_text, folders)
 
     assert behind("pt-br", "d/fr/a.md", "d/pt/a.md") == {"d/fr/a.md"}
     assert behind("ja", "d/fr/a.md", "d/en/a.md", "d/a.md") == {"d/fr/a.md", "d/en/a.md"}

@@ -29,10 +29,10 @@ NOW = datetime(2026, 3, 10, 12, 30, tzinfo=UTC)
     ],
 )
 def test_a_moment_is_read_in_utc(text: str, expected: str) -> None:
-    found = parse_moment(text, NOW)
-    assert found
-    assert found.replace(tzinfo=None).isoformat() == expected
-    assert found.tzinfo is UTC
+    moment = parse_moment(text, NOW)
+    assert moment
+    assert moment.replace(tzinfo=None).isoformat() == expected
+    assert moment.tzinfo is UTC
 
 
 def test_a_day_can_stand_for_its_end() -> None:

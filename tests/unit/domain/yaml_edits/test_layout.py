@@ -8,9 +8,9 @@ from commonplace.domain.yaml_edits import YamlNode, layout
 
 
 def root_of(text: str) -> YamlNode:
-    found = layout(text)
-    assert found is not None
-    return found
+    node = layout(text)
+    assert node is not None
+    return node
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])

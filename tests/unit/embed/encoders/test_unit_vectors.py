@@ -32,9 +32,9 @@ def test_a_row_with_a_number_that_is_none_is_zeros_and_no_other_row_is(number: f
 
 
 def test_a_row_of_length_zero_stays_and_the_given_array_does_too() -> None:
-    given = rows([0, 0], [2, 0])
-    assert normalized(given).tolist() == [[0, 0], [1, 0]]
-    assert given.tolist() == [[0, 0], [2, 0]]
+    array = rows([0, 0], [2, 0])
+    assert normalized(array).tolist() == [[0, 0], [1, 0]]
+    assert array.tolist() == [[0, 0], [2, 0]]
 
 
 def test_no_rows_are_no_rows() -> None:

@@ -25,7 +25,7 @@ def test_a_folder_of_another_model_says_its_length_and_prompts(tmp_path: Path) -
     (tmp_path / "config_sentence_transformers.json").write_text(
         '{"prompts": {"query": "query: ", "passage": "passage: "}}'
     )
-    found = open_folder(tmp_path)
-    assert (found.tokens, found.prompts) == (64, ("query: ", "passage: "))
-    other = OnnxEncoder(found)
+    folder = open_folder(tmp_path)
+    assert (folder.tokens, folder.prompts) == (64, ("query: ", "passage: "))
+    other = OnnxEncoder(folder)
     assert not (other.encode(["tea"], question=True) == other.encode(["tea"])).all()

@@ -81,7 +81,7 @@ def test_of_a_change_that_is_told_nothing_but_the_changed_documents_are_compared
 ) -> None:
     base, meaning = embedded_case({"tides.md": "# Tides\n\nThe depth of the water.\n"})
     with followed((base, meaning)):
-        asked: list[Collection[Address] | None] = []
+        addresses: list[Collection[Address] | None] = []
         embed = LocalSemanticIndex.embed
 
         def noted(
@@ -90,7 +90,7 @@ def test_of_a_change_that_is_told_nothing_but_the_changed_documents_are_compared
             stop: threading.Event | None = None,
             among: Collection[Address] | None = None,
         ) -> None:
-            asked.append(among)
+            addresses.append(among)
             embed(self, progress, stop, among)
 
         monkeypatch.setattr(LocalSemanticIndex, "embed", noted)
@@ -99,7 +99,7 @@ def test_of_a_change_that_is_told_nothing_but_the_changed_documents_are_compared
         (base.folder / "tides.md").unlink()
         base.index.update([Address("tides.md")])
         assert eventually(lambda: meaning.status().documents == 1)
-    assert [set(among or ()) for among in asked] == [{Address("tea.md")}, {Address("tides.md")}]
+    assert [set(among or ()) for among in addresses] == [{Address("tea.md")}, {Address("tides.md")}]
 
 
 def test_a_change_that_nobody_tells_of_is_found_by_comparing_all_now_and_then(

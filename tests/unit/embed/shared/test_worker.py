@@ -69,13 +69,13 @@ def embedding(server: EmbeddingServer, tmp_path: Path) -> Iterator[EmbeddingServ
 
 
 def test_everything_is_embedded_once_and_given_back(embedding: EmbeddingService, server: EmbeddingServer) -> None:
-    work, told = Work(), list[str]()
-    done = embedding.worker(work, threading.Event(), ()).run(told.append)
+    work, reported_texts = Work(), list[str]()
+    done = embedding.worker(work, threading.Event(), ()).run(reported_texts.append)
     assert (done.chunks, done.parts, done.waiting) == (72, 2, 0)
     assert sorted(work.released) == ["00", "01"]
     assert work.dimension == server.dimension
     assert all(vector and max(map(abs, vector)) == 127 for key, vector in work.vectors.items() if key != "empty")
-    assert len(told) == 2
+    assert len(reported_texts) == 2
 
 
 def test_a_range_of_another_worker_is_left_to_it(embedding: EmbeddingService) -> None:

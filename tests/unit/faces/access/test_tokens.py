@@ -16,8 +16,8 @@ from identity.local import AUDIENCE, LocalProvider, local_provider
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[LocalProvider]:
-    with local_provider() as known:
-        yield known
+    with local_provider() as known_provider:
+        yield known_provider
 
 
 @pytest.fixture(scope="module")

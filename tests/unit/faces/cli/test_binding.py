@@ -39,7 +39,7 @@ LINES = [
 ]
 
 
-def _app(found: list[object]) -> typer.Typer:
+def _app(found_values: list[object]) -> typer.Typer:
     app = typer.Typer()
 
     @app.command()
@@ -51,21 +51,21 @@ def _app(found: list[object]) -> typer.Typer:
         free: Annotated[int | None, typer.Option()] = None,
         name: Annotated[str | None, typer.Option()] = None,
     ) -> None:
-        found.append((words, kb, kind, count, free, name))
+        found_values.append((words, kb, kind, count, free, name))
 
     return app
 
 
 def _outcome(line: list[str], *, plainly: bool) -> object:
-    found: list[object] = []
-    command = get_command(_app(found))
+    outcomes: list[object] = []
+    command = get_command(_app(outcomes))
     if plainly:
         read_plainly(command)
     try:
         command.main(line, "test", standalone_mode=False)
     except typer.TyperException as error:
         return error.format_message()
-    return found
+    return outcomes
 
 
 @pytest.mark.parametrize("line", LINES, ids=ascii)

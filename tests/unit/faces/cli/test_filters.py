@@ -49,8 +49,8 @@ def test_dates_come_newest_first_and_names_do_not() -> None:
 
 
 def test_a_day_of_a_leap_year_is_one_and_a_field_may_hold_anything_behind_its_equals() -> None:
-    found = FilterOptions(to="2024-02-29", field_=["a= b =c", "ü=茶"]).filter()
-    assert found.date_to == "2024-02-29"
-    assert dict(found.fields)["ü"] == "茶"
+    found_filter = FilterOptions(to="2024-02-29", field_=["a= b =c", "ü=茶"]).filter()
+    assert found_filter.date_to == "2024-02-29"
+    assert dict(found_filter.fields)["ü"] == "茶"
     with pytest.raises(ConfigError, match="Invalid --from '2023-02-29'"):
         FilterOptions(from_="2023-02-29").filter()

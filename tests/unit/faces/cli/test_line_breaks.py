@@ -54,8 +54,8 @@ def test_a_style_and_a_link_end_before_a_break_and_begin_again_after_it() -> Non
 
 def test_a_mark_within_a_word_is_no_place_to_break() -> None:
     line = f"the {BOLD}tea{PLAIN}, {BOLD}green{PLAIN}house"
-    assert [seen(one) for one in wrapped(line, 8)] == ["the tea,", "greenhouse"]
-    assert [seen(one) for one in wrapped(f"({BOLD}茶{PLAIN}の。) é", 4)] == ["(茶", "の。)", "é"]
+    assert [seen(element) for element in wrapped(line, 8)] == ["the tea,", "greenhouse"]
+    assert [seen(element) for element in wrapped(f"({BOLD}茶{PLAIN}の。) é", 4)] == ["(茶", "の。)", "é"]
 
 
 @each_case("columns", range(1, 60, 7))
@@ -63,4 +63,4 @@ def test_no_text_is_lost_and_only_a_long_word_is_too_wide(columns: int) -> None:
     line = f"    Tee für {BOLD}茶の湯{PLAIN} und «{LINK}naïve{END}» Leser: a-rather-long-word-here … שלום 😀 done"
     lines = wrapped(line, columns, 0)
     assert "".join(seen("".join(lines)).split()) == "".join(seen(line).split())
-    assert all(width(seen(one)) <= columns or " " not in seen(one).strip() for one in lines)
+    assert all(width(seen(line)) <= columns or " " not in seen(line).strip() for line in lines)

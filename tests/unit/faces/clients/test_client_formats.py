@@ -48,9 +48,9 @@ def test_an_entry_goes_into_an_empty_file(kind: FileFormat, text: str) -> None:
 def test_an_entry_goes_into_an_object_of_any_layout(text: str) -> None:
     made = with_entry(text, "json", "servers", "notes", ENTRY)
     held = parsed(text, "json")
-    known = held.get("servers", {})
-    assert isinstance(known, dict)
-    assert parsed(made, "json") == {**held, "servers": {**known, "notes": ENTRY}}
+    servers = held.get("servers", {})
+    assert isinstance(servers, dict)
+    assert parsed(made, "json") == {**held, "servers": {**servers, "notes": ENTRY}}
     assert made.count("/*") == text.count("/*")
 
 

@@ -22,26 +22,26 @@ def test_a_worker_gets_its_files_and_takes_them_out_of_its_environment() -> None
         secret = os.urandom(SECRET_BYTES)
         write_secret(shared.fileno(), secret)
         ours, theirs = channel_pair()
-        files = [os.dup(one.fileno()) for one in (listener, theirs, shared)]
+        files = [os.dup(other_socket.fileno()) for other_socket in (listener, theirs, shared)]
         theirs.close()
         for file in files:
             os.set_inheritable(file, True)
-        given = Inherited(7, 1, 2, *files)
-        environment = {"HOME": "/", **given.in_environment()}
-        found = inherited(environment)
-        assert found is not None
+        given_inherited = Inherited(7, 1, 2, *files)
+        environment = {"HOME": "/", **given_inherited.in_environment()}
+        candidate = inherited(environment)
+        assert candidate is not None
         assert environment == {"HOME": "/"}
-        assert WORKER_VARIABLE in given.in_environment()
-        assert (found.number, found.row, found.count, found.files) == (7, 1, 2, tuple(files))
+        assert WORKER_VARIABLE in given_inherited.in_environment()
+        assert (candidate.number, candidate.row, candidate.count, candidate.files) == (7, 1, 2, tuple(files))
         assert not any(map(os.get_inheritable, files)), "not for the commands that a worker starts"
-        found.board.connections(5)
-        found.buckets.change("a", lambda _: Bucket(3.0, 1.0))
-        assert found.secret == secret, "board and buckets lie beside it"
-        found.channel.send(Frame(Kind.SERVING))
+        candidate.board.connections(5)
+        candidate.buckets.change("a", lambda _: Bucket(3.0, 1.0))
+        assert candidate.secret == secret, "board and buckets lie beside it"
+        candidate.channel.send(Frame(Kind.SERVING))
         assert ours.receive() == [Frame(Kind.SERVING)]
-        found.listener.close()
-        found.channel.close()
+        candidate.listener.close()
+        candidate.channel.close()
         ours.close()
-        found.board.close()
-        found.buckets.close()
-        os.close(found.shared_file)
+        candidate.board.close()
+        candidate.buckets.close()
+        os.close(candidate.shared_file)

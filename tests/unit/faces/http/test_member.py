@@ -17,17 +17,17 @@ def test_a_worker_whose_supervisor_was_killed_ends_with_one_line_in_the_log(capl
     supervisor, end = channel_pair()
     ended = list[str]()
 
-    async def run(given: Inherited) -> Member:
+    async def run(inherited: Inherited) -> Member:
         done = asyncio.Event()
 
         def end_server() -> None:
             ended.append("asked")
             done.set()
 
-        member = Member(given, lambda: 0, asyncio.Protocol, end_server)
+        member = Member(inherited, lambda: 0, asyncio.Protocol, end_server)
         member.start()
         supervisor.close()
-        assert not member.pass_on(given.listener_file, 2, b"GET / HTTP/1.1")
+        assert not member.pass_on(inherited.listener_file, 2, b"GET / HTTP/1.1")
         member.tell(Kind.PONG)
         await done.wait()
         member.tell(Kind.PONG)

@@ -9,9 +9,9 @@ from commonplace.faces.http.server import Indexed
 
 @pytest.mark.parametrize("listens_first", [True, False])
 def test_the_end_of_the_first_comparison_is_told_once(*, listens_first: bool) -> None:
-    told: list[str] = []
+    reported_texts: list[str] = []
     indexed = Indexed()
-    steps = [lambda: indexed.listen(lambda: told.append("indexed")), indexed.done]
+    steps = [lambda: indexed.listen(lambda: reported_texts.append("indexed")), indexed.done]
     for step in steps if listens_first else reversed(steps):
         step()
-    assert told == ["indexed"]
+    assert reported_texts == ["indexed"]

@@ -79,8 +79,8 @@ class Workers:
     def seen(self) -> dict[int, tuple[int, int, str]]:
         """Process, row and secret of the workers that have served, by their numbers."""
         files = [file for file in self.folder.iterdir() if file.name.isdigit()]
-        told = {int(file.name): file.read_text(encoding="ascii").split() for file in files}
-        return {number: (int(pid), int(row), secret) for number, (pid, row, secret) in told.items()}
+        parts = {int(file.name): file.read_text(encoding="ascii").split() for file in files}
+        return {number: (int(pid), int(row), secret) for number, (pid, row, secret) in parts.items()}
 
     def wait(self) -> int:
         if self.code is None:

@@ -15,7 +15,9 @@ from editor.desk import Desk
 
 def items(desk: Desk, at: Callable[[EditorPage, str], Position], text: str, typed: str) -> dict[str, CompletionItem]:
     page = desk.type("draft.md", text)
-    return {one.text_edit.new_text: one for one in complete(desk.pages, page, at(page, typed)).items if one.text_edit}
+    return {
+        item.text_edit.new_text: item for item in complete(desk.pages, page, at(page, typed)).items if item.text_edit
+    }
 
 
 def after(desk: Desk, at: Callable[[EditorPage, str], Position], text: str, typed: str, chosen: str) -> str:
@@ -53,8 +55,8 @@ def test_a_path_in_markdown_is_relative_and_quoted(desk: Desk, at: At) -> None:
 )
 def test_a_path_with_blanks_is_completed_as_it_is_typed(desk: Desk, at: At, typed: str) -> None:
     desk.base.update("my notes/two words.md", "# Two words\n\n## Third word\n")
-    found = items(desk, at, typed, typed)
-    assert list(found)[:1] == (["my%20notes/two%20words.md"] if "my" in typed else [])
+    found_items = items(desk, at, typed, typed)
+    assert list(found_items)[:1] == (["my%20notes/two%20words.md"] if "my" in typed else [])
 
 
 @pytest.mark.parametrize("path", ["my notes/two words.md", "my%20notes/two%20words.md"])
@@ -72,13 +74,13 @@ def test_names_that_begin_with_what_was_typed_come_first(desk: Desk, at: At) -> 
 def test_a_page_that_no_wiki_link_can_name_by_its_path_is_offered_by_its_title(desk: Desk, at: At) -> None:
     assert "Odd name]]" in items(desk, at, "[[odd", "[[odd")
     page = desk.type("draft.md", "[[Odd name]]")
-    assert [one.target is not None for one in page.collection.index.resolve(page.document)] == [True]
+    assert [link.target is not None for link in page.collection.index.resolve(page.document)] == [True]
 
 
 def test_equal_headings_are_offered_once(desk: Desk, at: At) -> None:
     desk.base.update("twice.md", "# Twice\n\n## Same\n\n## Same\n")
     page = desk.type("draft.md", "[[twice#sa")
-    assert [one.label for one in complete(desk.pages, page, at(page, "#sa")).items] == ["Same"]
+    assert [element.label for element in complete(desk.pages, page, at(page, "#sa")).items] == ["Same"]
 
 
 def test_tags_come_with_their_pages(desk: Desk, at: At) -> None:
@@ -93,9 +95,9 @@ def test_values_of_fields_stay_the_texts_that_they_are(desk: Desk, at: At, text:
     desk.base.update("more.md", "---\nstatus: 'a: b, c'\n---\n# More\n")
     offered = items(desk, at, text, typed)
     form = "value: [{}]" if "[" in text else "value: {}"
-    loaded = [load(form.format(one)).value for one in offered]
-    found = [one["value"] for one in loaded if isinstance(one, dict)]
-    assert sorted(one[0] if isinstance(one, list) else one for one in found) == ["a: b, c", "open", "yes"]  # type: ignore[type-var]
+    loaded = [load(form.format(element)).value for element in offered]
+    values = [element["value"] for element in loaded if isinstance(element, dict)]
+    assert sorted(value[0] if isinstance(value, list) else value for value in values) == ["a: b, c", "open", "yes"]  # type: ignore[type-var]
 
 
 def test_keys_are_those_that_are_not_there_yet(desk: Desk, at: At) -> None:

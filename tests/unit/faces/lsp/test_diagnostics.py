@@ -10,7 +10,7 @@ from editor.desk import Desk
 
 def told(desk: Desk, text: str) -> list[tuple[str, int]]:
     page = desk.type("index.md", text)
-    return [(str(one.code), one.range.start.line) for one in diagnose(desk.pages, page)]
+    return [(str(diagnostic.code), diagnostic.range.start.line) for diagnostic in diagnose(desk.pages, page)]
 
 
 def test_links_are_those_of_the_typed_text(desk: Desk) -> None:
@@ -25,37 +25,37 @@ def test_a_new_title_of_the_page_itself_is_no_broken_link(desk: Desk) -> None:
 
 
 def test_front_matter_is_told_on_its_line(desk: Desk) -> None:
-    found = told(desk, "---\ntitle: a\ntags: [\n---\n# A\n")
-    assert [line for _, line in found] == [2] or [line for _, line in found] == [3]
+    found_pairs = told(desk, "---\ntitle: a\ntags: [\n---\n# A\n")
+    assert [line for _, line in found_pairs] == [2] or [line for _, line in found_pairs] == [3]
 
 
 def test_rules_about_other_pages_wait_until_the_page_is_saved(desk: Desk) -> None:
     desk.base.update("twin.md", "---\nid: guide\n---\n# Twin\n")
     desk.base.update("guide2.md", "---\nid: guide\n---\n# Twin too\n")
-    saved = {str(one.code) for one in diagnose(desk.pages, desk.page("twin.md"))}
+    saved = {str(diagnostic.code) for diagnostic in diagnose(desk.pages, desk.page("twin.md"))}
     assert saved
     text = (desk.base.folder / "twin.md").read_text()
     typed = desk.type("twin.md", f"{text}\nMore.\n")
-    assert {str(one.code) for one in diagnose(desk.pages, typed)} < saved
+    assert {str(diagnostic.code) for diagnostic in diagnose(desk.pages, typed)} < saved
 
 
 def test_a_diagnostic_leads_back_to_its_link(desk: Desk) -> None:
     page = desk.page("index.md")
-    (found,) = [one for one in diagnose(desk.pages, page) if one.code == BROKEN_LINK]
-    rule, resolved = broken_at(desk.pages, page, found) or ("", None)
+    (diagnostic,) = [element for element in diagnose(desk.pages, page) if element.code == BROKEN_LINK]
+    rule, resolved = broken_at(desk.pages, page, diagnostic) or ("", None)
     assert rule == BROKEN_LINK
     assert resolved is not None
     assert resolved.link.target == "nothing"
-    elsewhere = Diagnostic(page.lines.line_range(0), found.message, source=found.source)
+    elsewhere = Diagnostic(page.lines.line_range(0), diagnostic.message, source=diagnostic.source)
     assert broken_at(desk.pages, page, elsewhere) is None
 
 
 def test_a_diagnostic_whose_columns_were_counted_in_bytes_leads_back_to_its_link(desk: Desk) -> None:
     page = desk.type("index.md", "# Start\n\n😀é [[guide]] [[nothing]] [[nowhere]]\n")
-    for found in diagnose(desk.pages, page):
-        start, end = found.range.start, found.range.end
+    for diagnostic in diagnose(desk.pages, page):
+        start, end = diagnostic.range.start, diagnostic.range.end
         moved = Range(Position(start.line, start.character + 4), Position(end.line, end.character + 4))
-        sent = Diagnostic(moved, found.message, source=found.source)
+        sent = Diagnostic(moved, diagnostic.message, source=diagnostic.source)
         _, resolved = broken_at(desk.pages, page, sent) or ("", None)
         assert resolved is not None
-        assert resolved.link.target in found.message
+        assert resolved.link.target in diagnostic.message

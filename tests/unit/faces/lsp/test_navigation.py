@@ -15,10 +15,10 @@ At = Callable[[EditorPage, str], Position]
 
 
 def hovered(desk: Desk, page: EditorPage, position: Position) -> str:
-    found = navigation.hover(desk.pages, page, position)
-    assert found is not None
-    assert isinstance(found.contents, MarkupContent)
-    return found.contents.value
+    hover = navigation.hover(desk.pages, page, position)
+    assert hover is not None
+    assert isinstance(hover.contents, MarkupContent)
+    return hover.contents.value
 
 
 def test_a_hover_shows_the_named_section_or_the_whole_page(desk: Desk, at: At) -> None:
@@ -42,9 +42,9 @@ def test_a_long_page_is_cut(desk: Desk, at: At) -> None:
 
 def test_a_definition_is_the_place_that_the_link_names(desk: Desk, at: At) -> None:
     page = desk.page("index.md")
-    found = navigation.definition(desk.pages, page, at(page, "[how"))
-    assert found is not None
-    assert (found.uri.rpartition("/")[2], found.range.start.line) == ("guide.md", 7)
+    location = navigation.definition(desk.pages, page, at(page, "[how"))
+    assert location is not None
+    assert (location.uri.rpartition("/")[2], location.range.start.line) == ("guide.md", 7)
     image = desk.type("index.md", "![p](notes/photo.png)\n")
     file = navigation.definition(desk.pages, image, at(image, "![p"))
     assert file is not None
@@ -56,8 +56,8 @@ def test_a_definition_is_the_place_that_the_link_names(desk: Desk, at: At) -> No
 def test_of_equal_headings_a_link_names_the_first(desk: Desk, at: At) -> None:
     desk.base.update("twice.md", "# Twice\n\n## Same\n\nOne.\n\n## Same\n\nTwo.\n")
     page = desk.type("index.md", "[[twice#Same]] and [2](twice.md#same-1)\n")
-    found = [navigation.definition(desk.pages, page, at(page, text)) for text in ("[[twice", "and [2")]
-    assert [one.range.start.line for one in found if one] == [2, 6]
+    locations = [navigation.definition(desk.pages, page, at(page, text)) for text in ("[[twice", "and [2")]
+    assert [location.range.start.line for location in locations if location] == [2, 6]
     assert "One." in hovered(desk, page, at(page, "[[twice"))
     assert len(navigation.highlights(desk.pages, page, at(page, "[[twice"))) == 1
 
@@ -66,20 +66,20 @@ def test_links_of_a_page_that_is_no_utf8_stand_where_an_editor_shows_them(desk: 
     desk.base.write("latin.md", "# Latin\n\ncaf\xe9 \x93x\x94 [[guide]]\n".encode("latin-1"))
     desk.base.index.sync()
     guide = desk.page("guide.md")
-    (found,) = [
-        one
-        for one in navigation.references(desk.pages, guide, at(guide, "# Guide"), declared=False)
-        if one.uri.endswith("latin.md")
+    (location,) = [
+        reference
+        for reference in navigation.references(desk.pages, guide, at(guide, "# Guide"), declared=False)
+        if reference.uri.endswith("latin.md")
     ]
-    assert (found.range.start, found.range.end) == (Position(2, 9), Position(2, 18))
+    assert (location.range.start, location.range.end) == (Position(2, 9), Position(2, 18))
 
 
 def test_references_are_of_the_section_or_the_page_and_count_what_is_typed(desk: Desk, at: At) -> None:
     guide = desk.page("guide.md")
 
     def named(text: str, *, declared: bool = False) -> list[str]:
-        found = navigation.references(desk.pages, guide, at(guide, text), declared=declared)
-        return sorted(one.uri.rpartition("/")[2] for one in found)
+        locations = navigation.references(desk.pages, guide, at(guide, text), declared=declared)
+        return sorted(location.uri.rpartition("/")[2] for location in locations)
 
     assert named("# Guide") == ["deep.md", "deep.md", "index.md", "index.md"]
     assert named("## Set up") == ["deep.md", "index.md"]
@@ -93,15 +93,18 @@ def test_references_are_of_the_section_or_the_page_and_count_what_is_typed(desk:
 def test_headings_are_nested_symbols_and_folds(desk: Desk) -> None:
     guide = desk.page("guide.md")
     (top,) = navigation.symbols(guide)
-    assert (top.name, [one.name for one in top.children or ()]) == ("Guide", ["Set up"])
-    assert [one.name for one in (top.children or ())[0].children or ()] == ["Later"]
-    assert [(one.start_line, one.end_line) for one in navigation.folds(guide)][-1] == (0, 4)
+    assert (top.name, [symbol.name for symbol in top.children or ()]) == ("Guide", ["Set up"])
+    assert [symbol.name for symbol in (top.children or ())[0].children or ()] == ["Later"]
+    assert [(fold.start_line, fold.end_line) for fold in navigation.folds(guide)][-1] == (0, 4)
 
 
 def test_pages_and_their_best_headings_are_found_by_words(desk: Desk) -> None:
-    found = navigation.workspace_symbols(desk.pages, "later")
-    assert [(one.name, one.container_name) for one in found] == [("Guide", "guide.md"), ("Later", "guide.md")]
-    assert [one.location.range.start for one in found if isinstance(one.location, Location)] == [
+    symbols = navigation.workspace_symbols(desk.pages, "later")
+    assert [(symbol.name, symbol.container_name) for symbol in symbols] == [
+        ("Guide", "guide.md"),
+        ("Later", "guide.md"),
+    ]
+    assert [symbol.location.range.start for symbol in symbols if isinstance(symbol.location, Location)] == [
         Position(0, 0),
         Position(11, 4),
     ]
@@ -133,4 +136,4 @@ def test_links_of_a_page_that_lead_to_one_place_are_highlighted(desk: Desk, at: 
     assert len(navigation.highlights(desk.pages, page, at(page, "[[gu"))) == 2
     assert navigation.highlights(desk.pages, page, Position(1, 0)) == []
     links = navigation.document_links(desk.pages, page)
-    assert [one.tooltip for one in links] == ["guide.md"] * 3
+    assert [link.tooltip for link in links] == ["guide.md"] * 3

@@ -41,9 +41,9 @@ def test_a_file_that_is_no_page_or_not_there_is_none(desk: Desk) -> None:
 
 def test_a_symbolic_link_to_the_folder_names_the_same_pages(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(desk.base.folder)
-    found = desk.pages.page((tmp_path / "link" / "index.md").as_uri())
-    assert found is not None
-    assert found.address == Address("index.md")
+    page = desk.pages.page((tmp_path / "link" / "index.md").as_uri())
+    assert page is not None
+    assert page.address == Address("index.md")
     assert file_path("file:///a%20b/%C3%BC.md") == Path("/a b/ü.md")
 
 
@@ -72,6 +72,6 @@ def test_a_link_is_found_where_the_cursor_stands(desk: Desk, at: Callable[[Edito
 )
 def test_the_text_of_a_heading_is_without_its_marks(desk: Desk, line: str, text: str) -> None:
     page = desk.type("index.md", f"{line}\n\nText.\n")
-    section = next(one for one in page.document.sections if one.level)
+    section = next(other_section for other_section in page.document.sections if other_section.level)
     span = heading_span(page, section)
     assert page.document.source[span.start : span.end].decode() == text

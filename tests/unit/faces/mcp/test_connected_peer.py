@@ -65,8 +65,8 @@ async def answer(context: object, params: object) -> types.ElicitResult:
 def test_a_client_that_can_is_asked_and_its_answer_comes_to_the_call(mode: Mode) -> None:
     def act(call: Call) -> str:
         assert call.peer.can("elicitation")
-        found: Any = call.peer.ask({"which": FORM})["which"]
-        return f"{found['action']} {found['content']['name']}"
+        found_value: Any = call.peer.ask({"which": FORM})["which"]
+        return f"{found_value['action']} {found_value['content']['name']}"
 
     assert text(called(act, mode, elicitation_callback=answer)) == "accept tea"
 

@@ -140,7 +140,7 @@ def test_proposals_are_resources(base: ProposedBase) -> None:
     own = Resources(
         templates=(),
         list=lambda _call, offset, limit: (
-            [Resource(uri=f"x://{one}", name="") for one in range(3)][offset:][:limit],
+            [Resource(uri=f"x://{element}", name="") for element in range(3)][offset:][:limit],
             False,
         ),
         read=lambda _call, uri: ResourceContents(uri),
@@ -154,7 +154,7 @@ def test_proposals_are_resources(base: ProposedBase) -> None:
             ("person", "write", proposer_of("key:person", "session 9")),
         )
     }
-    pages = [[one.uri for one in both.list(calls["own"], offset, 2)[0]] for offset in (0, 2, 4)]
+    pages = [[resource.uri for resource in both.list(calls["own"], offset, 2)[0]] for offset in (0, 2, 4)]
     assert pages == [["proposals://open", "x://0"], ["x://1", "x://2"], []]
     assert both.read(calls["own"], "x://1").content == "x://1"
     for who in ("own", "person"):

@@ -75,8 +75,8 @@ def test_a_commit_of_a_call_can_name_the_program_that_called(services: Services)
         client = CURRENT_CLIENT.get()
         return client.name if client else ""
 
-    told = types.Implementation(name="test-agent", title="Test Agent", version="1")
-    assert text(called(services, act, client_info=told)) == "Test Agent"
+    implementation = types.Implementation(name="test-agent", title="Test Agent", version="1")
+    assert text(called(services, act, client_info=implementation)) == "Test Agent"
     assert CURRENT_CLIENT.get() is None
 
 
@@ -96,7 +96,7 @@ def test_a_refusal_is_told_and_a_fault_only_that_it_happened(
     failed = called(services, fail)
     assert failed.is_error
     assert "secret path" not in text(failed)
-    assert any("secret path" in str(one.exc_info) for one in caplog.records if one.exc_info)
+    assert any("secret path" in str(record.exc_info) for record in caplog.records if record.exc_info)
 
 
 def test_a_call_that_nobody_waits_for_is_told_to_stop_and_any_other_goes_on(services: Services) -> None:

@@ -21,7 +21,7 @@ SERVER: Any = build_server(KB, Services(collections=Collections(list)), "read")
 def followers() -> int:
     gc.unfreeze()  # what another thread's index had the collector leave alone
     gc.collect()
-    return sum(isinstance(one, subscriptions._Subscriber) for one in gc.get_objects())
+    return sum(isinstance(other_object, subscriptions._Subscriber) for other_object in gc.get_objects())
 
 
 @pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")

@@ -23,8 +23,8 @@ class Arguments(Parameters):
     tags: list[str] | None = None
 
 
-def example(call: Call, given: Arguments) -> str:
-    return f"{call.tier} {given.title} {given.limit}"
+def example(call: Call, arguments: Arguments) -> str:
+    return f"{call.tier} {arguments.title} {arguments.limit}"
 
 
 BOUND = bind(Arguments, example)

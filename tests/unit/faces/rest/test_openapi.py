@@ -30,14 +30,14 @@ def operations(api: Api) -> list[tuple[Endpoint, dict[str, Any]]]:
 
 
 def test_every_row_is_an_operation_with_a_name_of_its_own(api: Api) -> None:
-    found = [operation for _, operation in operations(api)]
-    assert len({one["operationId"] for one in found}) == len(found)
-    assert sum(len(set(item) - {"parameters"}) for item in api[1]["paths"].values()) == len(found)
+    found_operations = [operation for _, operation in operations(api)]
+    assert len({found_operation["operationId"] for found_operation in found_operations}) == len(found_operations)
+    assert sum(len(set(item) - {"parameters"}) for item in api[1]["paths"].values()) == len(found_operations)
 
 
 def test_every_variable_of_a_path_is_a_parameter(api: Api) -> None:
     for template, item in api[1]["paths"].items():
-        named = {one["name"] for one in item.get("parameters", [])}
+        named = {parameter["name"] for parameter in item.get("parameters", [])}
         assert all(f"{{{name}}}" in template for name in named)
         assert template.count("{") == len(named)
 
@@ -63,18 +63,18 @@ def test_every_model_that_is_referred_to_is_there_and_no_other(api: Api) -> None
 def test_an_operation_says_who_may_call_it_what_it_takes_and_how_it_refuses(api: Api) -> None:
     for row, operation in operations(api):
         statuses = set(operation["responses"])
-        assert {str(one) for one in (*COMMON_STATUSES, *row.answers, *row.error_statuses)} <= statuses
+        assert {str(element) for element in (*COMMON_STATUSES, *row.answers, *row.error_statuses)} <= statuses
         assert (operation.get("security") == [{}]) is (row.tier is None)
         assert ("requestBody" in operation) is (row.body is not None or row.takes_bytes)
         assert ("413" in statuses) >= ("requestBody" in operation)
         assert ("412" in statuses) >= row.conditional
         assert ("304" in statuses) is (row.conditional and row.method == "GET")
-        headers = [one["name"] for one in operation["parameters"] if one["in"] == "header"]
+        headers = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "header"]
         assert headers == (["If-Match", "If-None-Match"] if row.conditional else [])
 
 
 def test_a_parameter_of_a_url_is_never_null(api: Api) -> None:
     for row, operation in operations(api):
-        for one in operation["parameters"]:
-            assert "null" not in str(one["schema"].get("type", "")), (row.template, one)
-            assert "anyOf" not in one["schema"], (row.template, one)
+        for parameter in operation["parameters"]:
+            assert "null" not in str(parameter["schema"].get("type", "")), (row.template, parameter)
+            assert "anyOf" not in parameter["schema"], (row.template, parameter)

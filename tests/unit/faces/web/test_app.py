@@ -23,9 +23,9 @@ LONG = "# Long\n\n" + "Many words of a page that is long enough.\n\n" * 200
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     place = tmp_path_factory.mktemp("pages")
-    one = new_repo(place / "one", {"long.md": LONG, "über uns.md": "# Über uns\n"})
+    repo = new_repo(place / "one", {"long.md": LONG, "über uns.md": "# Über uns\n"})
     two = new_repo(place / "two", {"alpha.md": "# Alpha\n"})
-    with Pages(place, one.path, two.path) as served:
+    with Pages(place, repo.path, two.path) as served:
         yield served
 
 
@@ -40,18 +40,18 @@ def test_pages_and_files_take_no_other_methods(pages: Pages, method: str, url: s
 
 @pytest.mark.parametrize("url", ["/no-such-page", "/no/such/page", "/%2Fabs"])
 def test_where_nothing_is_no_method_is_named(pages: Pages, url: str) -> None:
-    told = [pages.ask(method, url, {"accept": "*/*"}) for method in ("GET", "PUT", "DELETE")]
+    answereds = [pages.ask(method, url, {"accept": "*/*"}) for method in ("GET", "PUT", "DELETE")]
 
-    assert [answer.status for answer in told] == [404, 404, 404]
-    assert told[0].json == told[1].json
-    assert "allow" not in told[1].headers
+    assert [answer.status for answer in answereds] == [404, 404, 404]
+    assert answereds[0].json == answereds[1].json
+    assert "allow" not in answereds[1].headers
 
 
 def test_head_gives_the_headers_alone(pages: Pages) -> None:
-    got, asked = pages.get("/p/long"), pages.ask("HEAD", "/p/long")
+    got, answered = pages.get("/p/long"), pages.ask("HEAD", "/p/long")
 
-    assert (asked.status, asked.body) == (200, b"")
-    assert asked.headers == got.headers
+    assert (answered.status, answered.body) == (200, b"")
+    assert answered.headers == got.headers
     assert set(SECURITY_HEADERS) < set(got.headers)
 
 
@@ -126,12 +126,12 @@ def test_a_key_in_the_header_counts_before_that_of_the_cookie() -> None:
 
 @pytest.mark.parametrize("path", ["/no-such-page", "/tags/none", "/p/%00", "/p/..%2f..%2fetc%2fpasswd", "/raw/long/x"])
 def test_what_is_not_there_is_a_page_for_browsers_and_json_for_programs(pages: Pages, path: str) -> None:
-    page, told = pages.get(path), pages.get(path, {"accept": "application/json"})
+    page, answered = pages.get(path), pages.get(path, {"accept": "application/json"})
 
     assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert told.status == 404
-    if told.headers["content-type"] == "application/json":
-        assert told.json["code"] in {"not_found", "invalid"}
+    assert answered.status == 404
+    if answered.headers["content-type"] == "application/json":
+        assert answered.json["code"] in {"not_found", "invalid"}
 
 
 def test_near_names_lead_into_the_collection_that_was_asked(pages: Pages) -> None:

@@ -52,8 +52,8 @@ def test_a_parameter_is_a_positive_number_or_the_default(pages: Pages, given: st
     [("a/b", "one", "a/b"), ("", "one", ""), ("@two/a", "two", "a"), ("@two", "two", ""), ("@one/@x", "one", "@x")],
 )
 def test_a_path_names_its_collection_or_means_the_first(pages: Pages, path: str, name: str, rest: str) -> None:
-    collection, found = pages.request(path).located()
-    assert (collection.name, found) == (name, rest)
+    collection, found_text = pages.request(path).located()
+    assert (collection.name, found_text) == (name, rest)
 
 
 @pytest.mark.parametrize("path", ["@three/a", "@/a", "@", "@TWO/a"])
@@ -66,7 +66,7 @@ def test_a_collection_that_is_not_served_is_not_found(pages: Pages, path: str) -
 def test_a_collection_that_the_key_does_not_open_is_not_found_and_no_other_takes_its_place(pages: Pages) -> None:
     confined = pages.request_of(Caller("k", "read", frozenset({"two"})), "a")
 
-    assert [one.name for one in confined.collections] == ["two"]
+    assert [collection.name for collection in confined.collections] == ["two"]
     with pytest.raises(NotFoundError):
         confined.located()
     assert replace(confined, path="@two/a").located()[1] == "a"

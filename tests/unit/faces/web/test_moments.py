@@ -23,7 +23,7 @@ def test_a_request_at_a_moment_has_the_collections_and_the_urls_of_then(tmp_path
             assert collection.is_past
             assert collection.index.counts().documents == 2
             assert then.urls.page("base", "a.md", "part") == f"/p/a?at={first}#part"
-            assert [one.commit.id for one in moments] == [first]
+            assert [moment.commit.id for moment in moments] == [first]
         with at_moment(pages.request()) as (now, moments):
             (collection,) = now.collections
             assert not collection.is_past

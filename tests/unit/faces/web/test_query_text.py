@@ -35,7 +35,7 @@ def test_operators_are_read_from_a_query() -> None:
 )
 def test_a_query_is_taken_apart(text: str, words: str, chips: list[tuple[str, str]]) -> None:
     query = read_query({"q": text})
-    assert (query.words, [(one.operator, one.value) for one in query.chips]) == (words, chips)
+    assert (query.words, [(chip.operator, chip.value) for chip in query.chips]) == (words, chips)
 
 
 @each_case("value", ["a", "a b", "a\tb", "茶 道", "x:y"])
@@ -43,12 +43,17 @@ def test_a_chip_that_is_typed_again_means_the_same(value: str) -> None:
     text = QueryText("words").with_chip("tag", value)
     again = read_query({"q": text})
     assert again.words == "words"
-    assert [" ".join(one.value.split()) for one in again.chips] == [" ".join(value.split())]
+    assert [" ".join(chip.value.split()) for chip in again.chips] == [" ".join(value.split())]
 
 
 def test_operators_become_a_filter_and_what_is_no_day_is_none() -> None:
-    found = read_query({"q": "tag:#a in:/x/y/ after:yesterday before:2026-01-31"}).filter()
-    assert (found.tags, found.prefix, found.updated_from, found.updated_to) == (("a",), "x/y/", "", "2026-01-31")
+    found_filter = read_query({"q": "tag:#a in:/x/y/ after:yesterday before:2026-01-31"}).filter()
+    assert (found_filter.tags, found_filter.prefix, found_filter.updated_from, found_filter.updated_to) == (
+        ("a",),
+        "x/y/",
+        "",
+        "2026-01-31",
+    )
 
 
 def test_a_chip_can_be_taken_away_without_the_others() -> None:

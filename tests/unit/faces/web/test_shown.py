@@ -34,28 +34,28 @@ def test_a_large_document_is_cut_before_headings() -> None:
     text = "".join(f"## Heading {number}\n\n{'word ' * 200}\n\n" for number in range(500))
     document = read_document(Address("large.md"), text.encode())
 
-    found = parts(document)
+    document_parts = parts(document)
 
-    assert found[0].start == 0
-    assert found[-1].end == len(document.raw)
-    assert all(a.end == b.start for a, b in pairwise(found))
-    assert all(part.end - part.start <= PART_BYTES for part in found)
-    assert all(document.raw[part.start :].startswith(b"## Heading") for part in found)
+    assert document_parts[0].start == 0
+    assert document_parts[-1].end == len(document.raw)
+    assert all(a.end == b.start for a, b in pairwise(document_parts))
+    assert all(part.end - part.start <= PART_BYTES for part in document_parts)
+    assert all(document.raw[part.start :].startswith(b"## Heading") for part in document_parts)
 
 
 @pytest.mark.parametrize("text", ["word\n\n" * 60_000, "word\n" * 70_000, "x" * 350_000, "\n\n" * 170_000])
 def test_a_large_document_without_headings_is_cut_where_it_can_be(text: str) -> None:
-    found = parts(of(text))
-    assert len(found) >= 2
-    assert "".join(text[part.start : part.end] for part in found) == text
-    assert all(0 < part.end - part.start <= PART_BYTES for part in found)
+    document_parts = parts(of(text))
+    assert len(document_parts) >= 2
+    assert "".join(text[part.start : part.end] for part in document_parts) == text
+    assert all(0 < part.end - part.start <= PART_BYTES for part in document_parts)
 
 
 def test_a_large_document_is_never_cut_inside_of_a_character() -> None:
     raw = ("x" + "潮🌊é" * 40_000).encode()
-    found = parts(of(raw))
-    assert len(found) > 2
-    assert all(raw[part.start : part.end].decode() for part in found)
+    document_parts = parts(of(raw))
+    assert len(document_parts) > 2
+    assert all(raw[part.start : part.end].decode() for part in document_parts)
 
 
 @pytest.mark.parametrize("text", ["", "---\ntitle: x\n---\n", "short"])

@@ -94,12 +94,12 @@ def _sent(body: bytes) -> PageResponse:
 
 def test_over_tls_the_cookie_is_that_of_this_host_alone() -> None:
     scope = {"type": "http", "method": "POST", "path": "/sign-in", "scheme": "http"}
-    for told, name in ((b"https", "__Host-commonplace_key"), (b"http", "commonplace_key")):
-        headers = [(b"x-forwarded-proto", told)]
+    for reported_content, name in ((b"https", "__Host-commonplace_key"), (b"http", "commonplace_key")):
+        headers = [(b"x-forwarded-proto", reported_content)]
         cookie = _cookie(scope | {"headers": headers}, COOKIE, "k", 60)
         assert cookie.startswith(f"{name}=k; Path=/; ")
-        assert ("; Secure" in cookie) == (told == b"https")
-        sent = Headers({"x-forwarded-proto": told.decode(), "cookie": f"{name}=k"})
+        assert ("; Secure" in cookie) == (reported_content == b"https")
+        sent = Headers({"x-forwarded-proto": reported_content.decode(), "cookie": f"{name}=k"})
         assert cookie_in(sent, COOKIE) == "k"
     tossed = Headers({"x-forwarded-proto": "https", "cookie": "commonplace_key=of another host"})
     assert cookie_in(tossed, COOKIE) == ""

@@ -21,8 +21,8 @@ FILES: dict[str, str | bytes] = {
 @pytest.fixture
 def catalogue(base: MakeBase) -> str:
     made = base(FILES)
-    (found,) = [file for file in made.cache.rglob("*") if file.is_file() and file.read_bytes()[:6] == b"SQLite"]
-    return str(found)
+    (path,) = [file for file in made.cache.rglob("*") if file.is_file() and file.read_bytes()[:6] == b"SQLite"]
+    return str(path)
 
 
 @pytest.mark.parametrize(

@@ -71,12 +71,12 @@ COMMITTED = "2026-01-02T03:04:05Z"
 
 
 def add(
-    connection: sqlite3.Connection, path: str, text: str, known: Record | None = None, stat: FileStat = STAT
+    connection: sqlite3.Connection, path: str, text: str, known_record: Record | None = None, stat: FileStat = STAT
 ) -> Record:
     document = read_document(Address(path), text.encode())
     record = build_record(document, revision_of(document.raw))
     rows = DocumentRows(connection, lambda: COMMITTED)
-    rows.add(columns_of(document, record, name_words(document, record)), stat, known)
+    rows.add(columns_of(document, record, name_words(document, record)), stat, known_record)
     rows.finish()
     return record
 
@@ -87,44 +87,44 @@ def column(connection: sqlite3.Connection, name: str, path: str) -> object:
 
 def test_a_record_comes_back_as_it_went_in_with_the_times_of_its_file(connection: sqlite3.Connection) -> None:
     record = add(connection, "notes/a.md", A)
-    found = record_at(connection, "notes/a.md")
-    assert found == replace(record, updated="2023-11-14T22:13:20Z")
-    assert found is not None
-    assert names_of_record(found).aliases == ("Eins", 'Ein "s"')
+    found_record = record_at(connection, "notes/a.md")
+    assert found_record == replace(record, updated="2023-11-14T22:13:20Z")
+    assert found_record is not None
+    assert names_of_record(found_record).aliases == ("Eins", 'Ein "s"')
     assert record_at(connection, "notes/b.md") is None
 
 
 def test_a_document_whose_file_has_no_time_has_that_of_the_commit(connection: sqlite3.Connection) -> None:
     add(connection, "notes/a.md", A, stat=FileStat(len(A.encode()), 0, 0, 0))
-    found = record_at(connection, "notes/a.md")
-    assert found is not None
-    assert found.updated == COMMITTED
+    record = record_at(connection, "notes/a.md")
+    assert record is not None
+    assert record.updated == COMMITTED
 
 
 def test_a_finding_comes_back_with_its_place(connection: sqlite3.Connection) -> None:
     record = add(connection, "a.md", "---\ntags: [a\n---\n# A\n")
-    found = record_at(connection, "a.md")
+    found_record = record_at(connection, "a.md")
     assert record.findings
-    assert found is not None
-    assert found.findings == record.findings
+    assert found_record is not None
+    assert found_record.findings == record.findings
 
 
 def test_a_replaced_document_leaves_nothing_of_the_old_one(connection: sqlite3.Connection) -> None:
     old = add(connection, "a.md", A)
     add(connection, "a.md", "# New\n\n#other\n", old)
-    found = record_at(connection, "a.md")
-    assert found is not None
-    assert (found.title, found.tags, found.id) == ("New", ("other",), "a")
+    record = record_at(connection, "a.md")
+    assert record is not None
+    assert (record.title, record.tags, record.id) == ("New", ("other",), "a")
     assert connection.execute("SELECT tag FROM tags").fetchall() == [("other",)]
     assert column(connection, "dated", "a.md") == DATE_EDITED
-    assert found.created == old.created, "an edit does not make a document newer"
+    assert record.created == old.created, "an edit does not make a document newer"
 
 
 def test_two_documents_of_one_id_know_of_it(connection: sqlite3.Connection) -> None:
     add(connection, "a.md", A)
     assert not records_where(connection, "1")[0].shares_id
     add(connection, "b.md", A)
-    assert [one.shares_id for one in records_where(connection, "1")] == [True, True]
+    assert [record.shares_id for record in records_where(connection, "1")] == [True, True]
 
 
 def test_removed_documents_are_gone_from_every_table(connection: sqlite3.Connection) -> None:
@@ -175,8 +175,8 @@ def test_a_name_of_few_documents_is_a_title_and_one_of_many_says_little(tmp_path
     many = {f"d{n}.md": "# Same\n" for n in range(MAX_TITLED + 1)}
     files = {"a.md": "# Große Frage\n", "b.md": "---\naliases: [GROSSE FRAGE]\n---\n# B\n", **many}
     with Indexed(tmp_path, files) as base:
-        (found,) = base.cache.rglob(CATALOGUE_FILE)
-        with closing(sqlite3.connect(found)) as connection:
+        (path,) = base.cache.rglob(CATALOGUE_FILE)
+        with closing(sqlite3.connect(path)) as connection:
             assert {document_key("a.md"), document_key("b.md")} == set(titled_keys(connection, "große frage"))
             assert titled_keys(connection, "Same") == []
             assert titled_keys(connection, "") == []

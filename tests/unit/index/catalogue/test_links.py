@@ -11,16 +11,16 @@ from indexed import Indexed, MakeBase
 
 def test_a_link_whose_text_holds_the_mark_between_its_parts_is_kept(base: MakeBase) -> None:
     made = base({"a.md": "[one\x1ftwo](b.md#x 'T') [[b|th\x1free]] [four](b.md)", "b.md": "# B"})
-    found = [one.link for one in made.index.links_to(Address("b.md"))]
-    assert [link.label for link in found] == ["one\ufffdtwo", "th\ufffdree", "four"]
-    assert [link.fragment for link in found] == ["x", "", ""]
-    assert [(link.span.start, link.span.end) for link in found] == [(0, 21), (22, 34), (35, 47)]
+    found_links = [link.link for link in made.index.links_to(Address("b.md"))]
+    assert [link.label for link in found_links] == ["one\ufffdtwo", "th\ufffdree", "four"]
+    assert [link.fragment for link in found_links] == ["x", "", ""]
+    assert [(link.span.start, link.span.end) for link in found_links] == [(0, 21), (22, 34), (35, 47)]
 
 
 def test_a_first_sync_finds_files_in_folders_without_documents(base: MakeBase) -> None:
     links = "![](pics/one.png) ![](pics/two.png) ![](pics/.git) ![](none/one.png) ![](pics/three.png)"
     made = base({"a.md": links, "pics/one.png": b"1", "pics/three.png": b"3"})
-    targets = [str(one.target) for one in made.index.links_from(Address("a.md"))]
+    targets = [str(link.target) for link in made.index.links_from(Address("a.md"))]
     assert targets == ["pics/one.png", "None", "None", "None", "pics/three.png"]
 
 
@@ -33,7 +33,7 @@ def test_pages_that_come_and_go_while_all_paths_are_in_memory_are_linked_as_they
         made.write(path, text)
     (made.folder / "b.md").unlink()
     made.index.sync()
-    targets = {page: [str(one.target) for one in made.index.links_from(Address(page))] for page in ("a.md", "e.md")}
+    targets = {page: [str(link.target) for link in made.index.links_from(Address(page))] for page in ("a.md", "e.md")}
     assert targets == {"a.md": ["d.md", "None", "c.md"], "e.md": ["c.md", "None"]}
 
 
@@ -49,13 +49,13 @@ def test_links_are_resolved_in_groups_of_any_size(
     }
     made = base({**texts, "deep/i.png": b"1"})
     for number in range(7):
-        found = [str(one.target) for one in made.index.links_from(Address(f"n{number}/p{number}.md"))]
+        targets = [str(link.target) for link in made.index.links_from(Address(f"n{number}/p{number}.md"))]
         following = (number + 1) % 7
-        assert found == [f"n{following}/p{following}.md", "None", "n0/p0.md", "deep/i.png"]
+        assert targets == [f"n{following}/p{following}.md", "None", "n0/p0.md", "deep/i.png"]
 
 
 def dead(made: Indexed) -> list[tuple[str, str]]:
-    return [(one.source.path, one.link.fragment) for one in made.index.dead_links()]
+    return [(link.source.path, link.link.fragment) for link in made.index.dead_links()]
 
 
 def test_fragments_are_checked_again_when_the_link_or_its_target_changes(base: MakeBase) -> None:

@@ -22,8 +22,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("listing"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("listing"), FILES) as indexed:
+        yield indexed
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,6 @@ def test_a_file_that_cannot_be_read_is_a_finding_that_says_so(tmp_path_factory: 
         (shut.folder / "shut.md").chmod(0)
         with permissions_hold():
             shut.index.sync()
-        found = {record.address.path: [one.rule for one in record.findings] for record in shut.index.findings()}
-    assert list(found) == ["bad.md", "shut.md"]
-    assert found["shut.md"] == ["unreadable"]
+        rules = {record.address.path: [finding.rule for finding in record.findings] for record in shut.index.findings()}
+    assert list(rules) == ["bad.md", "shut.md"]
+    assert rules["shut.md"] == ["unreadable"]

@@ -53,7 +53,7 @@ def test_hidden_files_links_and_documents_are_not_among_them(folder: Path) -> No
 def test_files_of_one_name_are_found_together_whatever_their_case(folder: Path) -> None:
     files = listed(folder)
     (key,) = [key for key in files.keys() if "plan" in key]  # noqa: SIM118 - no mapping
-    assert sorted(one.path for one in files.named(key)) == ["in/Plan.PNG", "plan.png"]
+    assert sorted(address.path for address in files.named(key)) == ["in/Plan.PNG", "plan.png"]
 
 
 def test_what_comes_and_goes_is_followed_as_a_new_listing_would_have_it(folder: Path) -> None:

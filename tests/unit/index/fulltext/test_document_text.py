@@ -34,7 +34,7 @@ def behind(heading: ReadableText, text: ReadableText) -> str:
 def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: str) -> None:
     document = page(text)
     source = document.source
-    found = dict(searched(document).sections)
+    sections = dict(searched(document).sections)
     for section in document.sections:
         head = readable_text(source[section.start : section.content].decode())
         own = readable_text(source[section.content : section.end].decode())
@@ -42,16 +42,16 @@ def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: st
         if section.level or own.text.strip() or hidden:
             text = f"{own.text}\n{hidden}" if hidden else own.text
             headings = "\n".join((*section.path, ""))
-            assert found[section.ordinal] in {headings.lower() + fold_text(text), fold_text(headings + text)}
+            assert sections[section.ordinal] in {headings.lower() + fold_text(text), fold_text(headings + text)}
         else:
-            assert section.ordinal not in found
+            assert section.ordinal not in sections
 
 
 @given(st.builds("".join, st.tuples(signs, markdown)))
 def test_a_document_is_searched_by_its_folded_body(text: str) -> None:
     document = page(text)
     source = document.source
-    spans = [one for part in document.sections for one in ((part.start, part.content), (part.content, part.end))]
+    spans = [pair for part in document.sections for pair in ((part.start, part.content), (part.content, part.end))]
     parts = [readable_text(source[start:end].decode()) for start, end in spans]
     read = "".join(part.text for part in parts)
     hidden = "\n".join(filter(None, (behind(*pair) for pair in zip(parts[::2], parts[1::2], strict=True))))

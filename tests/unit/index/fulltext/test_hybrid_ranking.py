@@ -38,7 +38,7 @@ class Similar:
 
 
 def similar(near: Mapping[str, float], background: Background = UNKNOWN, understood: float = 1.0) -> Similar:
-    best = [NearDocument(path, 3, one) for path, one in sorted(near.items(), key=lambda one: -one[1])]
+    best = [NearDocument(path, 3, element) for path, element in sorted(near.items(), key=lambda element: -element[1])]
     return Similar(near, background, understood, best)
 
 
@@ -47,8 +47,8 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Con
     """The catalogue of four documents."""
     place: Path = tmp_path_factory.mktemp("hybrid")
     with Indexed(place, {path: f"# {path}\n" for path in PATHS}) as base:
-        (found,) = base.cache.rglob(CATALOGUE_FILE)
-        with closing(sqlite3.connect(found)) as made:
+        (path,) = base.cache.rglob(CATALOGUE_FILE)
+        with closing(sqlite3.connect(path)) as made:
             yield made
 
 

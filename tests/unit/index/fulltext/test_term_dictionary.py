@@ -78,9 +78,9 @@ def test_the_last_word_of_a_query_may_be_a_beginning(full: FullText) -> None:
 def test_a_word_has_a_bounded_number_of_forms_the_most_frequent_ones_first(tmp_path: Path) -> None:
     many = {n: f"# N\n\nprefix{'abcdefghijklmnop'[n]} prefixz\n" for n in range(16)}
     made = full_text(tmp_path / "full", many)
-    found = forms(made, "pre", prefix=True)
-    assert len(found) == MAX_FORMS
-    assert list(found)[:2] == ["pre", "prefixz"]
+    found_forms = forms(made, "pre", prefix=True)
+    assert len(found_forms) == MAX_FORMS
+    assert list(found_forms)[:2] == ["pre", "prefixz"]
 
 
 def test_documents_that_wait_in_memory_count_like_the_others(full: FullText) -> None:
@@ -130,13 +130,13 @@ def test_whether_a_word_was_known_as_typed_is_told(full: FullText) -> None:
 
 
 def test_a_query_of_exclusions_has_no_terms(full: FullText) -> None:
-    one = expanded(full, "-restore")
-    assert not one.has_terms
-    assert [phrase.words for phrase in one.excluded] == [("restore",)]
+    query = expanded(full, "-restore")
+    assert not query.has_terms
+    assert [phrase.words for phrase in query.excluded] == [("restore",)]
 
 
 def test_an_operator_s_word_matches_and_is_excluded_in_its_other_forms(full: FullText) -> None:
     expression = expanded(full, "restore NOT databases").expression
     assert expression is not None
-    wanted, excluded = (part.term.forms for part in expression.parts)  # type: ignore[union-attr]
-    assert (wanted, excluded) == (("restore", "restored"), ("databases", "database"))
+    wanted_value, excluded = (part.term.forms for part in expression.parts)  # type: ignore[union-attr]
+    assert (wanted_value, excluded) == (("restore", "restored"), ("databases", "database"))

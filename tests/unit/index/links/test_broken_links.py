@@ -17,18 +17,18 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.fixture
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("broken"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("broken"), FILES) as indexed:
+        yield indexed
 
 
 def broken(base: Indexed, path: str | None = None) -> list[tuple[str, str]]:
-    found = base.index.broken(Address(path) if path else None)
-    return [(one.source.path, one.link.target) for one in found]
+    links = base.index.broken(Address(path) if path else None)
+    return [(link.source.path, link.link.target) for link in links]
 
 
 def test_broken_links_come_by_source_and_order(base: Indexed) -> None:
     assert broken(base)[:3] == [("a.md", "later"), ("a.md", "plan.png"), ("a.md", "lost.pdf")]
-    assert broken(base, "a.md") == [one for one in broken(base) if one[0] == "a.md"]
+    assert broken(base, "a.md") == [element for element in broken(base) if element[0] == "a.md"]
     assert ("b.md", "Über") in broken(base, "b.md")
     assert broken(base, "none.md") == []
 

@@ -43,13 +43,13 @@ def base(tmp_path: Path) -> Iterator[Indexed]:
 
 
 def body_links(index: Index, path: str = "from.md") -> list[str]:
-    return [one.target.path if one.target else "" for one in index.links_from(Address(path)) if one.link.span.end]
+    return [link.target.path if link.target else "" for link in index.links_from(Address(path)) if link.link.span.end]
 
 
 def test_the_side_that_exists_is_the_page_and_else_the_readers_own(base: Indexed) -> None:
     assert body_links(base.index) == FIRST
     assert body_links(base.index.preferring_last()) == ELSEWHERE
-    assert [one.link.page_last for one in base.index.links_from(Address("from.md")) if one.link.span.end] == SIDES
+    assert [link.link.page_last for link in base.index.links_from(Address("from.md")) if link.link.span.end] == SIDES
 
 
 def test_a_document_that_is_not_indexed_is_read_in_the_same_way(base: Indexed) -> None:
@@ -61,17 +61,17 @@ def test_a_document_that_is_not_indexed_is_read_in_the_same_way(base: Indexed) -
 def test_backlinks_edges_orphans_and_broken_links_agree_for_each_reader(base: Indexed) -> None:
     last = base.index.preferring_last()
     there = Address("There.md"), Address("Also.md")
-    assert [len(base.index.links_to(one)) for one in there] == [6, 0]
-    assert [len(last.links_to(one)) for one in there] == [5, 1]
+    assert [len(base.index.links_to(address)) for address in there] == [6, 0]
+    assert [len(last.links_to(address)) for address in there] == [5, 1]
     edges = [[(source.path, target.path) for source, target in index.links()] for index in (base.index, last)]
     assert edges == [[("from.md", "There.md")], [("from.md", "Also.md"), ("from.md", "There.md")]]
-    assert [one.address.path for one in base.index.orphans()] == ["Also.md", "from.md"]
-    assert [one.address.path for one in last.orphans()] == ["from.md"]
+    assert [record.address.path for record in base.index.orphans()] == ["Also.md", "from.md"]
+    assert [record.address.path for record in last.orphans()] == ["from.md"]
     for address in (None, Address("from.md")):
-        assert [one.link.target for one in base.index.broken(address)] == ["no page"]
-        assert [one.link.target for one in last.broken(address)] == ["none"]
-    assert [one.link.target for one in base.index.links_named(["none", "no page"])] == ["no page"]
-    assert [one.link.target for one in last.links_named(["none", "no page"])] == ["none"]
+        assert [link.link.target for link in base.index.broken(address)] == ["no page"]
+        assert [link.link.target for link in last.broken(address)] == ["none"]
+    assert [link.link.target for link in base.index.links_named(["none", "no page"])] == ["no page"]
+    assert [link.link.target for link in last.links_named(["none", "no page"])] == ["none"]
     assert len(base.index.links_named(["none", "no page"], either_side=True)) == 2
 
 
@@ -88,7 +88,7 @@ def test_the_page_is_chosen_anew_when_a_side_comes_or_goes(base: Indexed) -> Non
     (base.folder / "plan.pdf").unlink()
     base.index.sync(afresh=True)
     assert body_links(base.index)[6:8] == ["", ""]
-    assert [one.link.target for one in base.index.broken()] == ["no page", "plan.pdf", "Plan"]
+    assert [link.link.target for link in base.index.broken()] == ["no page", "plan.pdf", "Plan"]
 
 
 def test_a_side_that_is_set_holds_for_every_reader(base: Indexed) -> None:
@@ -105,12 +105,12 @@ def test_a_side_that_is_set_holds_for_every_reader(base: Indexed) -> None:
 def test_a_side_that_names_another_collection_counts_as_a_page(base: Indexed) -> None:
     base.write("cross.md", "[[other:There|Also]] [[Also|other:There]] [[nothing|other:There]]\n")
     base.index.update([Address("cross.md")])
-    assert [one.link.target for one in base.index.links_into(["other"])] == ["There", "There"]
-    assert [one.link.collection for one in base.index.links_from(Address("cross.md"))] == ["other", "", "other"]
+    assert [link.link.target for link in base.index.links_into(["other"])] == ["There", "There"]
+    assert [link.link.collection for link in base.index.links_from(Address("cross.md"))] == ["other", "", "other"]
 
 
 def test_the_sentence_of_a_backlink_shows_the_label(base: Indexed) -> None:
-    sentences = [one.sentence for one in base.index.links_to(Address("There.md")) if one.link.span.end]
+    sentences = [link.sentence for link in base.index.links_to(Address("There.md")) if link.link.span.end]
     assert sentences[:3] == ["Read the text now.", "Then the text again.", "Also too."]
 
 
@@ -119,8 +119,8 @@ def test_each_side_knows_its_bytes() -> None:
     for link in read_document(Address("from.md"), raw).links:
         if link.other is None:
             continue
-        for one in (link, link.other):
-            assert raw[one.target_span.start : one.target_span.end].decode() == one.target
+        for other_link in (link, link.other):
+            assert raw[other_link.target_span.start : other_link.target_span.end].decode() == other_link.target
         assert not link.page_last
         assert link.other.page_last
         assert link.other.label == link.raw
@@ -131,10 +131,10 @@ def test_snippets_show_the_label_on_whichever_side_it_is(tmp_path: Path) -> None
         "Before [[the old quay|Harbour]] and [[Harbour|the new quay]], [[Harbour|Moles]], in `[[a|b]]`;"
         " [[ the pier |Harbour]] of Harbour, | [[a berth\\|Harbour]] |"
     )
-    asked = SearchQuery(text="before", snippet=200)
+    query = SearchQuery(text="before", snippet=200)
     with Indexed(tmp_path, {"from.md": text, "Harbour.md": "x", "Moles.md": "y"}) as base:
         for index, both_exist in ((base.index, "Moles"), (base.index.preferring_last(), "Harbour")):
-            (hit,) = index.search(asked).hits
+            (hit,) = index.search(query).hits
             shown = f"Before the old quay and the new quay, {both_exist}, in [[a|b]]; the pier of Harbour, a berth"
             assert hit.sections[0].snippet == shown
 
@@ -145,9 +145,9 @@ def test_links_to_pictures_follow_those_that_come_and_go_after_the_page_was_inde
 
         def states() -> list[tuple[bool, bool, bool, bool]]:
             base.index.sync()
-            targets = {one.target.path for one in base.index.links_from(page) if one.target}
-            broken = {one.link.target for one in base.index.broken()}
-            alone = {one.link.target for one in base.index.broken(page)}
+            targets = {link.target.path for link in base.index.links_from(page) if link.target}
+            broken = {link.link.target for link in base.index.broken()}
+            alone = {link.link.target for link in base.index.broken(page)}
             linked = (bool(base.index.links_to(Address(name))) for name in names)
             return [(name in targets, name not in broken, name not in alone, next(linked)) for name in names]
 

@@ -8,7 +8,7 @@ from indexed import Indexed, MakeBase
 
 
 def sentences(made: Indexed, target: str = "b.md") -> list[str]:
-    return [one.sentence for one in made.index.links_to(made.write(target, "# B\n"), sentences=True)]
+    return [link.sentence for link in made.index.links_to(made.write(target, "# B\n"), sentences=True)]
 
 
 def test_each_link_has_its_own_sentence(base: MakeBase) -> None:
@@ -27,10 +27,12 @@ def test_a_link_of_the_frontmatter_has_its_note(base: MakeBase) -> None:
 
 def test_a_file_that_has_changed_since_or_is_gone_has_no_sentence(base: MakeBase) -> None:
     made = base({"a.md": "See [the quay](b.md) there.\n", "c.md": "Also [here](b.md).\n", "b.md": "# B\n"})
-    links = [one for path in ("a.md", "c.md") for one in made.index.links_from(made.write(path, "Nothing any more.\n"))]
+    links = [
+        link for path in ("a.md", "c.md") for link in made.index.links_from(made.write(path, "Nothing any more.\n"))
+    ]
     (made.folder / "c.md").unlink()
-    assert [one.sentence for one in with_sentences(made.store, links)] == ["", ""]
-    assert [one.target for one in links] == [one.target for one in with_sentences(made.store, links)]
+    assert [link.sentence for link in with_sentences(made.store, links)] == ["", ""]
+    assert [link.target for link in links] == [link.target for link in with_sentences(made.store, links)]
 
 
 def test_no_links_have_no_sentences(base: MakeBase) -> None:

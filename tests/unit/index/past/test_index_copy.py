@@ -50,8 +50,8 @@ def base(repo: GitRepo, tmp_path: Path) -> Iterator[Indexed]:
 
 
 def live(base: Indexed) -> Path:
-    (found,) = base.cache.rglob(CATALOGUE_FILE)
-    return found.parent
+    (path,) = base.cache.rglob(CATALOGUE_FILE)
+    return path.parent
 
 
 def at(repo: GitRepo, commit: str) -> Store:

@@ -41,9 +41,9 @@ def past(base: Indexed) -> Iterator[IndexedPast]:
 
 def opened(base: Indexed) -> IndexedPast:
     """The past as one more process would open it."""
-    found = open_past(open_store(base.folder, commit="manual", state_dir=base.state), base.cache)
-    assert found is not None
-    return found
+    indexed_past = open_past(open_store(base.folder, commit="manual", state_dir=base.state), base.cache)
+    assert indexed_past is not None
+    return indexed_past
 
 
 def documents(past: IndexedPast, commit: str) -> int:
@@ -75,8 +75,8 @@ def test_a_state_in_use_is_shared_and_stays_open(past: IndexedPast, repo: GitRep
         for commit in every[1 : MAX_OPEN + 2]:
             documents(past, commit)
         assert index.search(SearchQuery(text="word")).total == 1
-    with past.opened(every[MAX_OPEN + 1]) as (_, one), past.opened(every[MAX_OPEN + 1]) as (_, two):
-        assert one is two
+    with past.opened(every[MAX_OPEN + 1]) as (_, other_index), past.opened(every[MAX_OPEN + 1]) as (_, two):
+        assert other_index is two
 
 
 def test_the_least_recently_used_states_are_deleted_and_made_again(
@@ -87,9 +87,9 @@ def test_the_least_recently_used_states_are_deleted_and_made_again(
         documents(past, commit)
     past.close()
     documents(past, every[-1])
-    kept = folders(base)
-    assert len(kept) <= MAX_STATES + 1
-    assert past.commits.key(every[-1]) in kept
+    kept_folders = folders(base)
+    assert len(kept_folders) <= MAX_STATES + 1
+    assert past.commits.key(every[-1]) in kept_folders
     assert documents(past, every[0]) == 1
 
 

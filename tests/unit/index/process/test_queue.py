@@ -73,8 +73,8 @@ def test_an_update_that_fails_is_logged_and_does_not_take_along_those_that_waite
 
 
 def test_what_an_update_asks_itself_does_not_wait_for_it() -> None:
-    found = list[bool]()
-    queue = UpdateQueue[str]("base", lambda _: found.append(queue.settled(WAIT_SECONDS)))
+    found_flags = list[bool]()
+    queue = UpdateQueue[str]("base", lambda _: found_flags.append(queue.settled(WAIT_SECONDS)))
     queue.run(["a"], WAIT_SECONDS)
-    assert found == [True]
+    assert found_flags == [True]
     queue.close()

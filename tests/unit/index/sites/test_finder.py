@@ -68,6 +68,6 @@ def test_a_link_a_folder_and_a_huge_file_are_no_configuration(tmp_path: Path) ->
 def test_a_configuration_that_makes_no_sense_leads_nowhere_outside(tmp_path: Path, text: str) -> None:
     base = tmp_path / "base"
     write(base, **{"mkdocs.yml": text, "docs/a.md": "# A\n"})
-    found = finder(base).find(["docs"])
-    assert found is not None
-    assert ".." not in repr(found)
+    trees = finder(base).find(["docs"])
+    assert trees is not None
+    assert ".." not in repr(trees)

@@ -37,8 +37,8 @@ def base(tmp_path: Path) -> Iterator[Indexed]:
 
 @pytest.fixture
 def catalogue(base: Indexed) -> Iterator[Catalogue]:
-    (found,) = base.cache.rglob(CATALOGUE_FILE)
-    made = Catalogue(found)
+    (path,) = base.cache.rglob(CATALOGUE_FILE)
+    made = Catalogue(path)
     yield made
     made.close()
 

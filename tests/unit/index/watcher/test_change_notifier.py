@@ -27,8 +27,8 @@ class State:
     def state_of(self, addresses: Sequence[Address]) -> IndexState:
         if self.failure:
             raise self.failure
-        known = {address: self.revisions[address] for address in addresses if address in self.revisions}
-        return IndexState(known, self.version)
+        revisions = {address: self.revisions[address] for address in addresses if address in self.revisions}
+        return IndexState(revisions, self.version)
 
     def changed(self, *addresses: Address) -> list[Address]:
         return list(self.notifier.changed(addresses).documents)

@@ -32,7 +32,7 @@ def test_a_fault_is_recorded_and_logged_once(caplog: pytest.LogCaptureFixture) -
         for _ in range(3):
             faults.note("mine", "get_hooks", "a list; expected a dict")
         faults.note("mine", "", "cannot be loaded")
-    assert [str(one) for one in faults.all] == ["get_hooks: a list; expected a dict", "cannot be loaded"]
+    assert [str(fault) for fault in faults.all] == ["get_hooks: a list; expected a dict", "cannot be loaded"]
     assert [record.getMessage() for record in caplog.records] == [
         "plugin mine: get_hooks: a list; expected a dict",
         "plugin mine: cannot be loaded",
@@ -45,7 +45,7 @@ def test_a_plugin_has_a_largest_number_of_faults_and_a_message_a_largest_length(
         faults.note("mine", "", f"{number} " + "漢" * 1000)
     faults.note("other", "", "one")
     assert len(faults.all) == MAX_PER_PLUGIN + 1
-    assert {len(one.message) for one in faults.all if one.plugin == "mine"} == {MAX_TEXT_CHARS}
+    assert {len(fault.message) for fault in faults.all if fault.plugin == "mine"} == {MAX_TEXT_CHARS}
 
 
 def test_faults_of_calls_are_listed_by_another_process_while_the_code_is_the_same(tmp_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_old_faults_are_forgotten_and_the_file_does_not_grow_for_ever(tmp_path: 
     faults.store_in(tmp_path)
     for message in ("one more", "and another"):
         faults.note("mine", "", message, in_call=True)
-    found = [one.message for one in stamped().stored_in(tmp_path)]
-    assert len(found) == MAX_STORED_FAULTS
-    assert (found[0], found[-1]) == ("2", "and another")
+    messages = [fault.message for fault in stamped().stored_in(tmp_path)]
+    assert len(messages) == MAX_STORED_FAULTS
+    assert (messages[0], messages[-1]) == ("2", "and another")
 
 
 def test_a_folder_that_cannot_be_written_keeps_the_fault_in_memory(tmp_path: Path) -> None:

@@ -10,24 +10,24 @@ from commonplace.plugins.open_index import SqlView, as_entry
 
 
 def test_bodies_and_links_are_read_when_a_statement_asks_for_them() -> None:
-    asked: list[str] = []
+    requested_texts: list[str] = []
 
     def body(kb_name: str, path: str) -> str:
-        asked.append(f"{kb_name}:{path}")
+        requested_texts.append(f"{kb_name}:{path}")
         return "Text."
 
     def links() -> list[dict[str, str]]:
-        asked.append("links")
+        requested_texts.append("links")
         return []
 
     row = {"id": "a", "kb_name": "kb", "title": "Größe", "file_path": "a.md", "metadata": {"due": "2024"}}
     view = SqlView([as_entry(row)], links, body)
-    found = view.execute("SELECT id, json_extract(metadata, '$.due') AS due FROM entry WHERE title = ?", ["Größe"])
-    assert [tuple(one) for one in found] == [("a", "2024")]
-    assert asked == []
+    rows = view.execute("SELECT id, json_extract(metadata, '$.due') AS due FROM entry WHERE title = ?", ["Größe"])
+    assert [tuple(row) for row in rows] == [("a", "2024")]
+    assert requested_texts == []
     assert view.execute("SELECT body FROM entry").fetchall()[0]["body"] == "Text."
     assert view.execute("SELECT * FROM link").fetchall() == []
-    assert asked == ["kb:a.md", "links"]
+    assert requested_texts == ["kb:a.md", "links"]
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM rows", "ATTACH ':memory:' AS x", "SELECT * FROM sqlite_schema", ""])

@@ -54,15 +54,15 @@ def read(value: object) -> tuple[dict[str, EntryType], list[str]]:
 
 
 def fields(value: EntryType) -> dict[str, Any]:
-    return {one: value.fields[one] for one in value.fields}
+    return {other_field: value.fields[other_field] for other_field in value.fields}
 
 
 def test_a_dataclass_is_a_type_with_the_fields_that_are_its_own() -> None:
-    found, faults = read([Recipe])
+    found_entry_types, faults = read([Recipe])
     assert faults == []
-    made = found["recipe"]
+    made = found_entry_types["recipe"]
     assert made.description == "How a dish is made."
-    kinds = {name: one.type for name, one in fields(made).items()}
+    kinds = {name: other_field.type for name, other_field in fields(made).items()}
     assert kinds == {
         "minutes": "number",
         "color": "select",
@@ -80,26 +80,29 @@ def test_a_dataclass_is_a_type_with_the_fields_that_are_its_own() -> None:
 
 def test_an_object_and_a_class_of_plain_attributes_are_types() -> None:
     for value in ([Plain], [Plain()], {"plain": Plain}):
-        found, faults = read(value)
+        result, faults = read(value)
         assert faults == []
-        assert {name: one.type for name, one in fields(found["plain"]).items()} == {"amount": "number", "label": "text"}
+        assert {name: item.type for name, item in fields(result["plain"]).items()} == {
+            "amount": "number",
+            "label": "text",
+        }
 
 
 def test_a_type_in_the_form_of_kb_yaml_is_taken_as_it_is() -> None:
-    found, faults = read({"bug": {"description": "A fault", "fields": {"severity": {"type": "number"}}}})
+    candidate, faults = read({"bug": {"description": "A fault", "fields": {"severity": {"type": "number"}}}})
     assert faults == []
-    assert (found["bug"].description, fields(found["bug"])["severity"].type) == ("A fault", "number")
+    assert (candidate["bug"].description, fields(candidate["bug"])["severity"].type) == ("A fault", "number")
 
 
 def test_a_bad_type_is_reported_and_the_others_are_taken() -> None:
-    found, faults = read(
+    found_entry_types, faults = read(
         {"good": {"fields": {}}, "bad": {"fields": ["a"]}, "worse": 5, "odd": {"fields": {"x": "text"}}}
     )
-    assert list(found) == ["good"]
+    assert list(found_entry_types) == ["good"]
     assert len(faults) == 3
     assert any("'bad'" in fault for fault in faults)
-    nameless, told = read([object(), Recipe])
-    assert (list(nameless), len(told)) == (["recipe"], 1)
+    nameless, reported_texts = read([object(), Recipe])
+    assert (list(nameless), len(reported_texts)) == (["recipe"], 1)
 
 
 @pytest.mark.parametrize("value", [5, "text", None])
@@ -110,6 +113,6 @@ def test_what_is_no_collection_of_types_is_refused(value: object) -> None:
 
 def test_annotations_that_cannot_be_evaluated_are_read_as_written() -> None:
     namespace: dict[str, Any] = {"__annotations__": {"count": "int", "other": "Missing | None"}}
-    found, faults = read({"late": type("Late", (), namespace)})
+    candidate, faults = read({"late": type("Late", (), namespace)})
     assert faults == []
-    assert {name: one.type for name, one in fields(found["late"]).items()} == {"count": "number", "other": "text"}
+    assert {name: item.type for name, item in fields(candidate["late"]).items()} == {"count": "number", "other": "text"}

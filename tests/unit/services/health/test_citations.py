@@ -54,9 +54,9 @@ def test_the_check_tells_what_became_of_sources(tmp_path: Path, monkeypatch: pyt
     repo.commit("Change")
     with Indexed(tmp_path) as base:
         assert base.index.wait_dated(60)
-        found = list(collection_citation_findings(base.collection, base.index.records()))
-    told = {one.line: (one.rule, one.message) for _, one in found}
-    assert {line: rule for line, (rule, _) in told.items()} == {
+        findings = list(collection_citation_findings(base.collection, base.index.records()))
+    reported_values = {finding.line: (finding.rule, finding.message) for _, finding in findings}
+    assert {line: rule for line, (rule, _) in reported_values.items()} == {
         5: "quotation_missing",
         6: "source_changed",
         7: "source_missing",
@@ -68,10 +68,10 @@ def test_the_check_tells_what_became_of_sources(tmp_path: Path, monkeypatch: pyt
         13: "source_missing",
     }
     change = repo.git("rev-parse", "HEAD")[:10]
-    assert f"since {change} by" in told[5][1]
-    assert f"since {change} by" in told[7][1]
-    assert "superseded by guide.md" in told[8][1]
-    assert "at L5-L6 now" in told[9][1]
+    assert f"since {change} by" in reported_values[5][1]
+    assert f"since {change} by" in reported_values[7][1]
+    assert "superseded by guide.md" in reported_values[8][1]
+    assert "at L5-L6 now" in reported_values[9][1]
 
 
 def test_ten_thousand_citations_take_less_than_a_second(tmp_path: Path) -> None:
@@ -87,6 +87,6 @@ def test_ten_thousand_citations_take_less_than_a_second(tmp_path: Path) -> None:
         record = Record(address=Address("x.md"), id="x", title="X", type="")
         before = time.process_time()
         rules = CitationRules(base.collection)
-        found = [one for _ in range(4) for one in rules.findings(record, citations)]
+        findings = [finding for _ in range(4) for finding in rules.findings(record, citations)]
         assert time.process_time() - before < 1.0
-    assert len(found) == 2_000
+    assert len(findings) == 2_000

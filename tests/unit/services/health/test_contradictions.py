@@ -51,23 +51,23 @@ def _found(place: Path, pages: dict[str, str]) -> int:
 
 
 def test_pages_that_state_different_values(tmp_path: Path) -> None:
-    for number, (one, other) in enumerate(CONTRADICTIONS):
-        pages = {"one.md": f"# One\n\n{one}\n", "deep/other.md": f"# Other\n\n{other}\n"}
-        assert _found(tmp_path / f"yes{number}", pages) == 1, one
-    for number, (one, other) in enumerate(INNOCENT):
-        pages = {"one.md": f"# One\n\n{one}\n", "other.md": f"# Other\n\n{other}\n"}
-        assert _found(tmp_path / f"no{number}", pages) == 0, one
+    for number, (element, other) in enumerate(CONTRADICTIONS):
+        pages = {"one.md": f"# One\n\n{element}\n", "deep/other.md": f"# Other\n\n{other}\n"}
+        assert _found(tmp_path / f"yes{number}", pages) == 1, element
+    for number, (element, other) in enumerate(INNOCENT):
+        pages = {"one.md": f"# One\n\n{element}\n", "other.md": f"# Other\n\n{other}\n"}
+        assert _found(tmp_path / f"no{number}", pages) == 0, element
 
 
 def test_templates_journals_and_parallel_folders_may_differ(tmp_path: Path) -> None:
-    one, other = f"# A\n\n{SENTENCE.format('20 ms')}\n", f"# A\n\n{SENTENCE.format('30 ms')}\n"
+    element, other = f"# A\n\n{SENTENCE.format('20 ms')}\n", f"# A\n\n{SENTENCE.format('30 ms')}\n"
     for number, (first, second) in enumerate(PLACES.items()):
-        assert _found(tmp_path / str(number), {first: one, second: other}) == 0, first
+        assert _found(tmp_path / str(number), {first: element, second: other}) == 0, first
     shape = {f"{lang}/{name}.md": "# X\n" for lang in ("en", "de") for name in ("a", "b", "c")}
-    assert _found(tmp_path / "lang", {**shape, "en/one.md": one, "de/eins.md": other}) == 0
+    assert _found(tmp_path / "lang", {**shape, "en/one.md": element, "de/eins.md": other}) == 0
     many = {f"p{n}.md": f"# P\n\n{SENTENCE.format(f'{n} ms')}\n" for n in range(9)}
     assert _found(tmp_path / "many", many) == 0
-    assert _found(tmp_path / "old", {"a.md": f"---\nsuperseded_by: b.md\n---\n{one}", "b.md": other}) == 0
+    assert _found(tmp_path / "old", {"a.md": f"---\nsuperseded_by: b.md\n---\n{element}", "b.md": other}) == 0
 
 
 def test_a_write_is_told_within_its_time(tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ def test_a_write_is_told_within_its_time(tmp_path: Path) -> None:
     with Indexed(tmp_path, {**pages, "other.md": f"# Other\n\n{SENTENCE.format('20 ms')}\n"}) as base:
         old = read_document(Address("a.md"), b"# A\n")
         new = read_document(Address("a.md"), f"# A\n\n{SENTENCE.format('30 ms')}\n".encode())
-        (found,) = changed_claim_findings(base.collection, old, new)
-        assert "'30ms'" in found.message
-        assert "other.md, line 3, states '20ms'" in found.message
+        (finding,) = changed_claim_findings(base.collection, old, new)
+        assert "'30ms'" in finding.message
+        assert "other.md, line 3, states '20ms'" in finding.message
         before = time.thread_time()
         assert len(list(changed_claim_findings(base.collection, old, new))) == 1
         assert time.thread_time() - before < 0.03

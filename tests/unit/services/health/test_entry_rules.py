@@ -18,8 +18,8 @@ def found_in(place: Path, text: str, schema: str | None = TYPED, path: str = "en
     with Indexed(place, files) as base:
         record = base.index.record(Address(path))
         assert record is not None
-        found = list(entry_findings(base.collection, current_schema(base.collection), record))
-    return [(one.rule, one.severity.value) for one in found]
+        findings = list(entry_findings(base.collection, current_schema(base.collection), record))
+    return [(finding.rule, finding.severity.value) for finding in findings]
 
 
 def test_importance_that_is_no_whole_number_from_1_to_10_is_a_finding(tmp_path: Path) -> None:
@@ -27,13 +27,13 @@ def test_importance_that_is_no_whole_number_from_1_to_10_is_a_finding(tmp_path: 
     files = {f"{number}.md": f"---\ntitle: A\nimportance: {value}\n---\nText.\n" for number, value in enumerate(values)}
     with Indexed(tmp_path, {"kb.yaml": TYPED, **files}) as base:
         schema = current_schema(base.collection)
-        found = [
+        found_values = [
             values[int(record.address.stem)]
             for record in every_document(base.collection)
-            for one in entry_findings(base.collection, schema, record)
-            if one.rule == "importance_range"
+            for finding in entry_findings(base.collection, schema, record)
+            if finding.rule == "importance_range"
         ]
-    assert found == values[:-3]
+    assert found_values == values[:-3]
 
 
 def test_a_policy_of_any_number_of_days_ends_in_an_answer(tmp_path: Path) -> None:
@@ -41,8 +41,8 @@ def test_a_policy_of_any_number_of_days_ends_in_an_answer(tmp_path: Path) -> Non
         (record,) = every_document(base.collection)
         for days in ("99999999999", "1000000", "-1", "true", "soon", "36525"):
             base.write("kb.yaml", f"name: base\npolicies: {{stale_after_days: {days}}}\n")
-            found = entry_findings(base.collection, current_schema(base.collection), record)
-            assert [one.rule for one in found] == (["stale"] if days == "-1" else []), days
+            findings = entry_findings(base.collection, current_schema(base.collection), record)
+            assert [finding.rule for finding in findings] == (["stale"] if days == "-1" else []), days
 
 
 def test_rules_for_entries_count_one_step_less_in_a_page_of_a_plain_folder(tmp_path: Path) -> None:
@@ -63,10 +63,10 @@ def test_outside_of_a_typed_base_the_name_of_a_file_is_its_title_whatever_its_fr
 
 
 def test_what_the_base_and_the_type_ask_both_is_said_once(tmp_path: Path) -> None:
-    asked = "[{text: At least three links, checker: min_links, params: {count: 3}}]"
-    schema = f"name: base\nevaluation_rubric: {asked}\ntypes: {{note: {{evaluation_rubric: {asked}}}}}\n"
-    found = found_in(tmp_path, "---\ntitle: A\n---\nText.\n", schema)
-    assert len([rule for rule, _ in found if rule == "rubric_violation"]) <= 1
+    request = "[{text: At least three links, checker: min_links, params: {count: 3}}]"
+    schema = f"name: base\nevaluation_rubric: {request}\ntypes: {{note: {{evaluation_rubric: {request}}}}}\n"
+    found_pairs = found_in(tmp_path, "---\ntitle: A\n---\nText.\n", schema)
+    assert len([rule for rule, _ in found_pairs if rule == "rubric_violation"]) <= 1
 
 
 def test_a_category_makes_no_entry_and_an_event_of_a_wiki_needs_no_date(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def checked(base: Indexed, rules: object = 1, *, is_plain: bool = True) -> list[
     records = base.index.records()
     cache = FindingCache(base.collection, records, rules, is_plain=is_plain)
     for record in records:
-        assert [one.rule for one in cache.own(record, find)] == ["empty_body"]
+        assert [finding.rule for finding in cache.own(record, find)] == ["empty_body"]
     for record in records:
         links = base.index.broken(record.address)
         if links:

@@ -29,8 +29,8 @@ def test_pages_are_judged_together(tmp_path: Path) -> None:
         "tool.py": "print()",
     }
     with Indexed(tmp_path, files) as base:
-        found = findings_together(base.collection, date(2026, 2, 1))
-        shown = sorted((address.path, finding.line, finding.rule) for address, finding in found)
+        findings = findings_together(base.collection, date(2026, 2, 1))
+        shown = sorted((address.path, finding.line, finding.rule) for address, finding in findings)
     assert shown == [
         ("a.md", 0, "stale"),
         ("a.md", 8, "dead_anchor"),
@@ -44,8 +44,8 @@ def test_a_page_is_stale_from_the_day_after_the_one_until_which_it_holds(tmp_pat
     days = ["2026-01-31", "2026-01-31T23:00:00+01:00", "2026-02-01", "soon", "2026", "[2020-01-01]", ""]
     files = {f"{number}.md": f"---\nexpires: {value}\n---\n# {number}\n" for number, value in enumerate(days)}
     with Indexed(tmp_path, files) as base:
-        found = list(findings_together(base.collection, date(2026, 2, 1)))
-    assert [(address.path, finding.rule) for address, finding in found] == [("0.md", "stale"), ("1.md", "stale")]
+        findings = list(findings_together(base.collection, date(2026, 2, 1)))
+    assert [(address.path, finding.rule) for address, finding in findings] == [("0.md", "stale"), ("1.md", "stale")]
 
 
 def test_a_link_to_one_of_several_equal_headings_or_to_a_text_that_is_no_heading(tmp_path: Path) -> None:
@@ -55,11 +55,11 @@ def test_a_link_to_one_of_several_equal_headings_or_to_a_text_that_is_no_heading
         "p.png": b"\x89PNG",
     }
     with Indexed(tmp_path, files) as base:
-        (record,) = [one for one in every_document(base.collection) if one.address.path == "a.md"]
+        (record,) = [element for element in every_document(base.collection) if element.address.path == "a.md"]
         document = base.index.document(record.address)
         links = base.index.resolve(document)
-        found = [finding.message for finding in page_findings(base.collection, record, document, links)]
-    assert found == [
+        messages = [finding.message for finding in page_findings(base.collection, record, document, links)]
+    assert messages == [
         "b.md has no heading or block 'uber'. Name one that it has.",
         "a.md has no heading or block 'nowhere'. Name one that it has.",
     ]
@@ -75,7 +75,7 @@ def test_findings_name_links_as_they_stand_in_the_file_or_mark_where_they_are_cu
     files: dict[str, str | bytes] = {"a.md": "# A\n\n" + "\n".join(texts), "b.md": "# B\n"}
     with Indexed(tmp_path, files) as base:
         collections = Collections(lambda: [base.collection])
-        messages = [one.message for one in collection_issues(collections, base.collection) if one.path == "a.md"]
+        messages = [issue.message for issue in collection_issues(collections, base.collection) if issue.path == "a.md"]
     for shown in texts.values():
         assert any(repr(shown) in message for message in messages)
 
@@ -88,8 +88,8 @@ def test_equal_short_texts_and_program_files_are_no_findings(tmp_path: Path) -> 
         "y.zip": "1",
     }
     with Indexed(tmp_path, files) as base:
-        found = [(address.path, finding.rule) for address, finding in collection_findings(base.collection, [], [])]
-    assert found == [("y.zip", "unused_attachment")]
+        pairs = [(address.path, finding.rule) for address, finding in collection_findings(base.collection, [], [])]
+    assert pairs == [("y.zip", "unused_attachment")]
 
 
 @PERMISSIONS
@@ -99,5 +99,7 @@ def test_a_page_that_cannot_be_read_hides_no_finding_of_another(tmp_path: Path) 
         records = list(every_document(base.collection))
         (base.folder / "shut.md").chmod(0)
         with permissions_hold():
-            found = [(one.path, finding.rule) for one, finding in collection_findings(base.collection, records, [])]
-    assert found == [("a.md", "invisible_character")]
+            pairs = [
+                (address.path, finding.rule) for address, finding in collection_findings(base.collection, records, [])
+            ]
+    assert pairs == [("a.md", "invisible_character")]

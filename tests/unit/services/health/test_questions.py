@@ -34,8 +34,8 @@ def test_a_question_is_answered_when_all_its_pages_are_within_the_budget(tmp_pat
 
 
 def test_a_finding_says_what_was_asked_and_what_was_found_instead(tmp_path: Path) -> None:
-    asked = "- question: boiling\n  pages: [green]\n- {question: green tea, pages: green.md, budget: 200}\n"
-    with Indexed(tmp_path, {**PAGES, "questions.yaml": asked}) as base:
+    requested_text = "- question: boiling\n  pages: [green]\n- {question: green tea, pages: green.md, budget: 200}\n"
+    with Indexed(tmp_path, {**PAGES, "questions.yaml": requested_text}) as base:
         count, problems = check_questions(Collection("base", base.store, base.index))
     assert count == 2
     (problem,) = problems

@@ -124,7 +124,7 @@ def test_a_tag_is_that_of_one_of_several_collections(
             other = replace(untagged.collection, name="other", past=past_states)
             for order in ([other, collection], [collection, other]):
                 with as_of(Collections(lambda order=order: order), "v1") as past:
-                    assert [one.name for one in past.collections] == ["base"]
+                    assert [other_collection.name for other_collection in past.collections] == ["base"]
             with pytest.raises(InvalidInputError, match="is no moment"), as_of(Collections(lambda: [other]), "v1"):
                 pass
 
@@ -135,6 +135,6 @@ def test_a_collection_that_had_no_commit_then_is_left_out(
     with Indexed(tmp_path_factory.mktemp("plain"), {"b.md": "# B\n"}) as plain:
         both = Collections(lambda: [replace(plain.collection, name="plain"), collection])
         with as_of(both, "2025-01-31") as past:
-            assert [one.name for one in past.collections] == ["base"]
+            assert [other_collection.name for other_collection in past.collections] == ["base"]
         with pytest.raises(GitError, match="'plain' is not in a Git repository"), as_of(both, "2020-01-01"):
             pass

@@ -51,13 +51,13 @@ def test_blame_is_that_of_every_version_and_reads_only_new_ones(git_repo: MakeRe
         before = page_of(texts) if number == 0 else (repo.path / PAGE.path).read_text()
         commit = repo.commit(**{PAGE.path: page_of(texts), "other.md": f"{number}\n"})
         since[place] = commit if number == 0 or page_of(texts) != before else since[place]
-        since = [one or commit for one in since]
+        since = [element or commit for element in since]
         history.reads.clear()
-        found = section_blame(collection, PAGE)
-        assert [one.commit.id if one.commit else "" for one in found[1:]] == since
+        changes = section_blame(collection, PAGE)
+        assert [change.commit.id if change.commit else "" for change in changes[1:]] == since
         assert len(history.reads) <= 2, number
     repo.write(PAGE.path, page_of([*texts[:-1], "not committed"]))
-    assert [one.commit is None for one in section_blame(collection, PAGE)] == [False] * 6 + [True]
+    assert [change.commit is None for change in section_blame(collection, PAGE)] == [False] * 6 + [True]
     index.close()
 
 

@@ -51,12 +51,12 @@ def test_the_message_of_a_single_change_is_that_of_the_write(tmp_path: Path) -> 
         with base.view() as view:
             request = writes.WriteRequest(message="Tend\n\nProposal-State: accepted\nProposal: other")
             writes.replace_once(view, Address("a.md"), "alpha", "x", request)
-        found = base.found()
-        assert found.proposal.state == "open"
+        proposal = base.found()
+        assert proposal.proposal.state == "open"
         base.accept()
         lines = base.repo.git("log", "-1", "--format=%B").splitlines()
         assert lines[0] == "Tend"
-        assert f"Proposal: {found.proposal.id}" in lines
+        assert f"Proposal: {proposal.proposal.id}" in lines
         assert "Proposal: other" not in lines
 
 
@@ -73,7 +73,7 @@ def test_a_page_or_a_section_is_accepted_and_the_rest_stays(tmp_path: Path) -> N
             assert text_of(view, "a.md") == A.replace("one", "ONE").replace("two", "TWO").encode()
         writes.replace_once(base.collection, Address("a.md"), "ONE", "One")
         base.accept("", AcceptRequest(pages=("b",)))
-        assert [one.address.path for one in base.found().branches.files(base.found().proposal)] == ["a.md"]
+        assert [file.address.path for file in base.found().branches.files(base.found().proposal)] == ["a.md"]
         assert base.accept().proposal.state == "accepted"
         assert base.texts()["a.md"] == A.replace("one", "One").replace("two", "TWO").encode()
         assert base.texts()["b.md"] == b"# B\n\nBETA\n"
@@ -161,23 +161,23 @@ def test_the_commit_of_a_part_tells_that_part(tmp_path: Path) -> None:
         base.accept("", AcceptRequest(pages=("b",)))
         lines = base.repo.git("log", "-1", "--format=%B").splitlines()
         assert lines[0] == "Update: b"
-        assert [one for one in lines if one.startswith("Co-")] == ["Co-authored-by: Beta <beta@localhost>"]
+        assert [line for line in lines if line.startswith("Co-")] == ["Co-authored-by: Beta <beta@localhost>"]
         base.accept()
         lines = base.repo.git("log", "-1", "--format=%B").splitlines()
         assert lines[:4] == ["Update: a and 1 more", "", "- Update: a", "- Update: crlf"]
         names = base.repo.git("log", "-1", "--format=%(trailers:key=Co-authored-by,valueonly)").split("\n")
-        assert [one.partition(" ")[0] for one in names if one] == ["Alpha", "Beta", "Gamma"]
+        assert [name.partition(" ")[0] for name in names if name] == ["Alpha", "Beta", "Gamma"]
 
 
 def test_the_word_is_without_the_program_that_carried_it(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         for word in ("No, 90.", ""):
             propose(base, "two", "TWO")
-            found = base.found()
+            proposal = base.found()
             token = CURRENT_CLIENT.set(ClientProgram("Alpha", "co-author"))
-            decisions.decline(found, word)
+            decisions.decline(proposal, word)
             CURRENT_CLIENT.reset(token)
-            assert base.closed(found.proposal.id).word == word
+            assert base.closed(proposal.proposal.id).word == word
 
 
 def test_a_move_is_shown_against_the_old_page(tmp_path: Path) -> None:
@@ -190,16 +190,16 @@ def test_a_move_is_shown_against_the_old_page(tmp_path: Path) -> None:
             writes.rename(view, Address("b.md"), Address("sub/c.md"))
             writes.append(view, Address("sub/c.md"), "New, see [[lost]]\n")
         report = reports.report(base.services.collections, base.found())
-        moved = next(one for one in report.files if one.file.moved_from)
-        assert [one.file.address.path for one in report.files] == ["a.md", "sub/c.md"]
+        moved = next(file_report for file_report in report.files if file_report.file.moved_from)
+        assert [file_report.file.address.path for file_report in report.files] == ["a.md", "sub/c.md"]
         assert "+New, see [[lost]]\n" in moved.diff
         assert "# B\n" not in moved.diff.replace("\n # B\n", "")
-        assert [(one.path, one.message) for file in report.files for one in file.new_findings] == [
+        assert [(finding.path, finding.message) for file in report.files for finding in file.new_findings] == [
             ("sub/c.md", "The link to 'lost' leads nowhere.")
         ]
-        assert [one for file in report.files for one in file.mended] == []
+        assert [finding for file in report.files for finding in file.mended] == []
         receipt = base.accept()
-        assert [one.message for one in receipt.new_findings] == ["The link to 'lost' leads nowhere."]
+        assert [finding.message for finding in receipt.new_findings] == ["The link to 'lost' leads nowhere."]
 
 
 def test_links_that_went_with_an_accepted_move_wait_no_longer(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_links_that_went_with_an_accepted_move_wait_no_longer(tmp_path: Path) ->
             writes.rename(view, Address("b.md"), Address("sub/c.md"))
         base.accept("", AcceptRequest(pages=("b",)))
         (left,) = reports.report(base.services.collections, base.found()).files
-        assert [one for one in left.diff.splitlines()[2:] if one[0] in "+-"] == ["-two", "+TWO"]
+        assert [line for line in left.diff.splitlines()[2:] if line[0] in "+-"] == ["-two", "+TWO"]
         assert base.accept().proposal.state == "accepted"
         propose(base, "TWO", "two")
         with base.view() as view:
@@ -249,7 +249,7 @@ def test_a_move_is_made_again_on_what_is_served(tmp_path: Path) -> None:
         assert texts["sub/c.md"] == b"# B\n\nbeta\n\nMore, see [a](../a.md)\n"
         assert texts["e.md"] == b"# E\n\n[b](sub/c.md) and [[c]]\n"
         assert b"alpha [b](sub/c.md)" in texts["a.md"]
-        assert [one.message[:6] for one in base.store.history.log(Address("sub/c.md"), limit=9)] == [
+        assert [commit.message[:6] for commit in base.store.history.log(Address("sub/c.md"), limit=9)] == [
             "Rename",
             "Update",
             "Begin\n",
@@ -270,7 +270,7 @@ def test_deletions_are_accepted_and_conflict_with_changes(tmp_path: Path) -> Non
         with base.view() as view:
             writes.delete(view, Address("b.md"))
         report = reports.report(base.services.collections, base.found())
-        assert [(one.rule, one.path) for one in report.files[0].new_findings] == [("broken_link", "a.md")]
+        assert [(finding.rule, finding.path) for finding in report.files[0].new_findings] == [("broken_link", "a.md")]
         writes.append(base.collection, Address("b.md"), "More\n")
         with pytest.raises(ProposalConflictError, match=r"b\.md"):
             base.accept()
@@ -317,9 +317,9 @@ def test_a_declined_proposal_keeps_its_word_and_the_next_write_begins_another(tm
         propose(base, "one", "ONE")
         assert base.open_ids() != [first.proposal.id]
         assert len(base.open_ids()) == 1
-        assert [one.proposal.id for one in decisions.listed(base.services.collections, AGENT, closed=True)] == [
-            first.proposal.id
-        ]
+        assert [
+            proposal.proposal.id for proposal in decisions.listed(base.services.collections, AGENT, closed=True)
+        ] == [first.proposal.id]
 
 
 def test_only_the_proposer_withdraws_amends_and_sees_it_among_proposers(tmp_path: Path) -> None:
@@ -327,31 +327,31 @@ def test_only_the_proposer_withdraws_amends_and_sees_it_among_proposers(tmp_path
     later = proposer_of("key:agent", "session 2")
     with ProposedBase(tmp_path, PAGES) as base:
         propose(base, "two", "TWO")
-        found = base.found()
+        proposal = base.found()
         with pytest.raises(ForbiddenError):
-            decisions.withdraw(found, other)
+            decisions.withdraw(proposal, other)
         with pytest.raises(ForbiddenError):
-            decisions.amend(found, other)
+            decisions.amend(proposal, other)
         assert decisions.listed(base.services.collections, other) == []
         with pytest.raises(NotFoundError, match="There is no proposal"):
-            decisions.find(base.services.collections, found.proposal.id, other)
-        decisions.amend(found, later)
+            decisions.find(base.services.collections, proposal.proposal.id, other)
+        decisions.amend(proposal, later)
         with base.view(later) as view:
             writes.replace_once(view, Address("a.md"), "one", "ONE")
-        assert base.open_ids() == [found.proposal.id]
+        assert base.open_ids() == [proposal.proposal.id]
         decisions.withdraw(base.found(), later)
-        assert base.closed(found.proposal.id).state == "withdrawn"
+        assert base.closed(proposal.proposal.id).state == "withdrawn"
 
 
 def test_two_acceptances_at_once_write_once(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         propose(base, "two", "TWO")
-        found = base.found()
+        proposal = base.found()
         results: list[object] = []
 
         def accept() -> None:
             try:
-                results.append(decisions.accept(found, AcceptRequest()).commit)
+                results.append(decisions.accept(proposal, AcceptRequest()).commit)
             except KnowledgeError as error:
                 results.append(type(error))
 
@@ -458,34 +458,34 @@ def test_paths_of_another_folder_of_the_repository_are_named(tmp_path: Path) -> 
 def test_the_commit_of_an_acceptance_is_found_again_after_a_kill_before_it_was_closed(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         propose(base, "alpha", "ALPHA")
-        found = base.found()
+        found_proposal = base.found()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(found.branches), "close", killed)
+            patch.setattr(type(found_proposal.branches), "close", killed)
             with pytest.raises(KeyboardInterrupt):
-                decisions.accept(found, AcceptRequest())
+                decisions.accept(found_proposal, AcceptRequest())
         head = base.repo.git("rev-parse", "HEAD").strip()
         assert base.repo.git("branch", "--list", "proposals/*")
         assert base.open_ids() == []
-        proposal = base.closed(found.proposal.id)
+        proposal = base.closed(found_proposal.proposal.id)
         assert (proposal.state, proposal.commit) == ("accepted", head)
         (listed,) = decisions.listed(base.services.collections, closed=True)
         assert listed.proposal.commit == head
         propose(base, "beta", "BETA", "b.md")
-        assert base.repo.git("branch", "--list", f"proposals/{found.proposal.id}") == ""
-        assert base.closed(found.proposal.id).commit == head
-        assert base.open_ids() != [found.proposal.id]
+        assert base.repo.git("branch", "--list", f"proposals/{found_proposal.proposal.id}") == ""
+        assert base.closed(found_proposal.proposal.id).commit == head
+        assert base.open_ids() != [found_proposal.proposal.id]
 
 
 def test_a_part_that_was_accepted_before_a_kill_leaves_the_proposal_open(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         propose(base, "one", "ONE")
         propose(base, "beta", "BETA", "b.md")
-        found = base.found()
+        proposal = base.found()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(found.branches), "settle", killed)
+            patch.setattr(type(proposal.branches), "settle", killed)
             with pytest.raises(KeyboardInterrupt):
-                decisions.accept(found, AcceptRequest(pages=("a",)))
-        assert base.open_ids() == [found.proposal.id]
+                decisions.accept(proposal, AcceptRequest(pages=("a",)))
+        assert base.open_ids() == [proposal.proposal.id]
         assert base.accept().proposal.state == "accepted"
         assert base.texts()["b.md"] == b"# B\n\nBETA\n"
 
@@ -498,10 +498,10 @@ def test_the_person_who_accepts_is_the_committer(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         propose(base, "alpha", "ALPHA")
         base.repo.git("config", "user.name", "Decider")
-        found = base.found()
-        decisions.accept(found, AcceptRequest(), Author("Ada", "ada@localhost"))
+        proposal = base.found()
+        decisions.accept(proposal, AcceptRequest(), Author("Ada", "ada@localhost"))
         assert base.repo.git("log", "-1", "--format=%cn %ce").strip() == "Ada ada@localhost"
-        closed = f"refs/commonplace/proposals/{found.proposal.id}"
+        closed = f"refs/commonplace/proposals/{proposal.proposal.id}"
         assert base.repo.git("log", "-1", "--format=%an", closed).strip() == "Ada"
         writes.append(base.collection, Address("b.md"), "More\n")
         assert base.repo.git("log", "-1", "--format=%cn").strip() == "Decider"

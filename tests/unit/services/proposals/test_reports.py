@@ -20,8 +20,8 @@ def shown(base: ProposedBase, files: FileRange | None = None) -> ProposalReport:
 
 def findings(report: ProposalReport) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Path and rule of the findings that come, and of those that go."""
-    new = [(one.path, one.rule) for file in report.files for one in file.new_findings]
-    mended = [(one.path, one.rule) for file in report.files for one in file.mended]
+    new = [(finding.path, finding.rule) for file in report.files for finding in file.new_findings]
+    mended = [(finding.path, finding.rule) for file in report.files for finding in file.mended]
     return new, mended
 
 
@@ -50,7 +50,7 @@ def test_a_link_that_a_new_page_mends_and_another_change_breaks_is_not_mended(tm
             writes.create(view, Address("c.md"), b"# C\n")
             writes.delete(view, Address("b.md"))
         assert findings(shown(base)) == ([("a.md", "broken_link")], [("a.md", "broken_link")])
-        messages = [one.message for file in shown(base).files for one in file.mended]
+        messages = [finding.message for file in shown(base).files for finding in file.mended]
         assert messages == ["The link to 'c' leads nowhere."]
 
 
@@ -95,8 +95,8 @@ def test_many_files_are_shown_in_parts_and_what_is_left_out_is_said(tmp_path: Pa
             offset = int(lines[-1].partition("offset ")[2].partition(",")[0])
             assert offset == len(seen)
         assert seen == sorted(pages)
-        one = report_lines(base.found(), shown(base, FileRange(page="p29")), 1_000)
-        assert [line for line in one if line.startswith("change ")] == ["change p29.md"]
+        other_report_lines = report_lines(base.found(), shown(base, FileRange(page="p29")), 1_000)
+        assert [line for line in other_report_lines if line.startswith("change ")] == ["change p29.md"]
         with pytest.raises(NotFoundError, match="does not change"):
             shown(base, FileRange(page="p99"))
 

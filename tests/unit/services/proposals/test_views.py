@@ -58,7 +58,7 @@ def test_each_purpose_of_a_session_has_its_proposal(tmp_path: Path) -> None:
         for purpose in ("", "Tidy", "", "Tidy"):
             with base.view(proposer_of("key:agent", "session 1", purpose)) as view:
                 writes.append(view, Address("a.md"), "more\n")
-        titles = sorted(base.found(one).proposal.title for one in base.open_ids())
+        titles = sorted(base.found(other_id).proposal.title for other_id in base.open_ids())
         assert titles == ["Tidy", "Update: a"]
 
 

@@ -34,8 +34,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]
 
 
 def subjects(collection: Collection, page: int) -> tuple[list[str], bool]:
-    found, older = changes.recent(collection, page)
-    return [one.message.strip() for one in found], older
+    commits, older = changes.recent(collection, page)
+    return [commit.message.strip() for commit in commits], older
 
 
 def test_recent_commits_come_newest_first_and_page_by_page(

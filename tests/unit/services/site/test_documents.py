@@ -35,10 +35,10 @@ FILES: dict[str, str | bytes] = {
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexed, Collections]]:
     with ExitStack() as stack:
-        one = stack.enter_context(Indexed(tmp_path_factory.mktemp("one"), FILES))
+        indexed = stack.enter_context(Indexed(tmp_path_factory.mktemp("one"), FILES))
         two = stack.enter_context(Indexed(tmp_path_factory.mktemp("two"), {"c.md": "---\nid: see\n---\n# C\n"}))
-        made = [replace(base.collection, name=name) for base, name in ((one, "one"), (two, "two"))]
-        yield one, Collections(lambda: made)
+        made = [replace(base.collection, name=name) for base, name in ((indexed, "one"), (two, "two"))]
+        yield indexed, Collections(lambda: made)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexed, Co
 def test_a_path_means_the_document_at_exactly_this_place(
     both: tuple[Indexed, Collections], path: str, found: str | None
 ) -> None:
-    one = document_at_path(both[1].get("one"), path)
-    assert (one.record.address.path if one else None) == found
+    document = document_at_path(both[1].get("one"), path)
+    assert (document.record.address.path if document else None) == found
 
 
 @pytest.mark.parametrize("path", ["came/first", "came/second.md"])
@@ -71,20 +71,28 @@ def test_a_file_of_which_the_index_was_not_told_is_found_with_its_suffix_and_wit
 ) -> None:
     base, collections = both
     base.write(f"{path.removesuffix('.md')}.md", "# Came just now\n")
-    found = document_at_path(collections.get("one"), path)
-    assert found is not None
-    assert found.record.title == "Came just now"
+    document = document_at_path(collections.get("one"), path)
+    assert document is not None
+    assert document.record.title == "Came just now"
 
 
 def test_a_folder_is_stood_for_by_its_index_before_its_readme(both: tuple[Indexed, Collections]) -> None:
     collection = both[1].get("one")
-    found = [folder_document(collection, folder) for folder in ("in", "", "none", "../x", "came")]
-    assert [one.record.title if one else None for one in found] == ["Inner", "Home", None, None, None]
+    documents = [folder_document(collection, folder) for folder in ("in", "", "none", "../x", "came")]
+    assert [document.record.title if document else None for document in documents] == [
+        "Inner",
+        "Home",
+        None,
+        None,
+        None,
+    ]
 
 
 def test_a_name_means_a_document_of_the_first_collection_that_knows_it(both: tuple[Indexed, Collections]) -> None:
     members = both[1].members
-    assert [one.record.title if (one := named_document(members, name)) else None for name in ("we", "see", "x")] == [
+    assert [
+        document.record.title if (document := named_document(members, name)) else None for name in ("we", "see", "x")
+    ] == [
         "About",
         "C",
         None,
@@ -108,8 +116,8 @@ def test_links_in_a_text_lead_to_documents_files_and_other_collections(both: tup
     collections = both[1]
     collection = collections.get("one")
     text = page("[[We]] ![](../p.png) [[two:see]] [[two:none]] [[three:x]] [[gone]] [x](../a.md)\n", "in/new.md")
-    found = link_targets(collections, collection, text, text.links)
-    assert [(one.address.path, one.is_document, one.title) if one else None for _, one in found] == [
+    targets = link_targets(collections, collection, text, text.links)
+    assert [(target.address.path, target.is_document, target.title) if target else None for _, target in targets] == [
         ("in/über uns.md", True, "About"),
         ("p.png", False, ""),
         ("c.md", True, "C"),
@@ -120,4 +128,4 @@ def test_links_in_a_text_lead_to_documents_files_and_other_collections(both: tup
     ]
     assert link_targets(collections, collection, text, []) == []
     alone = link_targets(collections.only(frozenset({"one"})), collection, text, text.links[2:3])
-    assert [one for _, one in alone] == [None]
+    assert [target for _, target in alone] == [None]

@@ -27,15 +27,15 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]
 
 
 def test_a_hub_is_linked_to_by_several_pages_of_which_each_counts_once(collection: Collection) -> None:
-    found = OVERVIEWS.of(collection)
-    assert [(hub.record.address.path, hub.links) for hub in found.hubs] == [("hub.md", 2)]
-    assert (found.counts.documents, found.tags) == (5, (("x", 1),))
+    overview = OVERVIEWS.of(collection)
+    assert [(hub.record.address.path, hub.links) for hub in overview.hubs] == [("hub.md", 2)]
+    assert (overview.counts.documents, overview.tags) == (5, (("x", 1),))
 
 
 def test_a_wanted_page_is_one_however_its_name_is_written(collection: Collection) -> None:
     shown = [
-        (one.name, [address.path for address in one.sources])
-        for one in wanted_pages(Collections(lambda: [collection]), collection)
+        (page.name, [address.path for address in page.sources])
+        for page in wanted_pages(Collections(lambda: [collection]), collection)
     ]
     assert shown == [
         ("Not yet", ["a.md", "b.md", "c.md"]),
@@ -51,11 +51,11 @@ def test_orphans_are_the_pages_that_no_other_links_to(collection: Collection) ->
 
 def test_what_is_wrong_comes_gravest_first(collection: Collection) -> None:
     collections = Collections(lambda: [collection])
-    found = issues(collections, collection, read=True)
+    issue_rows = issues(collections, collection, read=True)
     order = ["error", "warning", "info"]
-    graveness = [order.index(row.issue.severity.value) for row in found]
+    graveness = [order.index(row.issue.severity.value) for row in issue_rows]
     assert graveness == sorted(graveness)
-    rows = {(row.issue.path, row.issue.rule): row for row in found}
+    rows = {(row.issue.path, row.issue.rule): row for row in issue_rows}
     assert rows["c.md", "secret"].issue.line == 1
     assert (rows["p.png", "unused_attachment"].is_document, rows["p.png", "unused_attachment"].title) == (
         False,

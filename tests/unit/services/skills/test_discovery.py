@@ -28,16 +28,16 @@ FILES: dict[str, str | bytes] = {
 
 def test_a_skill_has_every_file_below_its_folder_with_its_digest(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
-        found = Skills().get(base.collection, "tools/brew-tea")
+        found_skill = Skills().get(base.collection, "tools/brew-tea")
         assert Skills().folders(base.collection) == ["other", "tools/brew-tea", "tools/brew-tea/inner"]
-        assert [one.name for one in Skills().all([base.collection])] == ["brew-tea", "inner"]
-    assert [one.address.path for one in found.files] == [
+        assert [other_skill.name for other_skill in Skills().all([base.collection])] == ["brew-tea", "inner"]
+    assert [file.address.path for file in found_skill.files] == [
         "tools/brew-tea/SKILL.md",
         "tools/brew-tea/inner/SKILL.md",
         "tools/brew-tea/scripts/run.py",
     ]
-    assert found.files[2].digest == f"sha256:{hashlib.sha256(b'print()').hexdigest()}"
-    assert found.files[2].size == 7
+    assert found_skill.files[2].digest == f"sha256:{hashlib.sha256(b'print()').hexdigest()}"
+    assert found_skill.files[2].size == 7
 
 
 def test_a_digest_is_that_of_the_file_as_it_is_now(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_digest_is_that_of_the_file_as_it_is_now(tmp_path: Path) -> None:
         assert skills.get(base.collection, "tools/brew-tea").files == before
         base.write("tools/brew-tea/scripts/run.py", "print(1)")
         after = skills.get(base.collection, "tools/brew-tea").files
-    assert [one.digest == other.digest for one, other in zip(before, after, strict=True)] == [True, True, False]
+    assert [file.digest == other.digest for file, other in zip(before, after, strict=True)] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_largest_values_are_accepted_and_the_collection_itself_can_be_a_skil
     name = "x" * MAX_NAME
     text = skill(name, "y" * MAX_SKILL_DESCRIPTION, f"compatibility: {'z' * MAX_COMPATIBILITY}\nmetadata: {{v: '1'}}\n")
     with Indexed(tmp_path, {f"{name}/SKILL.md": text, "SKILL.md": skill("base")}) as base:
-        assert [one.name for one in Skills().all([base.collection])] == ["base", name]
+        assert [other_skill.name for other_skill in Skills().all([base.collection])] == ["base", name]
         with pytest.raises(NotFoundError):
             Skills().get(base.collection, "nowhere")
 
@@ -89,7 +89,7 @@ def test_a_folder_with_too_many_files_is_refused_and_spoils_no_other(
     with Indexed(tmp_path, FILES) as base:
         with pytest.raises(InvalidInputError, match="too large: at most 2 files"):
             Skills().get(base.collection, "tools/brew-tea")
-        assert [one.name for one in Skills().all([base.collection])] == ["inner"]
+        assert [other_skill.name for other_skill in Skills().all([base.collection])] == ["inner"]
 
 
 @PERMISSIONS
@@ -97,4 +97,4 @@ def test_a_file_that_cannot_be_read_hides_its_skill_and_no_other(tmp_path: Path)
     with Indexed(tmp_path, FILES) as base:
         (base.folder / "tools/brew-tea/scripts/run.py").chmod(0)
         with permissions_hold():
-            assert [one.name for one in Skills().all([base.collection])] == ["inner"]
+            assert [other_skill.name for other_skill in Skills().all([base.collection])] == ["inner"]

@@ -35,8 +35,8 @@ TEXT = b"---\nid: a\n---\n# A\n\nOne.\r\n\n## Part\n\nTwo 2.\n"
 
 @pytest.fixture
 def base(tmp_path: Path) -> Iterator[Indexed]:
-    with Indexed(tmp_path, {"a.md": TEXT}) as one:
-        yield one
+    with Indexed(tmp_path, {"a.md": TEXT}) as indexed:
+        yield indexed
 
 
 def stored(base: Indexed, path: str = "a.md") -> bytes:
@@ -61,7 +61,7 @@ def test_nothing_is_created_over_another_document_or_beside_its_twin(base: Index
     with pytest.raises(AlreadyExistsError) as error:
         writes.create(base.collection, Address(path), TEXT)
     assert error.value.hint == ALREADY_WRITTEN
-    assert [one.name for one in base.folder.iterdir()] == ["a.md"]
+    assert [path.name for path in base.folder.iterdir()] == ["a.md"]
 
 
 def test_a_document_may_have_the_largest_size_and_no_more(base: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +87,10 @@ def test_of_several_new_documents_those_that_can_be_are_written_in_one_commit(tm
             (Address("B.md"), b"# Twin\n"),
             (Address("c.md"), b"# C\n"),
         ]
-        found = writes.create_all(collection, drafts)
-        kinds = [type(one) for one in found]
+        receipts = writes.create_all(collection, drafts)
+        kinds = [type(receipt) for receipt in receipts]
         assert kinds[:2] + kinds[3:] == [WriteReceipt, AlreadyExistsError, WriteReceipt]
-        assert len({one.commit for one in found if isinstance(one, WriteReceipt)}) == 1
+        assert len({receipt.commit for receipt in receipts if isinstance(receipt, WriteReceipt)}) == 1
         assert repo.git("log", "--format=%s").splitlines() == ["Create: 4 documents", "Begin"]
         assert writes.create_all(collection, []) == []
     assert repo.git("status", "--porcelain", "a.md", "b.md", "c.md") == ""
@@ -171,15 +171,15 @@ def test_files_of_the_product_are_put_as_one_step_and_their_old_bytes_stay(base:
 
 
 def test_a_hook_before_indexing_sees_every_written_document_and_no_deleted_one(base: Indexed) -> None:
-    told: list[object] = []
-    extensions = Extensions(hooks={"before_index": (lambda entry, *_: told.append(entry["id"]),)})
+    ids: list[object] = []
+    extensions = Extensions(hooks={"before_index": (lambda entry, *_: ids.append(entry["id"]),)})
     collection: Collection = changed(base.collection, extensions=extensions)
     writes.create_all(collection, [(Address("b.md"), b"# B\n"), (Address("c.md"), b"# C\n")])
     writes.delete(collection, Address("b.md"))
-    assert told == ["b", "c"]
+    assert ids == ["b", "c"]
 
 
 def test_the_error_of_the_store_reaches_the_writer(base: Indexed) -> None:
     with pytest.raises(KnowledgeError):
         writes.create(base.collection, Address(f"{'x' * 300}.md"), b"x")
-    assert [one.name for one in base.folder.iterdir()] == ["a.md"]
+    assert [path.name for path in base.folder.iterdir()] == ["a.md"]

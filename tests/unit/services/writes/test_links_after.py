@@ -22,21 +22,21 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("after"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("after"), FILES) as indexed:
+        yield indexed
 
 
 def redirects(base: Indexed, came: dict[str, str], gone: tuple[str, ...] = ()) -> set[tuple[str, str, str]]:
     after = LinksAfter(
         base.collection, {Address(path): text.encode() for path, text in came.items()}, list(map(Address, gone))
     )
-    found = after.redirected()
-    return {(one.found.link.target, str(one.found.target or ""), str(one.now or "")) for one in found}
+    links = after.redirected()
+    return {(link.found.link.target, str(link.found.target or ""), str(link.now or "")) for link in links}
 
 
 def test_a_page_at_the_top_takes_links_over_that_named_the_end_of_another_path(base: Indexed) -> None:
-    found = redirects(base, {"Compost.md": "# Compost\n"})
-    assert found == {("Compost", "a/Compost.md", "Compost.md"), ("Compost.md", "a/Compost.md", "Compost.md")}
+    rows = redirects(base, {"Compost.md": "# Compost\n"})
+    assert rows == {("Compost", "a/Compost.md", "Compost.md"), ("Compost.md", "a/Compost.md", "Compost.md")}
 
 
 def test_a_second_page_with_a_path_as_long_makes_links_unclear(base: Indexed) -> None:
@@ -79,7 +79,7 @@ def test_links_to_a_folder_lead_to_its_new_page(base: Indexed) -> None:
 def test_a_change_of_its_names_alone_moves_links(base: Indexed) -> None:
     address, before = Address("a/Compost.md"), str(FILES["a/Compost.md"]).encode()
     assert redirected_by(base.collection, address, before, before + b"More.\n") == []
-    found = redirected_by(base.collection, address, before, b"Of the garden.\n")
-    assert [(one.found.link.target, one.now) for one in found] == [("Heap", None)]
+    links = redirected_by(base.collection, address, before, b"Of the garden.\n")
+    assert [(link.found.link.target, link.now) for link in links] == [("Heap", None)]
     assert redirected_by(base.collection, Address("new.md"), None, b"# N\n") == []
     assert len(redirected_by(base.collection, address, before, None)) == 3

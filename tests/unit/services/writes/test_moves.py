@@ -23,8 +23,8 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("moves"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("moves"), FILES) as indexed:
+        yield indexed
 
 
 def planned(base: Indexed, moves: Mapping[str, str], unsaved: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -35,37 +35,37 @@ def planned(base: Indexed, moves: Mapping[str, str], unsaved: Mapping[str, str] 
 
 def state(base: Indexed) -> dict[str, bytes]:
     return {
-        one.relative_to(base.folder).as_posix(): one.read_bytes() for one in base.folder.rglob("*") if one.is_file()
+        path.relative_to(base.folder).as_posix(): path.read_bytes() for path in base.folder.rglob("*") if path.is_file()
     }
 
 
 def test_links_to_and_from_a_moved_page_follow_it_and_names_stay(base: Indexed) -> None:
     before = state(base)
-    found = planned(base, {"a.md": "far/away/new.md"})
-    assert found["c.md"] == "See [[new]], [[new#Part|label]], [x](far/away/new.md 'T') and [[Erste]].\r\n"
-    assert found["in/b.md"] == "[up](../far/away/new.md) [[new]] [[Erste]] ![](../p.png) [[c]]\n"
-    assert "[b](../../in/b.md#x)" in found["far/away/new.md"]
-    assert "![](../../p.png)" in found["far/away/new.md"]
-    assert set(found) == {"far/away/new.md", "c.md", "in/b.md"}
+    found_values = planned(base, {"a.md": "far/away/new.md"})
+    assert found_values["c.md"] == "See [[new]], [[new#Part|label]], [x](far/away/new.md 'T') and [[Erste]].\r\n"
+    assert found_values["in/b.md"] == "[up](../far/away/new.md) [[new]] [[Erste]] ![](../p.png) [[c]]\n"
+    assert "[b](../../in/b.md#x)" in found_values["far/away/new.md"]
+    assert "![](../../p.png)" in found_values["far/away/new.md"]
+    assert set(found_values) == {"far/away/new.md", "c.md", "in/b.md"}
     assert state(base) == before, "a preview writes nothing"
 
 
 def test_pages_that_change_places_keep_their_links_apart(base: Indexed) -> None:
-    found = planned(base, {"a.md": "c.md", "c.md": "a.md"})
-    assert set(found) == {"a.md", "c.md", "in/b.md"}
-    assert found["in/b.md"].startswith("[up](../c.md) [[c]] [[Erste]]")
-    assert found["in/b.md"].endswith("[[a]]\n")
+    found_values = planned(base, {"a.md": "c.md", "c.md": "a.md"})
+    assert set(found_values) == {"a.md", "c.md", "in/b.md"}
+    assert found_values["in/b.md"].startswith("[up](../c.md) [[c]] [[Erste]]")
+    assert found_values["in/b.md"].endswith("[[a]]\n")
 
 
 def test_a_file_that_is_no_page_moves_with_the_links_to_it(base: Indexed) -> None:
-    found = planned(base, {"p.png": "pictures/p.png"})
-    assert "![](pictures/p.png)" in found["a.md"]
-    assert "![](../pictures/p.png)" in found["in/b.md"]
+    found_values = planned(base, {"p.png": "pictures/p.png"})
+    assert "![](pictures/p.png)" in found_values["a.md"]
+    assert "![](../pictures/p.png)" in found_values["in/b.md"]
 
 
 def test_a_text_that_an_editor_has_open_counts_instead_of_the_file(base: Indexed) -> None:
-    found = planned(base, {"a.md": "new.md"}, {"other.md": "Now [[a]].\n"})
-    assert found["other.md"] == "Now [[new]].\n"
+    found_values = planned(base, {"a.md": "new.md"}, {"other.md": "Now [[a]].\n"})
+    assert found_values["other.md"] == "Now [[new]].\n"
     assert "other.md" not in planned(base, {"a.md": "new.md"})
 
 
@@ -109,10 +109,10 @@ def test_a_name_that_is_elsewhere_takes_no_links_over(tmp_path: Path) -> None:
     }
     with Indexed(tmp_path, files) as base:
         plan = preview_moves(base.collection, {Address("b/Router.md"): Address("Compost.md")}, {})
-        found = {str(address): content.decode() for address, content in plan.contents.items()}
-    assert found["c.md"] == "[[a/Compost]] ![[a/Compost#Part|x]] [m](a/Compost.md) [[a/Compost.md]] [[Compost]]\n"
-    assert found["deep/d.md"] == "---\nrelated: '[[a/Compost]]'\n---\n[m](../a/Compost.md) [n](/a/Compost.md)\n"
-    assert found["Compost.md"] == "# Router\n\n[[Compost]] [[a/Compost]]\n"
+        values = {str(address): content.decode() for address, content in plan.contents.items()}
+    assert values["c.md"] == "[[a/Compost]] ![[a/Compost#Part|x]] [m](a/Compost.md) [[a/Compost.md]] [[Compost]]\n"
+    assert values["deep/d.md"] == "---\nrelated: '[[a/Compost]]'\n---\n[m](../a/Compost.md) [n](/a/Compost.md)\n"
+    assert values["Compost.md"] == "# Router\n\n[[Compost]] [[a/Compost]]\n"
     assert plan.pinned == (Address("c.md"), Address("deep/d.md"))
     assert plan.gained == ()
 
@@ -125,10 +125,10 @@ def test_links_that_a_move_would_make_unclear_name_a_path(tmp_path: Path) -> Non
         "c.md": "[[Compost]] [[Heap]] [[nowhere]]\n",
     }
     with Indexed(tmp_path, files) as base:
-        one = preview_moves(base.collection, {Address("q/y.md"): Address("d/Compost.md")}, {})
+        plan = preview_moves(base.collection, {Address("q/y.md"): Address("d/Compost.md")}, {})
         other = preview_moves(base.collection, {Address("q/y.md"): Address("q/Heap.md")}, {})
         third = preview_moves(base.collection, {Address("q/y.md"): Address("q/nowhere.md")}, {})
-    assert one.contents[Address("c.md")] == b"[[a/Compost]] [[Heap]] [[nowhere]]\n"
+    assert plan.contents[Address("c.md")] == b"[[a/Compost]] [[Heap]] [[nowhere]]\n"
     assert other.contents[Address("c.md")] == b"[[Compost]] [[b/x]] [[nowhere]]\n"
     assert set(third.contents) == {Address("q/nowhere.md")}
     assert third.gained == (Address("c.md"),)
@@ -179,22 +179,22 @@ HUGO: dict[str, str | bytes] = {
 
 @pytest.fixture(scope="module")
 def hugo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("hugo"), HUGO) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("hugo"), HUGO) as indexed:
+        yield indexed
 
 
 def test_a_link_by_a_published_address_stays_as_long_as_the_address_does(hugo: Indexed) -> None:
-    found = planned(hugo, {"content/drinks/green.md": "content/drinks/verde.md"})
-    assert set(found) == {"content/drinks/verde.md", "content/i.md"}
+    found_values = planned(hugo, {"content/drinks/green.md": "content/drinks/verde.md"})
+    assert set(found_values) == {"content/drinks/verde.md", "content/i.md"}
     text = str(HUGO["content/i.md"])
-    assert found["content/i.md"] == text.replace("(drinks/green.md)", "(drinks/verde.md)")
+    assert found_values["content/i.md"] == text.replace("(drinks/green.md)", "(drinks/verde.md)")
 
 
 def test_a_link_by_a_published_address_becomes_the_new_one(hugo: Indexed) -> None:
-    found = planned(hugo, {"content/drinks/black.md": "content/teas/schwarz.md"})
-    assert found["content/drinks/j.md"] == "[g](/tea/green/) [b](/teas/darjeeling/)\n"
+    found_values = planned(hugo, {"content/drinks/black.md": "content/teas/schwarz.md"})
+    assert found_values["content/drinks/j.md"] == "[g](/tea/green/) [b](/teas/darjeeling/)\n"
     text = str(HUGO["content/i.md"]).replace("/drinks/darjeeling/", "/teas/darjeeling/")
-    assert found["content/i.md"] == text.replace("/drinks/black/", "/teas/schwarz/")
+    assert found_values["content/i.md"] == text.replace("/drinks/black/", "/teas/schwarz/")
 
 
 def test_a_page_that_moves_keeps_the_addresses_it_links_to(hugo: Indexed) -> None:
@@ -204,6 +204,6 @@ def test_a_page_that_moves_keeps_the_addresses_it_links_to(hugo: Indexed) -> Non
 
 
 def test_a_page_that_takes_the_published_address_of_another_redirects_no_link(hugo: Indexed) -> None:
-    found = planned(hugo, {"content/drinks/j.md": "content/tea/green.md"})
-    assert found["content/i.md"].startswith("[g](drinks/green.md) [g](drinks/green.md#x) ")
-    assert found["content/tea/green.md"].startswith("[g](../drinks/green.md) ")
+    found_values = planned(hugo, {"content/drinks/j.md": "content/tea/green.md"})
+    assert found_values["content/i.md"].startswith("[g](drinks/green.md) [g](drinks/green.md#x) ")
+    assert found_values["content/tea/green.md"].startswith("[g](../drinks/green.md) ")

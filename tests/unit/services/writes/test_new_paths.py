@@ -23,8 +23,8 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("paths"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("paths"), FILES) as indexed:
+        yield indexed
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,6 @@ def test_a_file_that_is_no_page_is_not_taken_for_a_page_of_its_name(tmp_path: Pa
             new_page_address(base.collection, "a/p.png")
         assert "'a/p.png.md'" in caught.value.hint
         assert record_of(base.index, "a/p.png") is None
-        assert [record_of(base.index, one) is not None for one in ("a/p.png.md", "v1.2", "v1.2.md")] == [True] * 3
+        assert [record_of(base.index, reference) is not None for reference in ("a/p.png.md", "v1.2", "v1.2.md")] == [
+            True
+        ] * 3

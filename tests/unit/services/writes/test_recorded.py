@@ -19,5 +19,5 @@ def test_writes_of_the_innermost_block_are_collected(tmp_path: Path) -> None:
                 record_write(base.collection, receipt)
             record_new_findings([], more=2)
             record_new_findings([], more=1)
-        assert [one for _, one in inner.receipts] == [receipt]
+        assert [write_receipt for _, write_receipt in inner.receipts] == [receipt]
         assert (outer.receipts, outer.findings, outer.more) == ([], [], 3)

@@ -20,12 +20,12 @@ from support import GitRepo, MakeRepo
 
 def checked(folder: Path, check: str) -> list[Diagnostic]:
     """The results of one check."""
-    return [one for one in diagnose(folder, folder.parent / "state") if one.check == check]
+    return [diagnostic for diagnostic in diagnose(folder, folder.parent / "state") if diagnostic.check == check]
 
 
 def only(folder: Path, check: str) -> Diagnostic:
-    (one,) = checked(folder, check)
-    return one
+    (diagnostic,) = checked(folder, check)
+    return diagnostic
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def test_packs_and_loose_objects_are_counted_and_many_have_a_command(repo: GitRe
     assert only(repo.path, "packs").severity is None
     for number in range(MAX_PACKS + 1):
         left(objects / f"pack/pack-{number:040}.pack")
-    found = only(repo.path, "packs")
-    assert (found.severity, found.command) == (Severity.INFO, f"git -C {repo.path} gc")
-    assert "51 packs" in found.message
+    diagnostic = only(repo.path, "packs")
+    assert (diagnostic.severity, diagnostic.command) == (Severity.INFO, f"git -C {repo.path} gc")
+    assert "51 packs" in diagnostic.message
     for file in (objects / "pack").iterdir():
         file.unlink()
     for number in range(30):
@@ -60,46 +60,46 @@ def test_packs_and_loose_objects_are_counted_and_many_have_a_command(repo: GitRe
 def test_the_packs_of_a_clone_are_gathered_without_dropping_an_object(repo: GitRepo, tmp_path: Path) -> None:
     clones = tmp_path / "replicas"
     repo.git("clone", "-q", "--bare", str(repo.path), str(clones / "0123456789abcdef/notes.git"))
-    (found,) = diagnose_clones(clones)
-    assert (found.subject, found.severity) == ("clone notes", None)
+    (diagnostic,) = diagnose_clones(clones)
+    assert (diagnostic.subject, diagnostic.severity) == ("clone notes", None)
     for number in range(MAX_PACKS + 1):
         left(clones / f"0123456789abcdef/notes.git/objects/pack/pack-{number:040}.pack")
-    (found,) = diagnose_clones(clones)
-    assert found.command.endswith("notes.git repack --geometric=2 -d")
+    (found_diagnostic,) = diagnose_clones(clones)
+    assert found_diagnostic.command.endswith("notes.git repack --geometric=2 -d")
 
 
 def test_the_version_of_git_is_reported() -> None:
-    found = git_command()
-    assert found.severity is None
-    assert found.message.startswith("git version ")
+    diagnostic = git_command()
+    assert diagnostic.severity is None
+    assert diagnostic.message.startswith("git version ")
 
 
 def test_a_missing_git_is_a_warning_that_says_what_needs_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = git_command()
-    assert found.severity is Severity.WARNING
-    assert found.hint.startswith("Install git")
+    diagnostic = git_command()
+    assert diagnostic.severity is Severity.WARNING
+    assert diagnostic.hint.startswith("Install git")
 
 
 def test_a_folder_without_git_has_no_history_and_that_is_no_problem(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    found = only(tmp_path / "plain", "git")
-    assert found.severity is None
-    assert "no history" in found.message
+    diagnostic = only(tmp_path / "plain", "git")
+    assert diagnostic.severity is None
+    assert "no history" in diagnostic.message
 
 
 def test_branch_and_commit_of_a_repository_are_named(repo: GitRepo) -> None:
-    found = only(repo.path, "git")
-    assert found.severity is None
-    assert found.message == f"A Git repository on main, commit {repo.git('rev-parse', 'HEAD')[:10]}."
+    diagnostic = only(repo.path, "git")
+    assert diagnostic.severity is None
+    assert diagnostic.message == f"A Git repository on main, commit {repo.git('rev-parse', 'HEAD')[:10]}."
 
 
 def test_a_repository_without_commits_and_one_on_no_branch_are_told_apart(git_repo: MakeRepo, repo: GitRepo) -> None:
     assert only(git_repo("new").path, "git").message == "A Git repository on main, no commit yet."
     repo.git("switch", "--quiet", "--detach")
-    found = only(repo.path, "git")
-    assert found.severity is Severity.INFO
-    assert "detached" in found.message
+    diagnostic = only(repo.path, "git")
+    assert diagnostic.severity is Severity.INFO
+    assert "detached" in diagnostic.message
 
 
 def test_a_repository_whose_work_tree_is_another_folder_is_said_to_be_readable_only(
@@ -107,10 +107,10 @@ def test_a_repository_whose_work_tree_is_another_folder_is_said_to_be_readable_o
 ) -> None:
     (tmp_path / "other").mkdir()
     repo.git("config", "core.worktree", str(tmp_path / "other"))
-    found = only(repo.path, "git")
-    assert found.severity is Severity.WARNING
-    assert "git config --unset core.worktree" in found.message
-    assert str(tmp_path) not in found.message
+    diagnostic = only(repo.path, "git")
+    assert diagnostic.severity is Severity.WARNING
+    assert "git config --unset core.worktree" in diagnostic.message
+    assert str(tmp_path) not in diagnostic.message
 
 
 def test_a_git_file_that_leads_elsewhere_is_an_error_with_the_command_that_mends_it(
@@ -119,16 +119,16 @@ def test_a_git_file_that_leads_elsewhere_is_an_error_with_the_command_that_mends
     folder = tmp_path / "other folder"
     folder.mkdir()
     (folder / ".git").write_text(f"gitdir: {repo.path / '.git'}\n")
-    found = only(folder, "git")
-    assert found.severity is Severity.ERROR
-    assert found.command == f"git -C '{folder}' config core.worktree '{folder}'"
+    diagnostic = only(folder, "git")
+    assert diagnostic.severity is Severity.ERROR
+    assert diagnostic.command == f"git -C '{folder}' config core.worktree '{folder}'"
 
 
 def test_a_damaged_configuration_is_an_error_that_names_a_next_step(repo: GitRepo) -> None:
     (repo.path / ".git/config").write_text("[core\n")
-    found = only(repo.path, "git")
-    assert found.severity is Severity.ERROR
-    assert found.hint or found.command
+    diagnostic = only(repo.path, "git")
+    assert diagnostic.severity is Severity.ERROR
+    assert diagnostic.hint or diagnostic.command
 
 
 @pytest.mark.parametrize(
@@ -149,17 +149,17 @@ def test_whether_git_flushes_its_own_commits_is_read_from_its_settings(
 ) -> None:
     for name, value in settings.items():
         repo.git("config", name, value)
-    found = only(repo.path, "fsync")
-    assert (found.severity is None) is flushed
-    assert bool(found.command) is not flushed
+    diagnostic = only(repo.path, "fsync")
+    assert (diagnostic.severity is None) is flushed
+    assert bool(diagnostic.command) is not flushed
 
 
 def test_a_writer_who_is_configured_in_any_of_git_s_ways_is_known(repo: GitRepo) -> None:
     assert checked(repo.path, "identity") == []
     repo.git("config", "--remove-section", "user")
-    found = only(repo.path, "identity")
-    assert found.severity is Severity.INFO
-    assert "commonplace <commonplace@localhost>" in found.message
+    diagnostic = only(repo.path, "identity")
+    assert diagnostic.severity is Severity.INFO
+    assert "commonplace <commonplace@localhost>" in diagnostic.message
     for key in ("author.name", "author.email", "committer.name", "committer.email"):
         repo.git("config", key, "ann@example.org")
     assert checked(repo.path, "identity") == []
@@ -178,11 +178,11 @@ def test_the_name_that_commits_will_have_is_the_one_that_is_shown(
 @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "refs/heads/a b.lock"])
 def test_a_lock_of_a_killed_git_is_a_warning_with_the_command_that_removes_it(repo: GitRepo, name: str) -> None:
     lock = left(repo.path / ".git" / name)
-    found = only(repo.path, "lock")
-    assert found.severity is Severity.WARNING
-    assert name in found.message
+    diagnostic = only(repo.path, "lock")
+    assert diagnostic.severity is Severity.WARNING
+    assert name in diagnostic.message
     then = f" && commonplace status -C {repo.path}" if name == "index.lock" else ""
-    assert found.command == (f"rm '{lock}'" if " " in name else f"rm {lock}") + then
+    assert diagnostic.command == (f"rm '{lock}'" if " " in name else f"rm {lock}") + then
 
 
 def test_writes_that_wait_for_the_lock_of_a_killed_git_are_counted(repo: GitRepo, tmp_path: Path) -> None:
@@ -190,15 +190,15 @@ def test_writes_that_wait_for_the_lock_of_a_killed_git_are_counted(repo: GitRepo
     store = open_store(repo.path, commit="auto", state_dir=tmp_path / "state")
     with store.transaction("Write") as transaction:
         transaction.put(Address("new.md"), b"# New\n")
-    (found,) = (one for one in checked(repo.path, "lock") if one.severity is Severity.WARNING)
-    assert "Git's index lacks what commonplace has committed of 1 file" in found.message
+    (diagnostic,) = (element for element in checked(repo.path, "lock") if element.severity is Severity.WARNING)
+    assert "Git's index lacks what commonplace has committed of 1 file" in diagnostic.message
 
 
 def test_a_fresh_lock_is_a_git_at_work(repo: GitRepo) -> None:
     left(repo.path / ".git/index.lock", 0.0)
-    found = only(repo.path, "lock")
-    assert found.severity is Severity.INFO
-    assert found.command == ""
+    diagnostic = only(repo.path, "lock")
+    assert diagnostic.severity is Severity.INFO
+    assert diagnostic.command == ""
 
 
 def test_a_linked_work_tree_has_its_own_index_and_shares_the_branches(repo: GitRepo, tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_a_linked_work_tree_has_its_own_index_and_shares_the_branches(repo: GitR
     assert checked(linked, "lock") == []
     left(repo.path / ".git/refs/heads/side.lock")
     left(repo.path / ".git/worktrees/linked/index.lock")
-    found = [one.message.split(" left ")[1].split(",")[0] for one in checked(linked, "lock")]
-    assert sorted(found) == ["index.lock", "refs/heads/side.lock"]
+    parts = [diagnostic.message.split(" left ")[1].split(",")[0] for diagnostic in checked(linked, "lock")]
+    assert sorted(parts) == ["index.lock", "refs/heads/side.lock"]
 
 
 @pytest.mark.parametrize("git", [False, True])
@@ -222,7 +222,7 @@ def test_a_process_that_writes_now_is_told_from_one_that_has_ended(
     lock = folder / ".git/commonplace.lock" if git else tmp_path / "state" / f"{key_of(Folder(folder))}.lock"
     assert checked(folder, "lock") == []
     with WriterLock(lock).held():
-        found = only(folder, "lock")
-        assert found.severity is Severity.INFO
-        assert found.message.startswith(f"This process ({os.getpid()}) has the writer lock"), found.message
+        diagnostic = only(folder, "lock")
+        assert diagnostic.severity is Severity.INFO
+        assert diagnostic.message.startswith(f"This process ({os.getpid()}) has the writer lock"), diagnostic.message
     assert only(folder, "lock").message == "The writer lock is free."

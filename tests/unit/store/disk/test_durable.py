@@ -113,13 +113,13 @@ class Flushes:
 @pytest.fixture
 def flushes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Flushes]:
     monkeypatch.setattr(durable, "DIRTY_KIB", 2**40)
-    found = Flushes()
+    found_flushes = Flushes()
     with (
-        before("commonplace.fsync", noting(found.synced)),
-        before("commonplace.syncfs", noting(found.whole)),
-        before("commonplace.write_out", noting(found.written)),
+        before("commonplace.fsync", noting(found_flushes.synced)),
+        before("commonplace.syncfs", noting(found_flushes.whole)),
+        before("commonplace.write_out", noting(found_flushes.written)),
     ):
-        yield found
+        yield found_flushes
 
 
 def noting(names: list[str]) -> Callable[[tuple[object, ...]], bool]:

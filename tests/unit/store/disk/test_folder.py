@@ -161,8 +161,8 @@ def test_the_files_of_a_folder_are_listed_without_hidden_ones_and_links(root: Pa
     (root / "notes/link").symlink_to("a.md")
     (root / "notes/b.png").write_text("")
     (root / "notes/below").mkdir()
-    found = {address.path for address, _ in Folder(root).files("notes")}
-    assert found == {"notes/a.md", "notes/b.png"}
+    paths = {address.path for address, _ in Folder(root).files("notes")}
+    assert paths == {"notes/a.md", "notes/b.png"}
     assert {address.path for address, _ in Folder(root).files("")} == set()
     (root / "top.md").write_text("")
     assert {address.path for address, _ in Folder(root).files("")} == {"top.md"}

@@ -34,9 +34,9 @@ def test_every_change_is_noticed_by_its_name(tmp_path: Path, folder: int) -> Non
     (tmp_path / "moved").rename(tmp_path / "here")
     (tmp_path / "mode").chmod(0o600)
     (tmp_path / "folder").mkdir()
-    found = queue.read_events()
-    assert found.names == {number: {"created 漢字", "changed", "deleted", "moved", "here", "mode", "folder"}}
-    assert not found.overflowed
+    events = queue.read_events()
+    assert events.names == {number: {"created 漢字", "changed", "deleted", "moved", "here", "mode", "folder"}}
+    assert not events.overflowed
     assert queue.read_events().names == {}
 
 

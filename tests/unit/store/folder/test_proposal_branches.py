@@ -63,7 +63,7 @@ def test_a_branch_that_people_amended_with_git_is_accepted_as_it_is(tmp_path: Pa
         base.repo.git("rebase", "--quiet", "main")
         base.repo.git("switch", "--quiet", "main")
         base.index.sync()
-        assert [one.address.path for one in base.found().branches.files(base.found().proposal)] == ["a.md", "c.md"]
+        assert [file.address.path for file in base.found().branches.files(base.found().proposal)] == ["a.md", "c.md"]
         with base.view() as view:
             assert text_of(view, "a.md") == b"# A\n\nuno\n\ntwo\n"
             assert text_of(view, "b.md") == b"# B\n\nserved\n"
@@ -94,7 +94,7 @@ def test_hostile_entries_of_a_branch_are_not_files_of_the_proposal(tmp_path: Pat
         (base.repo.path / "link.md").symlink_to("/etc/passwd")
         base.repo.commit("Hostile", **{".hidden/x.md": "x", "node.txt": "other"})
         base.repo.git("switch", "--quiet", "main")
-        paths = [one.address.path for one in base.found().branches.files(base.found().proposal)]
+        paths = [file.address.path for file in base.found().branches.files(base.found().proposal)]
         assert "link.md" not in paths
         base.accept("", AcceptRequest(pages=("a.md",)))
         assert sorted(path.name for path in base.repo.path.iterdir() if path.name != ".git") == ["a.md", "b.md"]
@@ -162,10 +162,10 @@ def test_many_open_proposals_are_listed(tmp_path: Path) -> None:
         parent = base.repo.git("rev-parse", f"{tip}^")
         blob = base.repo.git("rev-parse", f"{tip}:a.md")
         every = "".join(
-            f"commit refs/heads/proposals/{one}\ncommitter A <a@b> 1700000000 +0000\n"
-            f"data {len(message.replace(identifier, one).encode())}\n{message.replace(identifier, one)}\n"
+            f"commit refs/heads/proposals/{other_id}\ncommitter A <a@b> 1700000000 +0000\n"
+            f"data {len(message.replace(identifier, other_id).encode())}\n{message.replace(identifier, other_id)}\n"
             f"from {parent}\nM 100644 {blob} a.md\n\n"
-            for one in ids
+            for other_id in ids
         )
         subprocess.run(["git", "fast-import", "--quiet"], cwd=base.repo.path, input=every.encode(), check=True)
         assert len(own.listed()) == 1_001

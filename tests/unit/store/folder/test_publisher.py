@@ -33,9 +33,9 @@ def opened(folder: Path) -> Store:
 
 def repository(folder: Path) -> Repository:
     """The repository of a folder."""
-    found = opened(folder).repository
-    assert found is not None
-    return found
+    found_repository = opened(folder).repository
+    assert found_repository is not None
+    return found_repository
 
 
 @pytest.fixture(params=["", "kb"])
@@ -137,24 +137,24 @@ def single(git_repo: MakeRepo) -> GitRepo:
 
 
 def test_a_push_publishes_the_current_branch(single: GitRepo) -> None:
-    found = with_remote(single)
+    remote = with_remote(single)
     head = single.git("rev-parse", "HEAD")
-    assert found.push() == f"origin has it now: main at {head[:8]}"
+    assert remote.push() == f"origin has it now: main at {head[:8]}"
     assert single.git("ls-remote", "origin", "main").split()[0] == head
-    assert found.push() == f"origin has it already: main at {head[:8]}"
+    assert remote.push() == f"origin has it already: main at {head[:8]}"
     single.git("branch", "other/branch")
-    assert found.push("origin", "other/branch").startswith("origin has it now: other/branch")
+    assert remote.push("origin", "other/branch").startswith("origin has it now: other/branch")
 
 
 def test_a_push_that_the_remote_is_ahead_of_is_rejected(single: GitRepo) -> None:
-    found = with_remote(single)
-    found.push()
+    remote = with_remote(single)
+    remote.push()
     single.commit("Theirs", **{"a.md": "theirs"})
-    found.push()
+    remote.push()
     single.git("reset", "--quiet", "--hard", "HEAD~1")
     single.commit("Ours", **{"a.md": "ours"})
     with pytest.raises(GitError, match="commits that are not here") as caught:
-        found.push()
+        remote.push()
     assert caught.value.context["retryable"] == 0
     assert "Fetch" in caught.value.hint
 
@@ -163,9 +163,9 @@ def test_a_push_that_the_remote_is_ahead_of_is_rejected(single: GitRepo) -> None
     "name", ["none", "--upload-pack=touch x", "-o", "", "ext::sh -c true", "/etc", "https://u:p@h/x"]
 )
 def test_only_a_configured_remote_is_pushed_to(single: GitRepo, name: str) -> None:
-    found = with_remote(single)
+    remote = with_remote(single)
     with pytest.raises(GitError, match="There is no remote") as caught:
-        found.push(name)
+        remote.push(name)
     assert "origin" in str(caught.value)
     assert "u:p" not in str(caught.value)
 

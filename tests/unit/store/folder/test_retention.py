@@ -73,12 +73,12 @@ def test_bytes_that_no_commit_has_go_to_the_trash_and_to_a_blob(
         repo.commit(**{".git/info/exclude": "sub/\n"})
     repo.write("sub/a.md", "# precious\n")
     store, before = opened(repo.path, commit), int(time.time())
-    kept = delete(store)
-    assert kept is not None
-    assert (kept.revision, kept.place, kept.commit) == (revision_of(b"# precious\n"), "trash", "")
-    assert before + RETENTION_DAYS * 86_400 <= kept.until <= int(time.time()) + RETENTION_DAYS * 86_400
+    copy = delete(store)
+    assert copy is not None
+    assert (copy.revision, copy.place, copy.commit) == (revision_of(b"# precious\n"), "trash", "")
+    assert before + RETENTION_DAYS * 86_400 <= copy.until <= int(time.time()) + RETENTION_DAYS * 86_400
     assert in_trash(repo.path) == {"sub/a.md": b"# precious\n"}
-    assert repo.git("cat-file", "blob", kept.revision) == "# precious"
+    assert repo.git("cat-file", "blob", copy.revision) == "# precious"
     repo.git("gc", "--prune=now", "--quiet")
     assert in_trash(repo.path) == {"sub/a.md": b"# precious\n"}
     assert not (repo.path / "sub").exists()
@@ -86,9 +86,9 @@ def test_bytes_that_no_commit_has_go_to_the_trash_and_to_a_blob(
 
 def test_without_git_what_is_deleted_goes_to_the_trash(tmp_path: Path) -> None:
     GitRepo(tmp_path / "plain").write("sub/a.md", "# precious\n")
-    kept = delete(opened(tmp_path / "plain"))
-    assert kept is not None
-    assert kept.place == "trash"
+    copy = delete(opened(tmp_path / "plain"))
+    assert copy is not None
+    assert copy.place == "trash"
     assert in_trash(tmp_path / "plain") == {"sub/a.md": b"# precious\n"}
 
 
@@ -101,9 +101,9 @@ def test_a_subfolder_and_its_repository_share_one_trash(git_repo: MakeRepo) -> N
 
 def test_line_ends_that_git_stores_otherwise_are_held_by_the_commit(git_repo: MakeRepo) -> None:
     repo: GitRepo = git_repo("repo", {".gitattributes": "*.md text eol=crlf\n", "sub/a.md": "# A\r\n"})
-    kept = delete(opened(repo.path))
-    assert kept is not None
-    assert kept.place == "commit"
+    copy = delete(opened(repo.path))
+    assert copy is not None
+    assert copy.place == "commit"
 
 
 def test_what_is_replaced_is_kept_where_it_is_asked_for_or_a_commit_would_take_an_edit_in(git_repo: MakeRepo) -> None:
@@ -113,15 +113,15 @@ def test_what_is_replaced_is_kept_where_it_is_asked_for_or_a_commit_would_take_a
     assert replace(store, b"1", keep=False) is None
     assert in_trash(repo.path) == {}
     repo.write("sub/a.md", "# edited by hand\n")
-    kept = replace(store, b"2", keep=True)
-    assert kept is not None
-    assert kept.place == "trash"
+    copy = replace(store, b"2", keep=True)
+    assert copy is not None
+    assert copy.place == "trash"
     repo.write("sub/a.md", "# edited again\n")
     assert replace(opened(repo.path, "auto"), b"3", keep=False) is not None
-    kept = replace(opened(repo.path, "auto"), b"4", keep=False)
-    assert kept is not None
-    assert kept.place == "commit"
-    assert repo.git("show", f"{kept.commit}:sub/a.md") == "3"
+    retained_copy = replace(opened(repo.path, "auto"), b"4", keep=False)
+    assert retained_copy is not None
+    assert retained_copy.place == "commit"
+    assert repo.git("show", f"{retained_copy.commit}:sub/a.md") == "3"
     store = opened(repo.path)
     assert {store.trash.content(item) for item in store.trash.items()} == {b"# edited by hand\n", b"# edited again\n"}
 
@@ -145,8 +145,8 @@ def test_a_trash_that_cannot_be_written_leaves_a_blob_or_else_refuses_the_write(
 
     with before("os.mkdir", ends_with("trash"), raising(PermissionError(13, "Permission denied"))):
         if git:
-            kept = delete(store)
-            assert kept == RetainedCopy(A, revision_of(b"# precious\n"), "object")
+            copy = delete(store)
+            assert copy == RetainedCopy(A, revision_of(b"# precious\n"), "object")
             assert repo.git("cat-file", "blob", revision_of(b"# precious\n")) == "# precious"
             return
         with pytest.raises(StorageError, match="could not be saved: Permission denied"):

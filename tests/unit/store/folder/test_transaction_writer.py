@@ -52,8 +52,8 @@ class Folder:
             return self.writer.apply(changes, plan)
 
     def names(self) -> Sequence[str]:
-        found = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
-        return sorted(path.as_posix() for path in found if path.parts[0] != ".git")
+        paths = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
+        return sorted(path.as_posix() for path in paths if path.parts[0] != ".git")
 
 
 @pytest.fixture

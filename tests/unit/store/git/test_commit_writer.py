@@ -79,8 +79,8 @@ def test_the_reflog_tells_each_write(repo: GitRepo) -> None:
     first = write(store, "a.md", b"1", "One: ünï\n\nBody")
     second = write(store, "a.md", b"2", "Two")
     for name in ("HEAD", "main"):
-        told = repo.git("reflog", "show", "--format=%H %gs", name).splitlines()[:2]
-        assert told == [f"{second} commit: Two", f"{first} commit: One: ünï"]
+        lines = repo.git("reflog", "show", "--format=%H %gs", name).splitlines()[:2]
+        assert lines == [f"{second} commit: Two", f"{first} commit: One: ünï"]
     repo.git("config", "core.logAllRefUpdates", "false")
     (repo.path / ".git/logs/HEAD").unlink()
     write(store, "a.md", b"3", "Three")

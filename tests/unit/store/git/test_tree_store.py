@@ -51,10 +51,10 @@ def store(repo: GitRepo, prefix: str = "notes/") -> TreeStore:
 
 def test_documents_below_the_folder_are_listed_with_their_metadata(repo: GitRepo) -> None:
     made = store(repo, prefix="")
-    found = dict(made.scan())
+    stats = dict(made.scan())
     paths = {"notes/a.md", "notes/deep/b.md", "notes/drafts/d.md", "notes/run.md", "other/o.md"}
-    assert {address.path for address in found} == paths
-    stat = found[Address("notes/a.md")]
+    assert {address.path for address in stats} == paths
+    stat = stats[Address("notes/a.md")]
     assert (stat.size, stat.mtime_ns) == (len("# A\n"), 7)
     assert f"{stat.inode:015x}" == repo.git("rev-parse", "HEAD:notes/a.md")[:15]
     assert made.stat(Address("notes/a.md")) == stat

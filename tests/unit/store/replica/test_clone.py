@@ -80,7 +80,7 @@ def test_it_follows_forwards_and_after_a_forced_push(work: GitRepo, caplog: pyte
     assert clone.fetch() == third
     assert f"force-pushed from {second[:12]} to {third[:12]}" in caplog.text
     assert clone.store().read(A) == b"# Three\n"
-    assert [clone.holds(third, one) for one in (first, second, third)] == [True, False, True]
+    assert [clone.holds(third, element) for element in (first, second, third)] == [True, False, True]
     assert clone.has(second)
     assert not clone.holds(third, "1" * 40)
 
@@ -162,7 +162,7 @@ def test_tags_that_cannot_be_read_stay_as_they_were(
         patch.setattr(git_command, "MAX_OUTPUT_BYTES", 20)  # less than one tag
         second = pushed(work, "# Two\n")
         assert [clone.fetch(tags=True), clone.fetch(tags=True)] == [second, second]
-    assert [one.levelname for one in caplog.records] == ["WARNING"]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "printed more than 20 bytes" in caplog.text
     past = clone.store().past
     assert past is not None

@@ -38,13 +38,13 @@ def work(git_repo: MakeRepo) -> GitRepo:
 
 
 def test_writes_that_wait_are_commits_of_their_own_and_go_with_one_push(work: GitRepo) -> None:
-    told: list[str] = []
-    queue = queue_of(work, pushed=lambda: told.append(queue.clone.tip()))
+    tips: list[str] = []
+    queue = queue_of(work, pushed=lambda: tips.append(queue.clone.tip()))
     waiting = [write(queue, f"{name}.md", f"# {name}\n") for name in "bcd"]
     queue.settle(waiting[0])
-    assert all(one.is_settled and one.error is None for one in waiting)
+    assert all(pending_write.is_settled and pending_write.error is None for pending_write in waiting)
     assert subjects(work)[1:] == ["Write b.md", "Write c.md", "Write d.md"]
-    assert told == [waiting[-1].commit] == [work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")]
+    assert tips == [waiting[-1].commit] == [work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")]
 
 
 def test_a_push_does_not_wait_for_the_draft_of_another_write(work: GitRepo) -> None:
@@ -92,9 +92,9 @@ def test_a_write_on_top_of_one_in_conflict_is_in_conflict_too(work: GitRepo) -> 
     queue = queue_of(work)
     first, second = write(queue, "a.md", "# Mine\n"), write(queue, "a.md", "# Mine, too\n")
     pushed(work, "a.md", "# Theirs\n")
-    for one in (first, second):
+    for pending_write in (first, second):
         with pytest.raises(ConflictError):
-            queue.settle(one)
+            queue.settle(pending_write)
     assert text_at(work, "a.md") == "# Theirs"
 
 
@@ -137,9 +137,9 @@ def test_a_remote_that_is_gone_is_an_error_for_all_and_later_writes_begin_anew(w
     queue = queue_of(work)
     waiting = [write(queue, "b.md", "# B\n"), write(queue, "c.md", "# C\n")]
     remote_of(work).rename(work.path.parent / "away.git")
-    for one in waiting:
+    for pending_write in waiting:
         with pytest.raises(UnavailableError, match=r"Nothing was written") as error:
-            queue.settle(one)
+            queue.settle(pending_write)
         assert str(work.path.parent) not in str(error.value)
     (work.path.parent / "away.git").rename(remote_of(work))
     again = write(queue, "d.md", "# D\n")
@@ -258,7 +258,7 @@ def test_a_write_that_an_unanswering_server_has_pushed_is_confirmed_with_its_own
     _, queue = handed_over(work, handing)
     queue.settle(mine := write(queue, "b.md", "# B\n"))
     assert subjects(work)[1:] == ["Write first.md", "Write before.md", "Write b.md", "Write after.md"]
-    assert [(one.commit, one.parent) for one in taken] == [(mine.commit, mine.parent)]
+    assert [(element.commit, element.parent) for element in taken] == [(mine.commit, mine.parent)]
 
 
 @pytest.mark.parametrize("is_away", [True, False], ids=["the remote does not answer either", "the page has changed"])

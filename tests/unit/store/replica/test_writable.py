@@ -67,13 +67,13 @@ def _put_and_fail(transaction: Transaction) -> None:
 def test_a_transaction_is_one_commit_of_the_remote_and_readable_at_once(work: GitRepo) -> None:
     store = store_of(work)
     assert store.read_only_reason == ""
-    with recording_retained() as kept, store.transaction("Write", Author("Ann", "ann@example.org")) as transaction:
+    with recording_retained() as copies, store.transaction("Write", Author("Ann", "ann@example.org")) as transaction:
         transaction.put(A, b"# Two\n", keep=True)
         transaction.put(B, b"# B\n")
     assert subjects(work) == ["Write|Ann"]
     assert (store.read(A), store.read(B)) == (b"# Two\n", b"# B\n")
     assert transaction.receipt.commit == work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")
-    assert [(one.address, one.revision, one.commit) for one in kept] == [
+    assert [(copy.address, copy.revision, copy.commit) for copy in copies] == [
         (A, revision_of(b"# One\n"), work.git("rev-parse", "HEAD"))
     ]
 
@@ -97,9 +97,9 @@ def test_while_the_remote_has_a_problem_nothing_is_begun(work: GitRepo) -> None:
 
 def test_writes_that_are_handed_over_keep_their_people_and_come_back_with_their_commits(work: GitRepo) -> None:
     store = store_of(work)
-    one = revision_of(b"# One\n")
-    results = store.apply([handed("a.md", b"# Two\n", one), handed("folder/b.md", b"# B\n")])
-    assert [one.error for one in results] == [None, None]
+    revision = revision_of(b"# One\n")
+    results = store.apply([handed("a.md", b"# Two\n", revision), handed("folder/b.md", b"# B\n")])
+    assert [element.error for element in results] == [None, None]
     assert results[1].parent == results[0].commit
     assert subjects(work) == ["Handed over|An Agent"] * 2
     assert store.read(B) == b"# B\n"
@@ -147,23 +147,23 @@ def test_a_handed_write_to_a_path_that_is_none_is_refused(work: GitRepo, path: s
 def test_a_push_of_several_writes_is_one_pack_in_a_remote_on_this_machine(work: GitRepo) -> None:
     store = store_of(work)
     results = store.apply([handed(f"new/{number}.md", b"# New\n%d\n" % number) for number in range(8)])
-    assert all(one.commit and one.error is None for one in results)
+    assert all(element.commit and element.error is None for element in results)
     assert "packs: 1\n" in work.git("--git-dir", str(remote_of(work)), "count-objects", "-v")
 
 
 def test_callers_at_the_same_time_share_a_fetch(work: GitRepo) -> None:
     clone = ReplicaClone(work.path.parent / "clones", parse_source(str(remote_of(work))))
     clone.fetch()
-    told: list[str] = []
-    store = WritableReplicaStore(clone, lambda: told.append(clone.tip()), lambda: "")
+    tips: list[str] = []
+    store = WritableReplicaStore(clone, lambda: tips.append(clone.tip()), lambda: "")
     outside = work.commit("Outside", **{"d.md": "# D\n"})
     work.git("push", "--quiet", "origin", "HEAD")
     callers = [threading.Thread(target=store.catch_up) for _ in range(12)]
     for act in (threading.Thread.start, threading.Thread.join):
         for caller in callers:
             act(caller)
-    assert set(told) == {outside}
-    assert len(told) < 12
+    assert set(tips) == {outside}
+    assert len(tips) < 12
 
 
 def test_a_write_that_changes_nothing_here_is_refused_if_the_remote_has_another_state(work: GitRepo) -> None:

@@ -32,11 +32,11 @@ def test_without_a_lease_anybody_may_write(repo: GitRepo) -> None:
 
 
 def test_the_server_that_renews_it_is_the_one_that_writes(repo: GitRepo) -> None:
-    one, two = lease_of(repo, ONE, TWO), lease_of(repo, TWO, ONE)
-    commit = renewed(one)
+    lease, two = lease_of(repo, ONE, TWO), lease_of(repo, TWO, ONE)
+    commit = renewed(lease)
     two.observe(commit)
-    assert (one.owner, two.owner) == ("", ONE)
-    assert one.renewal() is None
+    assert (lease.owner, two.owner) == ("", ONE)
+    assert lease.renewal() is None
     taken = two.renewal()
     assert taken is not None
     assert taken[1] == commit
@@ -44,30 +44,30 @@ def test_the_server_that_renews_it_is_the_one_that_writes(repo: GitRepo) -> None
 
 
 def test_a_server_that_names_itself_among_the_others_does_not_hand_over_to_itself(repo: GitRepo) -> None:
-    one = lease_of(repo, ONE, ONE, TWO)
-    renewed(one)
-    assert (one.owner, one.is_own, ONE in one.writers()) == ("", True, False)
+    lease = lease_of(repo, ONE, ONE, TWO)
+    renewed(lease)
+    assert (lease.owner, lease.is_own, ONE in lease.writers()) == ("", True, False)
 
 
 def test_a_lease_that_names_no_known_server_is_not_followed(repo: GitRepo) -> None:
-    stranger, one = lease_of(repo, STRANGER, ONE), lease_of(repo, ONE, TWO)
-    one.observe(renewed(stranger))
-    assert one.owner == ""
-    one.observe(repo.git("rev-parse", "HEAD"))
-    assert one.owner == ""
-    one.observe("1" * 40)
-    assert one.owner == ""
+    stranger, lease = lease_of(repo, STRANGER, ONE), lease_of(repo, ONE, TWO)
+    lease.observe(renewed(stranger))
+    assert lease.owner == ""
+    lease.observe(repo.git("rev-parse", "HEAD"))
+    assert lease.owner == ""
+    lease.observe("1" * 40)
+    assert lease.owner == ""
 
 
 def test_a_lease_that_was_not_renewed_in_time_is_free(repo: GitRepo) -> None:
     now = [1000.0]
     repository = GitRepository(repo.path / ".git")
-    one, two = (WriterLease(repository, url, (ONE, TWO), clock=lambda: now[0]) for url in (ONE, TWO))
-    two.observe(renewed(one))
+    lease, two = (WriterLease(repository, url, (ONE, TWO), clock=lambda: now[0]) for url in (ONE, TWO))
+    two.observe(renewed(lease))
     now[0] += RENEW_SECONDS - 0.1
-    assert (two.owner, one.renewal()) == (ONE, None)
+    assert (two.owner, lease.renewal()) == (ONE, None)
     now[0] += 0.1
-    two.observe(renewed(one))
+    two.observe(renewed(lease))
     now[0] += LEASE_SECONDS - 0.1
     assert two.owner == ONE
     now[0] += 0.1
@@ -130,10 +130,10 @@ def test_the_log_has_a_line_when_a_server_takes_the_lease_over_and_when_it_loses
     caplog.set_level("INFO")
     repository = GitRepository(repo.path / ".git")
     now = [0.0]
-    one, two = (WriterLease(repository, url, (ONE, TWO), clock=lambda: now[0], name="team") for url in (ONE, TWO))
-    first = renewed(one)
+    lease, two = (WriterLease(repository, url, (ONE, TWO), clock=lambda: now[0], name="team") for url in (ONE, TWO))
+    first = renewed(lease)
     now[0] += RENEW_SECONDS
-    two.observe(renewed(one))
+    two.observe(renewed(lease))
 
     # Threads of other tests in this process may log, too.
     def lines() -> list[str]:
@@ -143,8 +143,8 @@ def test_the_log_has_a_line_when_a_server_takes_the_lease_over_and_when_it_loses
     assert first[:12] in caplog.text
     caplog.clear()
     second = renewed(two)
-    one.observe(second)
-    one.observe(second)
+    lease.observe(second)
+    lease.observe(second)
     assert lines() == [
         f"team: this server has taken over the lease of writing (lease {second[:12]})",
         f"team: this server has lost the lease of writing to two:8090 (lease {second[:12]})",

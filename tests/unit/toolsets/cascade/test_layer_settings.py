@@ -21,10 +21,10 @@ def manifest(folder: Path, content: object) -> Path:
     return path
 
 
-def specs(**given: object) -> list[tuple[str, int, str]]:
-    found = layer_specs(replace(default_settings(), **given))
-    assert found is not None
-    return [(one.name, one.level, one.path) for one in found]
+def specs(**given_values: object) -> list[tuple[str, int, str]]:
+    found_specs = layer_specs(replace(default_settings(), **given_values))
+    assert found_specs is not None
+    return [(spec.name, spec.level, spec.path) for spec in found_specs]
 
 
 def test_without_layers_folders_are_served() -> None:
@@ -48,9 +48,9 @@ def test_paths_of_a_manifest_are_relative_to_it(tmp_path: Path, monkeypatch: pyt
 
 def test_two_folders_are_a_personal_layer_over_a_shared_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = specs(personal="mine", shared="ours")
-    assert [path for _, _, path in found] == [str(tmp_path / "mine"), str(tmp_path / "ours")]
-    assert found[0][1] > found[1][1]
+    rows = specs(personal="mine", shared="ours")
+    assert [path for _, _, path in rows] == [str(tmp_path / "mine"), str(tmp_path / "ours")]
+    assert rows[0][1] > rows[1][1]
     with pytest.raises(ConfigError, match="need each other"):
         specs(personal="mine")
 
@@ -81,10 +81,10 @@ def test_folders_that_exist_are_listed_once_and_a_missing_one_is_logged(
     (tmp_path / "own").mkdir()
     (tmp_path / "again").symlink_to("own")
     entries = [{"name": name, "level": 1, "path": name} for name in ("own", "again", "gone")]
-    found = layer_specs(replace(default_settings(), manifest=manifest(tmp_path, {"layers": entries})))
-    assert found is not None
+    found_specs = layer_specs(replace(default_settings(), manifest=manifest(tmp_path, {"layers": entries})))
+    assert found_specs is not None
     with caplog.at_level(logging.WARNING):
-        assert layer_folders(found) == [tmp_path / "own"]
+        assert layer_folders(found_specs) == [tmp_path / "own"]
     assert "'gone' is empty" in caplog.text
 
 
@@ -96,8 +96,8 @@ def test_a_url_is_a_remote_and_everything_else_is_a_folder(tmp_path: Path, monke
         {"name": "scp", "level": 1, "path": "git.example.org:company/wiki.git"},
         {"name": "graph", "level": 2, "source": "mcp", "command": "https://git.example.org/x.git"},
     ]
-    found = layer_specs(replace(default_settings(), manifest=manifest(tmp_path, {"layers": entries})))
-    assert found is not None
-    assert layer_remotes(found) == [url]
-    assert found[1].path == str(tmp_path / "git.example.org:company/wiki.git"), "as -C takes it"
+    found_specs = layer_specs(replace(default_settings(), manifest=manifest(tmp_path, {"layers": entries})))
+    assert found_specs is not None
+    assert layer_remotes(found_specs) == [url]
+    assert found_specs[1].path == str(tmp_path / "git.example.org:company/wiki.git"), "as -C takes it"
     assert specs(personal="mine", shared=url)[1][2] == url

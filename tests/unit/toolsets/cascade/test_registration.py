@@ -24,7 +24,7 @@ def client(manifest: Path) -> Iterator[Agent]:
 
 
 def concepts(client: Agent) -> list[str]:
-    return sorted(one["id"] for one in client.call("list_concepts")["result"])
+    return sorted(element["id"] for element in client.call("list_concepts")["result"])
 
 
 def rewrite(manifest: Path, text: str) -> None:
@@ -45,7 +45,7 @@ def test_a_manifest_that_breaks_leaves_the_layers_and_is_told(client: Agent, man
     whole = manifest.read_text()
     rewrite(manifest, "{")
     listed = client.call("list_concepts")
-    assert sorted(one["id"] for one in listed["result"]) == ["cake", "tea"]
+    assert sorted(element["id"] for element in listed["result"]) == ["cake", "tea"]
     assert "its manifest has changed and is not used" in json.dumps(listed["layers"])
     rewrite(manifest, whole)
     assert "layers" not in client.call("list_concepts")

@@ -51,23 +51,23 @@ def command(
 
 
 def _list(session: Session, services: Services, days: int) -> None:
-    found = activity.sessions(services, days)
+    activities = activity.sessions(services, days)
     if session.out.as_json:
-        session.out.json({"sessions": [session_json(one) for one in found]})
+        session.out.json({"sessions": [session_json(session_activity) for session_activity in activities]})
         return
-    for one in found:
-        session.out.line(shown(session_line(one)))
-    if not found:
+    for session_activity in activities:
+        session.out.line(shown(session_line(session_activity)))
+    if not activities:
         session.out.message("Nothing was written.")
 
 
 def _show(session: Session, services: Services, name: str, *, diff: bool) -> None:
-    found = activity.writes_of(services, name)
-    diffs = [activity.diff_of(services, one) if diff else None for one in found]
+    activities = activity.writes_of(services, name)
+    diffs = [activity.diff_of(services, write_activity) if diff else None for write_activity in activities]
     if session.out.as_json:
-        rows = [write_json(*pair) for pair in zip(found, diffs, strict=True)]
+        rows = [write_json(*pair) for pair in zip(activities, diffs, strict=True)]
         session.out.json({"session": name, "writes": [*rows]})
         return
-    for one, text in zip(found, diffs, strict=True):
-        for line in (*write_lines(one), *(text.removesuffix("\n").split("\n") if text else ())):
+    for write_activity, text in zip(activities, diffs, strict=True):
+        for line in (*write_lines(write_activity), *(text.removesuffix("\n").split("\n") if text else ())):
             session.out.line(shown(line))

@@ -46,10 +46,12 @@ def command(
     """
     start = require_moment("since", since).timestamp() if since else 0.0
     with session.opened() as collections:
-        found = brief(Services(collections=collections), task, None, since=start)
+        found_brief = brief(Services(collections=collections), task, None, since=start)
         room = max_tokens * QUARTERS - (ENVELOPE if session.out.as_json else 0)
         proposals = decisions.listed(collections)
-        lines = brief_lines(found, proposals, room, lambda one, path: path_of(collections, one, Address(path)))
+        lines = brief_lines(
+            found_brief, proposals, room, lambda collection, path: path_of(collections, collection, Address(path))
+        )
         if session.out.as_json:
             rows: list[Json] = list(lines)
             when = iso_timestamp(int(start)) if start else None

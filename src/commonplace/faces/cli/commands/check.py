@@ -70,7 +70,7 @@ def command(
     with session.opened() as collections:
         if questions:
             return _ask(session, collections)
-        problems = [one for collection in collections for one in check_pages(collections, collection)]
+        problems = [issue for collection in collections for issue in check_pages(collections, collection)]
         documents = sum(collection.index.counts().documents for collection in collections)
         return _report(session, problems, _Counted(documents, folders=len(collections.members)), quiet=quiet)
 
@@ -84,7 +84,7 @@ def _ask(session: Session, collections: Collections) -> int:
             kind="questions",
             hint="Write one: a list of entries such as {question: How hot for tea?, pages: [green.md], budget: 1000}.",
         )
-    problems = [problem for _, found in answers for problem in found]
+    problems = [problem for _, issues in answers for problem in issues]
     return _report(session, problems, _Counted(count, "question", len(collections.members)), quiet=False)
 
 
@@ -100,7 +100,7 @@ class _Counted:
 def _report(session: Session, problems: Sequence[Issue], counted: _Counted, *, quiet: bool) -> int:
     out = session.out
     counts = Counter(problem.severity for problem in problems)
-    shown = [one for one in problems if not quiet or one.severity is not Severity.INFO]
+    shown = [issue for issue in problems if not quiet or issue.severity is not Severity.INFO]
     if out.as_json:
         findings: list[Json] = [_json(problem) for problem in shown]
         totals: dict[str, Json] = {severity.value: counts[severity] for severity in Severity}
@@ -131,16 +131,16 @@ def _show_groups(session: Session, problems: Sequence[Issue], *, several: bool) 
     out = session.out
     places: dict[tuple[Severity, str], dict[str, list[str]]] = {}
     counts = Counter((problem.severity, problem.rule) for problem in problems)
-    for problem in sorted(problems, key=lambda one: (SEVERITIES.index(one.severity), one.rule)):
+    for problem in sorted(problems, key=lambda issue: (SEVERITIES.index(issue.severity), issue.rule)):
         group = places.setdefault((problem.severity, problem.rule), {})
         group.setdefault(problem.message, []).extend(_places(problem, several=several))
     for (severity, rule), sentences in places.items():
         count = counts[severity, rule]
         shown = out.styled(RED if severity is Severity.ERROR else BOLD, severity.value)
         out.line(f"{shown}: {out.styled(BOLD, rule)} ({count:,})")
-        for message, found in sentences.items():
-            more = f" and {len(found) - MAX_PLACES:,} more" if len(found) > MAX_PLACES else ""
-            out.line(f"  {one_line(message)} {out.styled(FAINT, ', '.join(found[:MAX_PLACES]) + more)}", INDENT)
+        for message, found_texts in sentences.items():
+            more = f" and {len(found_texts) - MAX_PLACES:,} more" if len(found_texts) > MAX_PLACES else ""
+            out.line(f"  {one_line(message)} {out.styled(FAINT, ', '.join(found_texts[:MAX_PLACES]) + more)}", INDENT)
 
 
 def _places(problem: Issue, *, several: bool) -> list[str]:

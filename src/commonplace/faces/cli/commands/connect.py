@@ -32,8 +32,8 @@ class EntryOptions:
 
     def args(self) -> list[str]:
         """The options in the form of arguments for `commonplace mcp`."""
-        given = {"--toolset": self.toolset, "--tier": self.tier, "--commit": self.commit}
-        return [part for option, value in given.items() if value for part in (option, value)]
+        given_values = {"--toolset": self.toolset, "--tier": self.tier, "--commit": self.commit}
+        return [part for option, value in given_values.items() if value for part in (option, value)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

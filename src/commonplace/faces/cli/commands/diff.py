@@ -67,7 +67,7 @@ def command(
 
 def _show_uncommitted(session: Session) -> None:
     with session.opened() as collections:
-        found = [(one, head, row) for one in collections for head, row in _uncommitted(one)]
+        found_rows = [(collection, head, row) for collection in collections for head, row in _uncommitted(collection)]
     if session.out.as_json:
         rows: list[Json] = [
             {
@@ -78,24 +78,24 @@ def _show_uncommitted(session: Session) -> None:
                 "to": "",
                 "diff": row.diff,
             }
-            for collection, head, row in found
+            for collection, head, row in found_rows
         ]
         session.out.json({"uncommitted": rows})
         return
-    for _, _, row in found:
+    for _, _, row in found_rows:
         show_diff(session.out, row.diff)
-    counts = Counter(row.change for _, _, row in found)
-    told = ", ".join(f"{counts[change]:,} {change}" for change in ("modified", "new", "deleted") if counts[change])
-    session.out.message(f"Not committed: {told}." if told else "Everything is committed.")
+    counts = Counter(row.change for _, _, row in found_rows)
+    report = ", ".join(f"{counts[change]:,} {change}" for change in ("modified", "new", "deleted") if counts[change])
+    session.out.message(f"Not committed: {report}." if report else "Everything is committed.")
 
 
 def _uncommitted(collection: Collection) -> list[tuple[str, UncommittedDocument]]:
     head = collection.store.history.head()
-    return [(head, one) for one in history.uncommitted(collection)]
+    return [(head, document) for document in history.uncommitted(collection)]
 
 
-def _unchanged(collection: Collection, address: Address, given: str) -> str:
-    if given:
+def _unchanged(collection: Collection, address: Address, given_text: str) -> str:
+    if given_text:
         return "No difference."
     last = history.log(collection, address, limit=1)
     return f"Nothing since commit {last[0].id[:10]}; see what it changed: --from REV." if last else "No difference."

@@ -45,9 +45,9 @@ def command(
     in pages, `check` finds.
     """
     require_files(session, "The doctor")
-    found = list(_looked_at(session))
-    _show(session, found, quiet=quiet)
-    return FINDINGS if any(one.is_problem for one in found) else 0
+    found_diagnostics = list(_looked_at(session))
+    _show(session, found_diagnostics, quiet=quiet)
+    return FINDINGS if any(diagnostic.is_problem for diagnostic in found_diagnostics) else 0
 
 
 def _looked_at(session: Session) -> Iterator[Diagnostic]:
@@ -73,47 +73,49 @@ def _folders(session: Session) -> Iterator[Diagnostic]:
             if os.path.isdir(folder):
                 yield from session.dependencies.diagnose(folder, session.settings)
         with session.opened_as_is() as collections:
-            for one in collections:
-                yield from diagnostics.collection_diagnostics(one)
-                with progress_bar(f"Comparing {one.name}", session.out.terminal) as progress:
-                    yield from diagnostics.index_diagnostics(one, progress)
-                yield from diagnostics.embedding(one)
+            for collection in collections:
+                yield from diagnostics.collection_diagnostics(collection)
+                with progress_bar(f"Comparing {collection.name}", session.out.terminal) as progress:
+                    yield from diagnostics.index_diagnostics(collection, progress)
+                yield from diagnostics.embedding(collection)
     except KnowledgeError as error:
         yield diagnostics.opening_diagnostics(error)
 
 
-def _show(session: Session, found: list[Diagnostic], *, quiet: bool) -> None:
+def _show(session: Session, found_diagnostics: list[Diagnostic], *, quiet: bool) -> None:
     out = session.out
-    count = sum(one.is_problem for one in found)
+    count = sum(diagnostic.is_problem for diagnostic in found_diagnostics)
     if out.as_json:
-        findings: list[Json] = [_json(one) for one in found if one.severity]
-        fine: list[Json] = [] if quiet else [_json(one) for one in found if not one.severity]
+        findings: list[Json] = [_json(diagnostic) for diagnostic in found_diagnostics if diagnostic.severity]
+        fine: list[Json] = (
+            [] if quiet else [_json(diagnostic) for diagnostic in found_diagnostics if not diagnostic.severity]
+        )
         out.json({"count": count, "findings": findings, "looked_at": fine})
         return
-    for one in found:
-        if one.severity or not quiet:
-            _show_one(session, one)
+    for diagnostic in found_diagnostics:
+        if diagnostic.severity or not quiet:
+            _show_one(session, diagnostic)
     out.message(f"{amount(count, 'finding')}." if count else "Nothing is wrong.")
 
 
-def _show_one(session: Session, one: Diagnostic) -> None:
+def _show_one(session: Session, item: Diagnostic) -> None:
     out = session.out
-    style = RED if one.severity is Severity.ERROR else BOLD if one.severity else GREEN
-    word = one.severity.value if one.severity else "ok"
-    check = out.styled(FAINT, f"[{one.check}]")
-    out.line(f"{out.styled(BOLD, one.subject)}: {out.styled(style, word)}: {one_line(one.message)} {check}", INDENT)
-    if one.hint:
-        out.line(f"    {one_line(one.hint)}")
-    if one.command:
-        out.line(f"    $ {one_line(one.command)}", whole=True)
+    style = RED if item.severity is Severity.ERROR else BOLD if item.severity else GREEN
+    word = item.severity.value if item.severity else "ok"
+    check = out.styled(FAINT, f"[{item.check}]")
+    out.line(f"{out.styled(BOLD, item.subject)}: {out.styled(style, word)}: {one_line(item.message)} {check}", INDENT)
+    if item.hint:
+        out.line(f"    {one_line(item.hint)}")
+    if item.command:
+        out.line(f"    $ {one_line(item.command)}", whole=True)
 
 
-def _json(one: Diagnostic) -> dict[str, Json]:
+def _json(diagnostic: Diagnostic) -> dict[str, Json]:
     return {
-        "check": one.check,
-        "severity": one.severity.value if one.severity else "ok",
-        "subject": one.subject,
-        "message": one.message,
-        "hint": one.hint,
-        "command": one.command,
+        "check": diagnostic.check,
+        "severity": diagnostic.severity.value if diagnostic.severity else "ok",
+        "subject": diagnostic.subject,
+        "message": diagnostic.message,
+        "hint": diagnostic.hint,
+        "command": diagnostic.command,
     }

@@ -73,8 +73,8 @@ def _embed(session: Session, collection: Collection) -> None:
 
 def _show(session: Session, collection: Collection, counts: Counts, report: SyncReport | None, seconds: float) -> None:
     out = session.out
-    found = {"page": counts.documents, "section": counts.sections, "link": counts.links, "tag": counts.tags}
-    totals = ", ".join(amount(count, noun) for noun, count in found.items())
+    found_counts = {"page": counts.documents, "section": counts.sections, "link": counts.links, "tag": counts.tags}
+    totals = ", ".join(amount(count, noun) for noun, count in found_counts.items())
     changed = ""
     if report:
         changed = f"; {report.added:,} added, {report.updated:,} updated, {report.removed:,} removed in {seconds:.1f} s"

@@ -62,13 +62,13 @@ def command(
         raise ConfigError("Missing PAGE.", kind="option", hint="Name a page, or ask for --broken or --orphans.")
     with session.opened() as present, at_moment(session, present, at) as (collections, moment):
         shown = _Shown(session, collections, moment)
-        found = located_at(present, collections, session.relative(page)) if page else None
+        document = located_at(present, collections, session.relative(page)) if page else None
         if orphans:
             _show_orphans(shown)
         elif broken:
-            _show_broken(shown, found)
-        elif found:
-            _show_links(shown, found, (not ends.back, not ends.out))
+            _show_broken(shown, document)
+        elif document:
+            _show_links(shown, document, (not ends.back, not ends.out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +81,15 @@ class _Shown:
     """The moment of `--at` as JSON; empty for the present."""
 
 
-def _show_links(shown: _Shown, found: FoundDocument, wanted: tuple[bool, bool]) -> None:
+def _show_links(shown: _Shown, document: FoundDocument, wanted_pair: tuple[bool, bool]) -> None:
     session, collections = shown.session, shown.collections
-    collection, address = found.collection, found.record.address
-    outgoing = links.outgoing(collections, collection, address) if wanted[0] else []
-    incoming = links.incoming(collections, collection, address) if wanted[1] else []
+    collection, address = document.collection, document.record.address
+    outgoing = links.outgoing(collections, collection, address) if wanted_pair[0] else []
+    incoming = links.incoming(collections, collection, address) if wanted_pair[1] else []
     if session.out.as_json:
-        value: dict[str, Json] = {"page": place_json(collection, found.record), **shown.moment}
-        value |= {"out": [_link_json(one) for one in outgoing]} if wanted[0] else {}
-        value |= {"back": [_link_json(one) for one in incoming]} if wanted[1] else {}
+        value: dict[str, Json] = {"page": place_json(collection, document.record), **shown.moment}
+        value |= {"out": [_link_json(document) for document in outgoing]} if wanted_pair[0] else {}
+        value |= {"back": [_link_json(document) for document in incoming]} if wanted_pair[1] else {}
         session.out.json(value)
         return
     for arrow, neighbours in (("->", outgoing), ("<-", incoming)):
@@ -102,12 +102,12 @@ def _show_links(shown: _Shown, found: FoundDocument, wanted: tuple[bool, bool]) 
 def _merged(neighbours: Sequence[LinkedDocument]) -> list[list[LinkedDocument]]:
     """The links, grouped by target and relation, in the order of the first link of each group."""
     places: dict[tuple[str, ...], list[LinkedDocument]] = {}
-    for one in neighbours:
-        if one.found:
-            place: tuple[str, ...] = (one.found.collection.name, one.found.record.address.path)
+    for document in neighbours:
+        if document.found:
+            place: tuple[str, ...] = (document.found.collection.name, document.found.record.address.path)
         else:
-            place = (one.resolved.target.path if one.resolved.target else one.resolved.link.raw,)
-        places.setdefault((one.relation, *place), []).append(one)
+            place = (document.resolved.target.path if document.resolved.target else document.resolved.link.raw,)
+        places.setdefault((document.relation, *place), []).append(document)
     return list(places.values())
 
 
@@ -123,58 +123,62 @@ def _show_link(session: Session, collections: Collections, arrow: str, same: Seq
         end = f"{out.styled(RED, one_line(resolved.link.raw))}  (broken)"
     relation = "" if neighbour.relation == DEFAULT_RELATION else f"  {out.styled(FAINT, neighbour.relation)}"
     out.line(f"{arrow} {end}{relation}", INDENT + 1)
-    for sentence in dict.fromkeys(one.resolved.sentence for one in same if one.resolved.sentence):
+    for sentence in dict.fromkeys(document.resolved.sentence for document in same if document.resolved.sentence):
         out.line(f"     {one_line(sentence)}")
 
 
-def _show_broken(shown: _Shown, found: FoundDocument | None) -> None:
+def _show_broken(shown: _Shown, document: FoundDocument | None) -> None:
     out, collections = shown.session.out, shown.collections
-    chosen = [found.collection] if found else collections.members
-    address = found.record.address if found else None
-    broken = [one for collection in chosen for one in findings.broken_links(collections, collection, address)]
+    chosen = [document.collection] if document else collections.members
+    address = document.record.address if document else None
+    broken = [link for collection in chosen for link in findings.broken_links(collections, collection, address)]
     if out.as_json:
         rows: list[Json] = [
-            {"collection": one.collection.name, "path": one.path, "line": one.line, "target": one.resolved.link.raw}
-            for one in broken
+            {"collection": link.collection.name, "path": link.path, "line": link.line, "target": link.resolved.link.raw}
+            for link in broken
         ]
         out.json({"total": len(broken), "broken": rows, **shown.moment})
         return
-    for one in broken:
-        prefix = f"{one.collection.name}:" if len(collections.members) > 1 else ""
-        out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.resolved.link.raw)}", INDENT)
+    for link in broken:
+        prefix = f"{link.collection.name}:" if len(collections.members) > 1 else ""
+        out.line(f"{out.styled(BOLD, f'{prefix}{link.path}:{link.line}')}: {one_line(link.resolved.link.raw)}", INDENT)
     if not broken:
         out.message("No broken links.")
         return
-    targets = len({(one.collection.name, *links.target_key(one.resolved)) for one in broken})
-    pages = len({(one.collection.name, one.path) for one in broken})
+    targets = len({(link.collection.name, *links.target_key(link.resolved)) for link in broken})
+    pages = len({(link.collection.name, link.path) for link in broken})
     counted = "" if targets == len(broken) else f"; `check` counts a target once in a page: {targets:,}"
     out.message(f"{amount(len(broken), 'broken link')} in {amount(pages, 'page')}{counted}.")
 
 
 def _show_orphans(shown: _Shown) -> None:
     session, collections = shown.session, shown.collections
-    found = [FoundDocument(collection, record) for collection in collections for record in links.orphans(collection)]
+    documents = [
+        FoundDocument(collection, record) for collection in collections for record in links.orphans(collection)
+    ]
     if session.out.as_json:
-        session.out.json({"total": len(found), "orphans": [record_json(one) for one in found], **shown.moment})
+        session.out.json(
+            {"total": len(documents), "orphans": [record_json(document) for document in documents], **shown.moment}
+        )
         return
-    for one in found:
-        session.out.line(record_line(session, collections, one), INDENT)
-    if not found:
+    for document in documents:
+        session.out.line(record_line(session, collections, document), INDENT)
+    if not documents:
         session.out.message("No orphans.")
 
 
 def _link_json(neighbour: LinkedDocument) -> dict[str, Json]:
-    found, resolved = neighbour.found, neighbour.resolved
+    document, resolved = neighbour.found, neighbour.resolved
     return {
-        "collection": found.collection.name if found else None,
-        "id": found.record.id if found else None,
-        "path": found.record.address.path if found else resolved.target.path if resolved.target else None,
-        "title": found.record.title if found else None,
+        "collection": document.collection.name if document else None,
+        "id": document.record.id if document else None,
+        "path": document.record.address.path if document else resolved.target.path if resolved.target else None,
+        "title": document.record.title if document else None,
         "target": resolved.link.raw,
         "fragment": resolved.link.fragment,
         "label": resolved.link.label,
         "kind": resolved.link.kind.value,
         "relation": neighbour.relation,
-        "broken": found is None and resolved.target is None,
+        "broken": document is None and resolved.target is None,
         "sentence": resolved.sentence,
     }

@@ -55,13 +55,13 @@ def command(
             collection.index.wait_dated(DATES_SECONDS)  # JSON has the dates of every page
         listing = list_documents(collections.members, query)
         if out.as_json:
-            documents = [record_json(found) for found in listing.found]
+            documents = [record_json(document) for document in listing.found]
             out.json(
                 {"total": listing.total, "limit": query.limit, "offset": query.offset, "documents": documents, **moment}
             )
             return
-        for found in listing.found:
-            out.line(record_line(session, collections, found), INDENT)
+        for document in listing.found:
+            out.line(record_line(session, collections, document), INDENT)
         if listing.total:
             out.message(paging.more(len(listing.found), listing.total))
         else:

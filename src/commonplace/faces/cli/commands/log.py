@@ -56,28 +56,32 @@ def command(
             _show_diff(session, collection, address, diff)
             return
         chosen = [collection] if page else collections.members
-        found = [(one, commit) for one in chosen for commit in history.log(one, address, limit=offset + limit)]
+        commits = [
+            (other_collection, commit)
+            for other_collection in chosen
+            for commit in history.log(other_collection, address, limit=offset + limit)
+        ]
         if len(chosen) > 1:  # a single history is in the right order even if a clock was wrong
-            found.sort(key=lambda pair: -pair[1].when)
-        if address and not found and not collection.index.record(address):
+            commits.sort(key=lambda pair: -pair[1].when)
+        if address and not commits and not collection.index.record(address):
             collections.locate(page or "")  # no such page has existed: the error names the nearest pages
-        _show(session, address, found[offset : offset + limit])
+        _show(session, address, commits[offset : offset + limit])
 
 
-def _show(session: Session, address: Address | None, found: list[tuple[Collection, Commit]]) -> None:
+def _show(session: Session, address: Address | None, found_commits: list[tuple[Collection, Commit]]) -> None:
     out = session.out
     if out.as_json:
-        commits: list[Json] = [_commit_json(*pair, of_page=address is not None) for pair in found]
+        commits: list[Json] = [_commit_json(*pair, of_page=address is not None) for pair in found_commits]
         out.json({"path": address.path if address else None, "commits": commits})
         return
-    for _, commit in found:
+    for _, commit in found_commits:
         subject = commit.message.strip().partition("\n")[0]
         day = iso_timestamp(commit.when)[:16].replace("T", " ")
         name = out.styled(FAINT, f"{day}  {one_line(people_of(commit))}")
-        renamed = [one.path for one in commit.addresses if address and one != address]
+        renamed = [other_address.path for other_address in commit.addresses if address and other_address != address]
         older = out.styled(FAINT, f"  (as {one_line(renamed[0])})") if renamed else ""
         out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}{older}", INDENT)
-    if not found:
+    if not found_commits:
         out.message("No commits.")
 
 

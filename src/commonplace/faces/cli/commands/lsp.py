@@ -23,7 +23,7 @@ def command(
     VS Code, Neovim, Helix, Zed and Emacs. The server writes nothing: the editor makes every edit. Needs the
     libraries of the extra lsp; if they are missing, the command prints how to install them here.
     """
-    given: Flags = {"kb": paths} if paths else {}
-    if any("://" in one for one in paths or session.flags.get("kb") or ()):
+    given_values: Flags = {"kb": paths} if paths else {}
+    if any("://" in path for path in paths or session.flags.get("kb") or ()):
         require_files(session, "An editor")
-    session.dependencies.serve_editor(session.configured(given))
+    session.dependencies.serve_editor(session.configured(given_values))

@@ -73,8 +73,8 @@ def command(
     projects the one PATH is the store, by default $KNOWLEDGE_MCP_HOME, else ~/.knowledge-mcp; a folder that holds other
     files and is no store is refused.
     """
-    given: Flags = {"kb": paths} if paths else {}
-    settings = session.configured({**serving.flags(), **replicas.flags(), **layers.flags(), **given})
+    given_values: Flags = {"kb": paths} if paths else {}
+    settings = session.configured({**serving.flags(), **replicas.flags(), **layers.flags(), **given_values})
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=serving.toolset)
     require_consistent_replicas(settings)
     is_named = names_layers(settings) or settings.replica_of

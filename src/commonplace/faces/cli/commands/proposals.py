@@ -93,19 +93,19 @@ def command(
         raise InvalidInputError("Which proposal? Give its ID.", kind="argument", hint="Run: commonplace proposals")
     if action == "show":
         with session.opened() as collections:
-            found = decisions.find(collections, identifier)
-            report = reports.report(collections, found, FileRange(page=page, offset=how.offset, limit=how.limit))
-            _say(session, report_json(found, report), report_lines(found, report))
+            proposal = decisions.find(collections, identifier)
+            report = reports.report(collections, proposal, FileRange(page=page, offset=how.offset, limit=how.limit))
+            _say(session, report_json(proposal, report), report_lines(proposal, report))
         return
     with session.opened_for_writing(commit=True) as collections:
-        found = decisions.find(collections, identifier)
+        found_proposal = decisions.find(collections, identifier)
         if action == "accept":
-            receipt = decisions.accept(found, _request(session, how))
-            _say(session, accept_json(found, receipt), accept_lines(receipt))
+            receipt = decisions.accept(found_proposal, _request(session, how))
+            _say(session, accept_json(found_proposal, receipt), accept_lines(receipt))
         elif action == "amend":
-            _amend(session, found, page, file, how.word)
+            _amend(session, found_proposal, page, file, how.word)
         else:
-            _other_actions(action)(session, found, how)
+            _other_actions(action)(session, found_proposal, how)
 
 
 def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal, DecisionOptions], None]:
@@ -113,22 +113,22 @@ def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal,
 
 
 def _list(session: Session, collections: Collections, *, with_closed: bool) -> None:
-    if not any(one.proposals is not None for one in collections):
+    if not any(collection.proposals is not None for collection in collections):
         decisions.branches_of(collections.members[0])
-    found = decisions.listed(collections)
-    found += decisions.listed(collections, closed=True) if with_closed else []
-    rows: list[Json] = [proposal_json(one) for one in found]
+    proposals = decisions.listed(collections)
+    proposals += decisions.listed(collections, closed=True) if with_closed else []
+    rows: list[Json] = [proposal_json(proposal) for proposal in proposals]
     if session.out.as_json:
         session.out.json({"proposals": rows})
         return
-    for one in found:
-        session.out.line(shown(proposal_line(one)))
-    if not found:
+    for proposal in proposals:
+        session.out.line(shown(proposal_line(proposal)))
+    if not proposals:
         session.out.message("There are no proposals.")
 
 
 def _request(session: Session, how: DecisionOptions) -> AcceptRequest:
-    pages = tuple(session.relative(one) for one in how.pages)
+    pages = tuple(session.relative(page) for page in how.pages)
     text = read_text(how.text, session.out).decode() if how.text else None
     return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=_tip(how))
 
@@ -141,31 +141,31 @@ def _tip(how: DecisionOptions) -> str:
     return how.tip or ""
 
 
-def _amend(session: Session, found: FoundProposal, page: str, file: str, message: str) -> None:
+def _amend(session: Session, proposal: FoundProposal, page: str, file: str, message: str) -> None:
     if not page:
         raise InvalidInputError("Which page? Give PAGE and FILE.", kind="argument", hint="FILE is - by default.")
     address = parse_document_address(session.relative(page))
-    amended = decisions.write_page(found, address, read_text(file, session.out), message)
-    now = FoundProposal(found.collection, amended)
+    amended = decisions.write_page(proposal, address, read_text(file, session.out), message)
+    now = FoundProposal(proposal.collection, amended)
     _say(session, proposal_json(now), [f"Amended {now.proposal.id}: {address.path}"])
 
 
-def _decline(session: Session, found: FoundProposal, how: DecisionOptions) -> None:
-    closed = decisions.decline(found, how.word, tip=_tip(how))
-    _say(session, proposal_json(FoundProposal(found.collection, closed)), [closed_line(closed)])
+def _decline(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
+    closed = decisions.decline(proposal, how.word, tip=_tip(how))
+    _say(session, proposal_json(FoundProposal(proposal.collection, closed)), [closed_line(closed)])
 
 
-def _withdraw(session: Session, found: FoundProposal, how: DecisionOptions) -> None:
+def _withdraw(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
     del how
-    closed = decisions.withdraw(found, found.proposal.proposer)
-    _say(session, proposal_json(FoundProposal(found.collection, closed)), [closed_line(closed)])
+    closed = decisions.withdraw(proposal, proposal.proposal.proposer)
+    _say(session, proposal_json(FoundProposal(proposal.collection, closed)), [closed_line(closed)])
 
 
-def _push(session: Session, found: FoundProposal, how: DecisionOptions) -> None:
+def _push(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
     del how
-    decisions.require_open(found)
-    repository = found.collection.store.repository
-    pushed = repository.push("origin", f"proposals/{found.proposal.id}") if repository else ""
+    decisions.require_open(proposal)
+    repository = proposal.collection.store.repository
+    pushed = repository.push("origin", f"proposals/{proposal.proposal.id}") if repository else ""
     _say(session, {"pushed": pushed}, [pushed])
 
 

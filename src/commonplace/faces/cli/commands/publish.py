@@ -60,7 +60,7 @@ def _report(session: Session, report: PublishReport, out: str) -> None:
     for notice in report.notices:
         session.out.message(notice)
     if session.out.as_json:
-        left_out: list[Json] = [{"path": one.path, "reason": one.reason} for one in report.left_out]
+        left_out: list[Json] = [{"path": element.path, "reason": element.reason} for element in report.left_out]
         broken: list[Json] = [{"path": path, "target": target} for path, target in report.broken]
         session.out.json(
             {
@@ -76,8 +76,8 @@ def _report(session: Session, report: PublishReport, out: str) -> None:
             }
         )
         return
-    for one in report.left_out[:SHOWN]:
-        session.out.line(f"left out: {one.path} ({one.reason})")
+    for other_left_out in report.left_out[:SHOWN]:
+        session.out.line(f"left out: {other_left_out.path} ({other_left_out.reason})")
     if len(report.left_out) > SHOWN:
         session.out.line(f"left out: {amount(len(report.left_out) - SHOWN, 'more file')}; --json lists all")
     session.out.line(

@@ -57,8 +57,8 @@ def command(
     exclusive(**{"--lines": lines, "--at": at})
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
-        found = named_part(collections, session.relative(page), at)
-        collection, address, part = _named_then(collections, session.relative(page), at, found)
+        row = named_part(collections, session.relative(page), at)
+        collection, address, part = _named_then(collections, session.relative(page), at, row)
         then = _then(session, collection, at)
         at = history.revision_at(collection, at)
         if outline:
@@ -79,21 +79,21 @@ def _then(session: Session, collection: Collection, at: str) -> dict[str, Json]:
 
 
 def _named_then(
-    collections: Collections, page: str, at: str, found: tuple[Collection, Address, str]
+    collections: Collections, page: str, at: str, row: tuple[Collection, Address, str]
 ) -> tuple[Collection, Address, str]:
     """The page that had this name at a moment, if the page that has the name now did not exist then.
 
     A path means its page, so that no index of the moment is made to look for others.
     """
-    collection, address, _ = found
+    collection, address, _ = row
     if not at or not is_moment(collection, at):
-        return found
+        return row
     is_path = collection.index.record(address) and page.partition("#")[0].endswith((address.path, address.id))
     if not is_path and collection.store.history.address_at(address, moment_of(collection, at).commit.id) is None:
         with as_of(collections, at) as base, suppress(KnowledgeError):
             then, address, part = named_part(base.collections, page, "")
             return collections.get(then.name), address, part
-    return found
+    return row
 
 
 def _passage(
@@ -107,11 +107,11 @@ def _passage(
 
 
 def _range(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,9})(-(\d{1,9})?)?", text)
-    if not found:
+    match = re.fullmatch(r"(\d{1,9})(-(\d{1,9})?)?", text)
+    if not match:
         raise ConfigError(f"Invalid --lines {text!r}: expected numbers such as 10-40, 10- or 10.", kind="option")
-    first = int(found[1])
-    return first, int(found[3]) if found[3] else 10**9 if found[2] else first
+    first = int(match[1])
+    return first, int(match[3]) if match[3] else 10**9 if match[2] else first
 
 
 def _show(session: Session, collection: Collection, passage: TextPassage, then: dict[str, Json]) -> None:

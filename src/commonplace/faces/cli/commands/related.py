@@ -32,18 +32,20 @@ def command(
     A page that is linked already is marked with `linked`.
     """
     with session.opened() as collections:
-        found = located(collections, session.relative(page))
-        near = related(found.collection, found.record.address, limit)
+        document = located(collections, session.relative(page))
+        near = related(document.collection, document.record.address, limit)
         if session.out.as_json:
-            session.out.json({"page": found.record.id, "related": [_json(one) for one in near]})
+            session.out.json(
+                {"page": document.record.id, "related": [_json(related_document) for related_document in near]}
+            )
             return
-        for one in near:
-            name = page_name(session, collections, one.found.collection, one.found.record.address)
-            mark = "  linked" if one.linked else ""
-            session.out.line(f"{name}  {one_line(one.found.record.title)}{mark}", INDENT)
+        for other_document in near:
+            name = page_name(session, collections, other_document.found.collection, other_document.found.record.address)
+            mark = "  linked" if other_document.linked else ""
+            session.out.line(f"{name}  {one_line(other_document.found.record.title)}{mark}", INDENT)
         session.out.message("" if near else "Nothing is near to it.")
 
 
-def _json(one: RelatedDocument) -> Json:
-    place = place_json(one.found.collection, one.found.record)
-    return {**place, "score": round(one.score, 4), "linked": one.linked}
+def _json(document: RelatedDocument) -> Json:
+    place = place_json(document.found.collection, document.found.record)
+    return {**place, "score": round(document.score, 4), "linked": document.linked}

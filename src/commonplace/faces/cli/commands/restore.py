@@ -74,7 +74,7 @@ def _bring_back(session: Session, page: str, how: tuple[str, str, str], *, force
     at, to, message = how
     with (
         session.opened_for_writing(commit=True) as collections,
-        recording_retained() as kept,
+        recording_retained() as copies,
         recording_writes() as done,
     ):
         collection, reference = collections.members[0], session.relative(page).removeprefix("./")
@@ -87,7 +87,7 @@ def _bring_back(session: Session, page: str, how: tuple[str, str, str], *, force
             intent=WriteRequest(message=message),
             force=force,
         )
-        _show(session, collections, (restored, done), source, in_no_commit(kept))
+        _show(session, collections, (restored, done), source, in_no_commit(copies))
 
 
 def _target(item: TrashItem | None, to: str) -> Address:
@@ -96,18 +96,22 @@ def _target(item: TrashItem | None, to: str) -> Address:
 
 def _list(session: Session, collections: Collections) -> None:
     out = session.out
-    found = [(one, item) for one in collections for item in (one.store.trash.items() if one.store.trash else ())]
-    found.sort(key=lambda pair: -pair[1].when)
+    found_items = [
+        (collection, item)
+        for collection in collections
+        for item in (collection.store.trash.items() if collection.store.trash else ())
+    ]
+    found_items.sort(key=lambda pair: -pair[1].when)
     if out.as_json:
-        rows: list[Json] = [_item_json(collection, item) for collection, item in found]
+        rows: list[Json] = [_item_json(collection, item) for collection, item in found_items]
         out.json({"items": rows})
         return
-    for collection, item in found:
+    for collection, item in found_items:
         path = path_of(collections, collection, item.address)
         when = iso_timestamp(int(item.when))[:16].replace("T", " ")
         said = f"{item.revision[:10]}  {item.loss} {when}  {item.size:,} bytes  kept until {day(item.until)}"
         out.line(f"{out.styled(BOLD, path)}  {out.styled(FAINT, said)}")
-    if not found:
+    if not found_items:
         out.message("The trash is empty.")
 
 
@@ -128,7 +132,7 @@ def _show(
     collections: Collections,
     done: tuple[RestoreReport, RecordedWrites],
     source: str,
-    kept: list[RetainedCopy],
+    copies: list[RetainedCopy],
 ) -> None:
     restored, recorded = done
     written, out = restored.written, session.out
@@ -142,7 +146,7 @@ def _show(
                 "commit": written.commit,
                 "from": source,
                 "action": restored.action,
-                **({"kept": retained_list(kept)} if kept else {}),
+                **({"kept": retained_list(copies)} if copies else {}),
                 **new_finding_json(new),
             }
         )
@@ -152,7 +156,7 @@ def _show(
     )
     verb = "Unchanged" if restored.action == "unchanged" else "Restored"
     out.line(f"{verb} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, marks)}")
-    for one in kept:
-        out.line(out.styled("", retained_line(one)))
+    for copy in copies:
+        out.line(out.styled("", retained_line(copy)))
     for line in new_finding_lines(new):
         out.line(one_line(line))

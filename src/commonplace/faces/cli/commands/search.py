@@ -94,7 +94,7 @@ def command(
     begins with a dash inside quotes or after --. QUERY - reads standard input.
     """
     text = read_text("-", session.out).decode().strip() if query == ["-"] else " ".join(query)
-    asked = SearchQuery(
+    search_query = SearchQuery(
         text=text,
         filter=filters.filter(),
         sort=asking.sort,
@@ -105,18 +105,18 @@ def command(
     )
     with opened_at(session, asking.at) as (collections, moment), caught_up(session, collections, asking.mode):
         if asking.max_tokens:
-            _show_sections(session, collections, asked, asking, moment)
+            _show_sections(session, collections, search_query, asking, moment)
             return
-        answer = search(collections.members, asked, asking.mode)
-        divided = _facets(collections, asked, answer, asking)
+        answer = search(collections.members, search_query, asking.mode)
+        divided = _facets(collections, search_query, answer, asking)
         if session.out.as_json:
-            session.out.json(_json(asked, answer) | (_facets_json(divided) if asking.facets else {}) | moment)
+            session.out.json(_json(search_query, answer) | (_facets_json(divided) if asking.facets else {}) | moment)
             return
-        _show(session, collections, asked, answer)
+        _show(session, collections, search_query, answer)
         _show_facets(session, divided)
-        session.out.message(_summary(answer.notice, found=bool(answer.total)))
+        session.out.message(_summary(answer.notice, total=bool(answer.total)))
         session.out.message(paging.more(len(answer.hits), answer.total))
-        for hint in () if answer.total else unknown_values(collections.members, asked.filter):
+        for hint in () if answer.total else unknown_values(collections.members, search_query.filter):
             session.out.message(hint)
 
 
@@ -124,61 +124,63 @@ def command(
 def caught_up(session: Session, collections: Collections, mode: SearchMode) -> Generator[None]:
     """Embed a few changed pages before the block. After it, say how to embed the rest if no process does."""
     waiting: list[str] = []
-    for one in collections.members:
-        if one.semantic_index is None or mode == "keyword":
+    for collection in collections.members:
+        if collection.semantic_index is None or mode == "keyword":
             continue
-        one.semantic_index.catch_up(EMBEDDED_AT_ONCE, EMBEDDING_SECONDS)
-        if embedding_status(one).status == "waiting":
-            waiting.append(one_line(one.name))
+        collection.semantic_index.catch_up(EMBEDDED_AT_ONCE, EMBEDDING_SECONDS)
+        if embedding_status(collection).status == "waiting":
+            waiting.append(one_line(collection.name))
     yield
     if waiting and not session.out.as_json:
         session.out.message(f"{', '.join(waiting)}: nothing embeds the rest. Run: {EMBED_COMMAND}")
 
 
-def _summary(notice: str, *, found: bool) -> str:
+def _summary(notice: str, *, total: bool) -> str:
     """The message after the hits: the notice of the search, and that nothing was found."""
-    return notice if found else f"Nothing found. {notice}".rstrip()
+    return notice if total else f"Nothing found. {notice}".rstrip()
 
 
-def _facets(collections: Collections, asked: SearchQuery, answer: FoundHits, asking: RankingOptions) -> list[Facet]:
+def _facets(collections: Collections, query: SearchQuery, answer: FoundHits, asking: RankingOptions) -> list[Facet]:
     """Facets of all documents found, not only of the page that is shown."""
     names = list(dict.fromkeys(name.strip() for name in asking.facets.split(",") if name.strip()))
     if not names or not answer.total:
         return []
-    everything = search(collections.members, replace(asked, offset=0, limit=answer.total, sections=0), asking.mode)
-    return facets((found.hit.record for found in everything.hits), names)
+    everything = search(collections.members, replace(query, offset=0, limit=answer.total, sections=0), asking.mode)
+    return facets((hit.hit.record for hit in everything.hits), names)
 
 
 def _facets_json(divided: Sequence[Facet]) -> dict[str, Json]:
     return {
         "facets": [
-            {"name": one.name, "values": [{"value": value, "count": count} for value, count in one.values]}
-            for one in divided
+            {"name": facet.name, "values": [{"value": value, "count": count} for value, count in facet.values]}
+            for facet in divided
         ]
     }
 
 
 def _show_facets(session: Session, divided: Sequence[Facet]) -> None:
     out = session.out
-    for one in divided:
-        told = ", ".join(f"{one_line(value) or '(none)'} {count:,}" for value, count in one.values[:MAX_FACET_VALUES])
-        more = f", and {len(one.values) - MAX_FACET_VALUES:,} more" if len(one.values) > MAX_FACET_VALUES else ""
-        out.line(f"{out.styled(BOLD, one.name)}: {told}{more}", INDENT)
+    for facet in divided:
+        report = ", ".join(
+            f"{one_line(value) or '(none)'} {count:,}" for value, count in facet.values[:MAX_FACET_VALUES]
+        )
+        more = f", and {len(facet.values) - MAX_FACET_VALUES:,} more" if len(facet.values) > MAX_FACET_VALUES else ""
+        out.line(f"{out.styled(BOLD, facet.name)}: {report}{more}", INDENT)
 
 
 def _show_sections(
     session: Session,
     collections: Collections,
-    asked: SearchQuery,
+    query: SearchQuery,
     asking: RankingOptions,
     moment: dict[str, Json],
 ) -> None:
     """Show the best sections that fit into the budget of tokens."""
-    gathered = evidence(collections.members, asked, asking.mode)
-    found = gathered.sections
+    gathered = evidence(collections.members, query, asking.mode)
+    sections = gathered.sections
     answer: dict[str, Json] = {
-        "query": beginning(asked.text, MAX_QUERY_SHOWN),
-        "total": len(found),
+        "query": beginning(query.text, MAX_QUERY_SHOWN),
+        "total": len(sections),
         **moment,
         "sections": [],
     }
@@ -186,54 +188,54 @@ def _show_sections(
         answer["notice"] = gathered.notice
     room = QUARTERS * (asking.max_tokens or 0) - size_of(json_text(answer)) - 1
 
-    def text_of(one: EvidenceSection, text: str) -> tuple[str, int]:
-        path = path_of(collections, one.collection, one.record.address)
-        mark = f"  [{one.status.mark}]" if one.status and one.status.mark else ""
-        shown_as = f"{one_line(' > '.join((path, *one.path)) + mark)}\n{shown(text)}\n"
+    def text_of(section: EvidenceSection, text: str) -> tuple[str, int]:
+        path = path_of(collections, section.collection, section.record.address)
+        mark = f"  [{section.status.mark}]" if section.status and section.status.mark else ""
+        shown_as = f"{one_line(' > '.join((path, *section.path)) + mark)}\n{shown(text)}\n"
         return shown_as, size_of(shown_as) + 1
 
-    def row_of(one: EvidenceSection, text: str) -> tuple[Json, int]:
-        place = place_json(one.collection, one.record)
-        row: dict[str, Json] = {**place, "heading": list(one.path), "anchor": one.anchor, "text": text}
-        row |= status_json(one.status)
+    def row_of(section: EvidenceSection, text: str) -> tuple[Json, int]:
+        place = place_json(section.collection, section.record)
+        row: dict[str, Json] = {**place, "heading": list(section.path), "anchor": section.anchor, "text": text}
+        row |= status_json(section.status)
         return row, size_of(json_text(row)) + 1
 
     if session.out.as_json:
-        session.out.json(answer | {"sections": fit(found, room, row_of)})
+        session.out.json(answer | {"sections": fit(sections, room, row_of)})
         return
-    for text in fit(found, QUARTERS * (asking.max_tokens or 0), text_of):
+    for text in fit(sections, QUARTERS * (asking.max_tokens or 0), text_of):
         session.out.line(text)
-    session.out.message(_summary(gathered.notice, found=bool(found)))
+    session.out.message(_summary(gathered.notice, total=bool(sections)))
 
 
-def _show(session: Session, collections: Collections, asked: SearchQuery, answer: FoundHits) -> None:
+def _show(session: Session, collections: Collections, query: SearchQuery, answer: FoundHits) -> None:
     out = session.out
-    highlight = highlighter(out, asked.text)
-    for found in answer.hits:
-        name = page_name(session, collections, found.collection, found.hit.record.address)
-        mark = found.hit.status.mark if found.hit.status else ""
-        out.line(f"{name}  {highlight(found.hit.record.title)}{one_line(f'  [{mark}]') if mark else ''}", INDENT)
-        for section in found.hit.sections:
-            below = section.path[1:] if section.path[:1] == (found.hit.record.title,) else section.path
+    highlight = highlighter(out, query.text)
+    for hit in answer.hits:
+        name = page_name(session, collections, hit.collection, hit.hit.record.address)
+        mark = hit.hit.status.mark if hit.hit.status else ""
+        out.line(f"{name}  {highlight(hit.hit.record.title)}{one_line(f'  [{mark}]') if mark else ''}", INDENT)
+        for section in hit.hit.sections:
+            below = section.path[1:] if section.path[:1] == (hit.hit.record.title,) else section.path
             if below:
                 out.line(f"    {out.styled(FAINT, one_line(' > '.join(below)))}")
             if section.snippet:
                 out.line(f"    {highlight(section.snippet)}")
 
 
-def _json(asked: SearchQuery, answer: FoundHits) -> dict[str, Json]:
+def _json(query: SearchQuery, answer: FoundHits) -> dict[str, Json]:
     return {
-        "query": asked.text,
+        "query": query.text,
         "total": answer.total,
-        "limit": asked.limit,
-        "offset": asked.offset,
-        "hits": [_hit_json(found) for found in answer.hits],
+        "limit": query.limit,
+        "offset": query.offset,
+        "hits": [_hit_json(hit) for hit in answer.hits],
         **({"notice": answer.notice} if answer.notice else {}),
     }
 
 
-def _hit_json(found: FoundHit) -> dict[str, Json]:
-    hit = found.hit
+def _hit_json(found_hit: FoundHit) -> dict[str, Json]:
+    hit = found_hit.hit
     sections: list[Json] = [
         {
             "heading": list(section.path),
@@ -244,7 +246,7 @@ def _hit_json(found: FoundHit) -> dict[str, Json]:
         for section in hit.sections
     ]
     return {
-        **place_json(found.collection, hit.record),
+        **place_json(found_hit.collection, hit.record),
         "type": hit.record.type,
         "tags": list(hit.record.tags),
         "date": hit.record.date,

@@ -100,8 +100,8 @@ def command(
     PATHs are the folders to serve, by default those of --kb. On 127.0.0.1 nobody needs a key until there is one; any
     other address needs one first: `commonplace keys create`.
     """
-    given: Flags = {"kb": paths} if paths else {}
-    settings = session.configured({**listening.flags(), **replicas.flags(), **layers.flags(), **given})
+    given_values: Flags = {"kb": paths} if paths else {}
+    settings = session.configured({**listening.flags(), **replicas.flags(), **layers.flags(), **given_values})
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=listening.toolset)
     require_consistent_replicas(settings)
     _require_complete_node(settings)
@@ -148,5 +148,5 @@ def _sources(settings: Settings) -> str:
         return amount(len(settings.replica_of), "replica")
     if names_layers(settings):
         named = (settings.manifest, settings.personal, settings.shared)
-        return "layers: " + ", ".join(str(one) for one in named if one is not None)
+        return "layers: " + ", ".join(str(path) for path in named if path is not None)
     return ", ".join(map(short_path, settings.kb))

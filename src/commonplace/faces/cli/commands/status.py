@@ -48,12 +48,12 @@ def command(session: Session) -> None:
     What changed since the last command is taken in first, so the index is that of the files as they are now.
     """
     with session.opened() as collections:
-        found = [_status(collection) for collection in collections]
+        statuses = [_status(collection) for collection in collections]
     if session.out.as_json:
-        session.out.json({"collections": [_json(one) for one in found]})
+        session.out.json({"collections": [_json(status) for status in statuses]})
         return
-    for one in found:
-        _show(session, one)
+    for status in statuses:
+        _show(session, status)
 
 
 def _status(collection: Collection) -> _FolderStatus:
@@ -71,34 +71,34 @@ def _status(collection: Collection) -> _FolderStatus:
     )
 
 
-def _json(one: _FolderStatus) -> dict[str, Json]:
+def _json(status: _FolderStatus) -> dict[str, Json]:
     return {
-        "collection": one.standing.collection,
-        "commit": one.standing.commit,
-        "message": one.message,
-        "uncommitted": list(one.uncommitted),
-        "documents": one.documents,
-        "generation": one.standing.generation,
-        "read_only": one.read_only,
-        "docs_trees": [as_json(site) for site in one.around.sites],
-        "left_out": dict(one.around.left_out),
+        "collection": status.standing.collection,
+        "commit": status.standing.commit,
+        "message": status.message,
+        "uncommitted": list(status.uncommitted),
+        "documents": status.documents,
+        "generation": status.standing.generation,
+        "read_only": status.read_only,
+        "docs_trees": [as_json(site) for site in status.around.sites],
+        "left_out": dict(status.around.left_out),
     }
 
 
-def _show(session: Session, one: _FolderStatus) -> None:
-    out, commit = session.out, one.standing.commit
-    git = f"commit {commit[:SHORT_COMMIT]} {out.styled(FAINT, one_line(one.message))}" if commit else "no commits"
-    name = out.styled(BOLD, one_line(one.standing.collection))
-    out.line(f"{name}: {git}; index generation {one.standing.generation}, {amount(one.documents, 'page')}", INDENT)
-    for path in one.uncommitted[:MAX_SHOWN_UNCOMMITTED]:
+def _show(session: Session, item: _FolderStatus) -> None:
+    out, commit = session.out, item.standing.commit
+    git = f"commit {commit[:SHORT_COMMIT]} {out.styled(FAINT, one_line(item.message))}" if commit else "no commits"
+    name = out.styled(BOLD, one_line(item.standing.collection))
+    out.line(f"{name}: {git}; index generation {item.standing.generation}, {amount(item.documents, 'page')}", INDENT)
+    for path in item.uncommitted[:MAX_SHOWN_UNCOMMITTED]:
         out.line(f"    not committed: {one_line(path)}")
-    if len(one.uncommitted) > MAX_SHOWN_UNCOMMITTED:
-        out.line(f"    and {len(one.uncommitted) - MAX_SHOWN_UNCOMMITTED:,} more")
-    for site in one.around.sites:
+    if len(item.uncommitted) > MAX_SHOWN_UNCOMMITTED:
+        out.line(f"    and {len(item.uncommitted) - MAX_SHOWN_UNCOMMITTED:,} more")
+    for site in item.around.sites:
         roots = ", ".join(f"/{mount.url} is {mount.folder or '.'}" for mount in site.mounts)
         source = f" by {site.config}" if site.config else " by link_roots"
         out.line(f"    docs tree: {one_line(f'{site.generator}{source}; {roots}')}", INDENT + 2)
-    if one.around.left_out:
-        out.line(f"    {left_out_message(one.around.left_out)}")
-    if one.read_only:
-        out.line(f"    nothing can be committed: {one.read_only}")
+    if item.around.left_out:
+        out.line(f"    {left_out_message(item.around.left_out)}")
+    if item.read_only:
+        out.line(f"    nothing can be committed: {item.read_only}")

@@ -42,7 +42,7 @@ def command(
         raise InvalidInputError(
             "What is to be undone? Give commits, or one session.", kind="argument", hint="Run: commonplace activity"
         )
-    paths = [session.relative(one) for one in pages or ()]
+    paths = [session.relative(page) for page in pages or ()]
     with session.services_for_writing(commit=True) as services:
         if name:
             results = activity.undo_session(services, name, paths, message)

@@ -70,7 +70,7 @@ class EditOptions:
         Raises:
             ConfigError: several options were given.
         """
-        given = {
+        given_values = {
             "--append": self.append,
             "--section": self.section is not None,
             "--replace": self.replace is not None,
@@ -78,8 +78,8 @@ class EditOptions:
             "--rename": self.rename is not None,
             "--delete": self.delete,
         }
-        exclusive(**given)
-        return next((option for option, is_given in given.items() if is_given), "")
+        exclusive(**given_values)
+        return next((option for option, is_given in given_values.items() if is_given), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,17 +146,17 @@ def command(
         collection = collections.members[0]
         record = record_of(collection.index, reference)
         if record is None and way == "" and not consent.revision:
-            created, kept, redirected = _create(collection, reference, (text, intent))
-            _show(session, collections, (created, done), "created", kept, redirected)
+            created, copies, redirected = _create(collection, reference, (text, intent))
+            _show(session, collections, (created, done), "created", copies, redirected)
             return
         record = record or _located(collections, reference, way)
         _require_seen(collection, record, way, text, consent)
         if consent.dry_run:
             _show_plan(session, collection, record, how)
             return
-        with recording_retained() as kept:
+        with recording_retained() as retained_copies:
             written = _change(collection, record, how, (text, intent))
-        lost = kept if how.delete else in_no_commit(kept)
+        lost = retained_copies if how.delete else in_no_commit(retained_copies)
         _show(session, collections, (written, done), _action(way, record, written), lost)
 
 
@@ -178,9 +178,9 @@ def _create(
 ) -> tuple[WriteReceipt, list[RetainedCopy], Sequence[RedirectedLink]]:
     address = new_page_address(collection, reference)
     redirected = redirected_by(collection, address, None, what[0])
-    with recording_retained() as kept:
+    with recording_retained() as copies:
         written = writes.create(collection, address, *what)
-    return written, in_no_commit(kept), redirected
+    return written, in_no_commit(copies), redirected
 
 
 def _change(collection: Collection, record: Record, how: EditOptions, what: tuple[bytes, WriteRequest]) -> WriteReceipt:
@@ -193,7 +193,7 @@ def _change(collection: Collection, record: Record, how: EditOptions, what: tupl
         case "--replace":
             written = writes.replace_once(collection, address, *(how.replace or ("", "")), intent)
         case "--set":
-            fields = dict(_field(given) for given in how.set_)
+            fields = dict(_field(given_text) for given_text in how.set_)
             written = typed_entries.update_entry(collection, address, fields, intent=intent).written
         case "--rename":
             written = writes.rename(collection, address, moved_address(collection, address, how.rename or ""), intent)
@@ -204,13 +204,13 @@ def _change(collection: Collection, record: Record, how: EditOptions, what: tupl
     return written
 
 
-def _field(given: str) -> tuple[str, Json]:
+def _field(given_text: str) -> tuple[str, Json]:
     """Parse `KEY=VALUE`. None for an empty value.
 
     The value is YAML if it is one whole quoted text, list or mapping, a number, a boolean, null or a date. Any other
     text is taken as it is, also where YAML would read a comment, a tag, an alias or, in `[[Page]]`, a nested list.
     """
-    key, text = pair("--set", given)
+    key, text = pair("--set", given_text)
     stripped = text.strip()
     if not stripped:
         return key, None
@@ -265,14 +265,14 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ed
         out.line(f"Would rewrite links in {out.styled(BOLD, address.path)}{note}")
     for address in plan.gained:
         out.line(f"Would lead links here that lead nowhere, in {out.styled(BOLD, address.path)}")
-    for line in not_rewritten_lines([one.path for one in plan.not_rewritten], would=True):
+    for line in not_rewritten_lines([address.path for address in plan.not_rewritten], would=True):
         out.line(line)
 
 
 def _show_deletion(session: Session, collection: Collection, record: Record) -> None:
     out, after = session.out, LinksAfter(collection, {}, {record.address})
-    found = [one for one in after.redirected() if one.found.target == record.address]
-    targets = {one.found.source: one.now for one in found if one.found.source != record.address}
+    links = [link for link in after.redirected() if link.found.target == record.address]
+    targets = {link.found.source: link.now for link in links if link.found.source != record.address}
     if out.as_json:
         out.json(_planned(collection, record, record.address, sorted(targets)))
         return
@@ -295,7 +295,7 @@ def _planned(collection: Collection, record: Record, new: Address, others: Seque
 
 
 def _not_rewritten(pages: Sequence[Address]) -> dict[str, Json]:
-    return {"not_rewritten": [one.path for one in pages]} if pages else {}
+    return {"not_rewritten": [address.path for address in pages]} if pages else {}
 
 
 def _show(
@@ -303,7 +303,7 @@ def _show(
     collections: Collections,
     done: tuple[WriteReceipt, RecordedWrites],
     action: str,
-    kept: Sequence[RetainedCopy] = (),
+    copies: Sequence[RetainedCopy] = (),
     redirected: Sequence[RedirectedLink] = (),
 ) -> None:
     out, (written, recorded), collection = session.out, done, collections.members[0]
@@ -321,7 +321,7 @@ def _show(
                 "action": action,
                 "updated": [address.path for address in written.links.updated],
                 **_not_rewritten(written.links.not_rewritten),
-                **({"kept": retained_list(kept)} if kept else {}),
+                **({"kept": retained_list(copies)} if copies else {}),
                 **new_finding_json(new),
             }
         )
@@ -334,8 +334,8 @@ def _show(
         out.line(f"Rewrote links in {out.styled(BOLD, address.path)}{note}")
     for address in written.links.gained:
         out.line(f"Links that led nowhere now lead here in {out.styled(BOLD, address.path)}")
-    lost = not_rewritten_lines([one.path for one in written.links.not_rewritten])
+    lost = not_rewritten_lines([address.path for address in written.links.not_rewritten])
     for line in (*redirect_lines(redirected, written.address), *lost, *map(one_line, new_finding_lines(new))):
         out.line(line)
-    for line in retained_lines(kept):
+    for line in retained_lines(copies):
         out.line(out.styled("", line))

@@ -29,14 +29,14 @@ def editor_command(file: Path, line: int, environment: Mapping[str, str]) -> lis
     Raises:
         ConfigError: the editor's command is not valid, or no editor is set and `vi` is not installed.
     """
-    given = environment.get("VISUAL") or environment.get("EDITOR") or shutil.which("vi") or ""
+    editor = environment.get("VISUAL") or environment.get("EDITOR") or shutil.which("vi") or ""
     try:
-        words = shlex.split(given)
+        words = shlex.split(editor)
     except ValueError:
         words = []
     if not words:
         raise ConfigError(
-            f"The editor {given!r} is no command." if given else "No editor is named.",
+            f"The editor {editor!r} is no command." if editor else "No editor is named.",
             kind="editor",
             hint="Set EDITOR, for example: export EDITOR=nvim",
         )

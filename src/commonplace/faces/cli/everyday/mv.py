@@ -81,7 +81,7 @@ class _FolderMove:
 def _move_folder(session: Session, page: str, new: str, consent: CommitOptions) -> None:
     if consent.revision:
         raise ConfigError("A folder has no revision.", kind="option", hint="Leave --revision out.")
-    folder, target = (session.relative(one).removeprefix("./").strip("/") for one in (page, new))
+    folder, target = (session.relative(other_page).removeprefix("./").strip("/") for other_page in (page, new))
     with session.opened_for_writing(commit=not consent.no_commit) as collections, recording_writes() as done:
         collection = collections.members[0]
         if consent.dry_run:
@@ -100,14 +100,14 @@ def _show(session: Session, collection: Collection, move: _FolderMove, new: NewF
         return
     inside = f", with links rewritten in {len(links.rewritten)} of them" if links.rewritten else ""
     mark = f"  commit {move.commit[:10]}" if move.commit else ""
-    styled = (out.styled(BOLD, f"{one}/") for one in (move.folder, move.target))
+    styled = (out.styled(BOLD, f"{element}/") for element in (move.folder, move.target))
     verb = "Would move" if move.planned else "Moved"
     out.line(f"{verb} {' to '.join(styled)}: {amount(len(move.moves), 'file')}{inside}{mark}")
-    others = [one.path for one in links.updated if one not in links.pinned]
+    others = [address.path for address in links.updated if address not in links.pinned]
     if others:
         out.line(f"{'Would rewrite' if move.planned else 'Rewrote'} links in {named_pages(others)}")
     pinned, gained, ignored, lost = (
-        [one.path for one in some] for some in (links.pinned, links.gained, links.ignored, links.not_rewritten)
+        [address.path for address in some] for some in (links.pinned, links.gained, links.ignored, links.not_rewritten)
     )
     for line in (
         *moved_link_lines(pinned, gained),
@@ -119,8 +119,8 @@ def _show(session: Session, collection: Collection, move: _FolderMove, new: NewF
 
 
 def _as_json(collection: Collection, move: _FolderMove) -> dict[str, Json]:
-    ignored: list[Json] = [one.path for one in move.links.ignored]
-    lost: list[Json] = [one.path for one in move.links.not_rewritten]
+    ignored: list[Json] = [address.path for address in move.links.ignored]
+    lost: list[Json] = [address.path for address in move.links.not_rewritten]
     return {
         "collection": collection.name,
         "path": f"{move.target}/",
@@ -128,7 +128,7 @@ def _as_json(collection: Collection, move: _FolderMove) -> dict[str, Json]:
         "revision": "",
         "commit": move.commit,
         "action": "planned" if move.planned else "renamed",
-        "updated": [one.path for one in move.links.updated],
+        "updated": [address.path for address in move.links.updated],
         "moved": {old.path: new.path for old, new in move.moves.items()},
         **({"ignored": ignored} if ignored else {}),
         **({"not_rewritten": lost} if lost else {}),

@@ -65,14 +65,14 @@ def command(
         title, name = _title_and_name(session.relative(page or ""))
         address = daily_address(collection, now) if daily else new_page_address(collection, name)
         redirected: Sequence[RedirectedLink] = ()
-        known = collection.index.record(address) if daily else None
-        if known is None:
+        record = collection.index.record(address) if daily else None
+        if record is None:
             text = new_page_text(collection, title or address.stem, now, template, daily=daily)
             redirected = redirected_by(collection, address, None, text.encode())
             written = writes.create(collection, address, text.encode(), WriteRequest())
             revision, commit, action = written.revision, written.commit, "created"
         else:
-            revision, commit, action = known.revision, "", "exists"
+            revision, commit, action = record.revision, "", "exists"
         new = findings_of_writes(collections, done)
     _show(session, collection, address, (revision, commit, action), title, new)
     for line in () if session.out.as_json else (*redirect_lines(redirected, address), *new_finding_lines(new)):

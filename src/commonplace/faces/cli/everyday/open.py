@@ -23,7 +23,9 @@ def command(session: Session, page: PageArgument) -> None:
     with session.opened() as collections:
         collection, address, heading = named_part(collections, session.relative(page))
         folder = next(
-            folder for folder, one in zip(session.settings.kb, collections.members, strict=True) if one is collection
+            folder
+            for folder, member in zip(session.settings.kb, collections.members, strict=True)
+            if member is collection
         )
         passage = reads.fragment(collection, address, heading) if heading else None
     file = folder.expanduser().absolute() / address.path

@@ -35,17 +35,17 @@ def command(
     with session.opened() as collections:
         listing = list_documents(collections.members, query)
         if out.as_json:
-            documents = [record_json(found) for found in listing.found]
+            documents = [record_json(document) for document in listing.found]
             out.json({"total": listing.total, "limit": limit, "offset": 0, "documents": documents})
             return
-        for found in listing.found:
-            moment = found.record.updated[:MINUTES].replace("T", " ")
+        for document in listing.found:
+            moment = document.record.updated[:MINUTES].replace("T", " ")
             if out.terminal.interactive:
-                name = page_name(session, collections, found.collection, found.record.address)
-                title = one_line(found.record.title)
+                name = page_name(session, collections, document.collection, document.record.address)
+                title = one_line(document.record.title)
                 out.line(f"{out.styled(FAINT, f'{moment:<{MINUTES}}')}  {name}  {title}", MINUTES + 2)
             else:
-                path = path_of(collections, found.collection, found.record.address)
-                out.line("\t".join(map(one_line, (moment, path, found.record.title))))
+                path = path_of(collections, document.collection, document.record.address)
+                out.line("\t".join(map(one_line, (moment, path, document.record.title))))
     if not listing.total:
         out.message("No pages.")

@@ -27,15 +27,15 @@ def command(
     """
     out = session.out
     with session.opened() as collections:
-        found = list_tags(collections.members, prefix=prefix.lstrip("#"))
+        tags = list_tags(collections.members, prefix=prefix.lstrip("#"))
     if out.as_json:
-        out.json({"total": len(found), "tags": [{"tag": tag, "documents": count} for tag, count in found]})
+        out.json({"total": len(tags), "tags": [{"tag": tag, "documents": count} for tag, count in tags]})
         return
-    width = max((len(f"{count:,}") for _, count in found), default=0)
-    for tag, count in found:
+    width = max((len(f"{count:,}") for _, count in tags), default=0)
+    for tag, count in tags:
         if out.terminal.interactive:
             out.line(f"{out.styled(FAINT, f'{count:>{width},}')}  {out.styled(BOLD, f'#{tag}')}")
         else:
             out.line(f"{count}\t{out.styled('', tag)}")
-    if not found:
+    if not tags:
         out.message("No such tags." if prefix else "No tags.")

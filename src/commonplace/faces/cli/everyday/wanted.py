@@ -25,22 +25,24 @@ def command(session: Session) -> None:
     """
     out = session.out
     with session.opened() as collections:
-        found = [(collection, one) for collection in collections for one in wanted_pages(collections, collection)]
+        found_pairs = [
+            (collection, page) for collection in collections for page in wanted_pages(collections, collection)
+        ]
         if out.as_json:
             rows: list[Json] = [
-                {"collection": collection.name, "name": one.name, "sources": [str(source) for source in one.sources]}
-                for collection, one in found
+                {"collection": collection.name, "name": page.name, "sources": [str(source) for source in page.sources]}
+                for collection, page in found_pairs
             ]
-            out.json({"total": len(found), "wanted": rows})
+            out.json({"total": len(found_pairs), "wanted": rows})
             return
-        for collection, one in found:
-            paths = [path_of(collections, collection, source) for source in one.sources]
+        for collection, page in found_pairs:
+            paths = [path_of(collections, collection, source) for source in page.sources]
             if not out.terminal.interactive:
-                out.line("\t".join(map(one_line, (one.name, *paths))))
+                out.line("\t".join(map(one_line, (page.name, *paths))))
                 continue
-            names = [page_name(session, collections, collection, source) for source in one.sources[:MAX_SHOWN_SOURCES]]
+            names = [page_name(session, collections, collection, source) for source in page.sources[:MAX_SHOWN_SOURCES]]
             more = len(paths) - MAX_SHOWN_SOURCES
             further = f" and {amount(more, 'other')}" if more > 0 else ""
-            out.line(f"{out.styled(RED, one_line(one.name))}  in {', '.join(names)}{further}", INDENT)
-    if not found:
+            out.line(f"{out.styled(RED, one_line(page.name))}  in {', '.join(names)}{further}", INDENT)
+    if not found_pairs:
         out.message("No wanted pages.")

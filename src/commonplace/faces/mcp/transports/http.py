@@ -136,9 +136,9 @@ class StreamableHttpTransport:
 
     async def _made(self, toolset: str, tier: Tier) -> StreamableHTTPSessionManager:
         async with self._making:
-            found = self._managers.get((toolset, tier))
-            if found is not None:
-                return found
+            streamable_http_session_manager = self._managers.get((toolset, tier))
+            if streamable_http_session_manager is not None:
+                return streamable_http_session_manager
             assert self._tasks is not None, "a request came before the lifespan"  # noqa: S101
             server = self._served.build(toolset, tier)
             manager = StreamableHTTPSessionManager(

@@ -88,8 +88,8 @@ def _require_finite(raw: bytes) -> None:
         require_finite(raw)
     except NotFiniteError as error:
         if error.is_json:
-            told = cast("Mapping[str, object]", _with_id((raw,)) or {})
-            raise MessageError(_invalid(str(error), _id(told))) from error
+            reported_id = cast("Mapping[str, object]", _with_id((raw,)) or {})
+            raise MessageError(_invalid(str(error), _id(reported_id))) from error
         raise MessageError(_error(types.PARSE_ERROR, f"Parse error: {error}.", None)) from error
 
 
@@ -102,7 +102,7 @@ def _read_otherwise(raw: bytes, said: str, *, surrogates: bool) -> tuple[object,
     if "hex escape" in said:  # a lone surrogate or an invalid escape
         with suppress(ValueError, RecursionError):
             return json.loads(raw), "" if surrogates else "it holds half a surrogate pair, which is no text"
-    if any(told in said for told in _LIMITS):
+    if any(limit in said for limit in _LIMITS):
         outline, is_whole = _outline(raw)
         if not is_whole:
             return _with_id((outline, _end(raw))), _TOO_MUCH
@@ -137,19 +137,19 @@ def _problem_of_answer(message: Mapping[str, object]) -> str:
 
 
 def _id(message: Mapping[str, object]) -> Id | None:
-    given = message.get("id")
-    if isinstance(given, str):
-        return given if given.isascii() or not _SURROGATE.search(given) else None
-    return given if isinstance(given, int) and not isinstance(given, bool) else None
+    given_id = message.get("id")
+    if isinstance(given_id, str):
+        return given_id if given_id.isascii() or not _SURROGATE.search(given_id) else None
+    return given_id if isinstance(given_id, int) and not isinstance(given_id, bool) else None
 
 
 def _with_id(parts: Iterable[bytes]) -> object:
     """The first of these parts that is an object with an id, reduced to its id; None if there is none."""
     for part in parts:
         with suppress(ValueError):
-            found: object = json.loads(part, parse_int=_int)
-            if isinstance(found, dict) and "id" in found:
-                return {**_REQUEST, "id": cast("object", found["id"])}
+            found_value: object = json.loads(part, parse_int=_int)
+            if isinstance(found_value, dict) and "id" in found_value:
+                return {**_REQUEST, "id": cast("object", found_value["id"])}
     return None
 
 
@@ -166,23 +166,23 @@ def _outline(raw: bytes) -> tuple[bytes, bool]:
     Beyond `MAX_TOKENS`, only the beginning is returned. If the brackets do not match, the result is empty, which is no
     JSON.
     """
-    kept: list[bytes] = []
+    kept_contents: list[bytes] = []
     stack: list[bytes] = []
     end = 0
     for number, token in enumerate(_TOKEN.finditer(raw)):
         if number > MAX_TOKENS:
-            return b"".join([*kept, *(_CLOSING[one] for one in reversed(stack[:2]))]), False
+            return b"".join([*kept_contents, *(_CLOSING[element] for element in reversed(stack[:2]))]), False
         text = token[0]
         if len(stack) <= 1:
-            kept.append(raw[end : token.start()])
+            kept_contents.append(raw[end : token.start()])
         if text in _PAIRS and (not stack or stack.pop() != _PAIRS[text]):
             return b"", True
         if len(stack) <= 1:
-            kept.append(text)
+            kept_contents.append(text)
         if text in {b"[", b"{"}:
             stack.append(text)
         end = token.end()
-    return (b"".join([*kept, raw[end:]]) if not stack else b""), True
+    return (b"".join([*kept_contents, raw[end:]]) if not stack else b""), True
 
 
 def _int(text: str) -> int | float:

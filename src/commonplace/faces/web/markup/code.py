@@ -128,12 +128,12 @@ def _classes() -> Mapping[object, str]:
 
 def _class_of(token: object) -> str:
     """The class name of a token type, or of its nearest known parent type."""
-    known = _classes()
-    while token not in known:
+    classes = _classes()
+    while token not in classes:
         token = getattr(token, "parent", None)
         if token is None:
             return ""
-    return known[token]
+    return classes[token]
 
 
 # The language and direction of a text, for hyphenation, screen readers and layout.
@@ -163,9 +163,9 @@ def language_and_direction(document: Document) -> tuple[str, str]:
     raw = document.encoded
     body = raw[document.body_start :][: 4 * SAMPLE_CHARS].decode("utf-8", "ignore")[:SAMPLE_CHARS]
     values = document.frontmatter.values
-    given = values.get("lang") or values.get("language")
+    lang = values.get("lang") or values.get("language")
     guessed, direction = _of_sample(body)
-    return given if isinstance(given, str) and _TAG.fullmatch(given) else guessed, direction
+    return lang if isinstance(lang, str) and _TAG.fullmatch(lang) else guessed, direction
 
 
 @lru_cache(_CACHED)

@@ -264,15 +264,15 @@ class HtmlWriter:
         self.out.append(f"</{level.lower()}>\n")
 
     def _quote(self, start: int) -> None:
-        found = _CALLOUT.match(self.parsed.source, start)
-        if not found:
+        match = _CALLOUT.match(self.parsed.source, start)
+        if not match:
             if layout := _LAYOUT_QUOTE.match(self.parsed.source, start):
                 self._skip_to = layout.end()
             self._quotes.append(None)
             self.out.append("<blockquote>\n")
             return
-        self._skip_to = found.end()
-        opening, callout = callout_open(found[1].decode("ascii", "replace"), found[2].decode())
+        self._skip_to = match.end()
+        opening, callout = callout_open(match[1].decode("ascii", "replace"), match[2].decode())
         self._quotes.append(callout)
         self.out.append(opening)
         callout.title_at = len(self.out)
@@ -421,9 +421,9 @@ def text_html(text: str, *, links: bool) -> str:
         return escape(text, quote=False)
     parts: list[str] = []
     at = 0
-    for found in _SPECIAL.finditer(text):
-        html, end = _special(found, links=links)
-        parts += [escape(text[at : found.start()], quote=False), html]
+    for match in _SPECIAL.finditer(text):
+        html, end = _special(match, links=links)
+        parts += [escape(text[at : match.start()], quote=False), html]
         at = end
     return "".join([*parts, escape(text[at:], quote=False)])
 
@@ -433,18 +433,18 @@ def tag_link(tag: str) -> str:
     return f'<a class="tag" href="/tags/{quote(tag, safe="/")}">#{escape(tag)}</a>'
 
 
-def _special(found: re.Match[str], *, links: bool) -> tuple[str, int]:
+def _special(match: re.Match[str], *, links: bool) -> tuple[str, int]:
     """The HTML of a match, and the offset after it."""
-    whole = found[0]
-    if found["mark"]:
-        return f"<mark>{escape(found['mark'], quote=False)}</mark>", found.end()
-    if found["comment"]:
-        return "", found.end()
-    if found["block"]:
-        return f'<span class="block-id" id="{whole.strip()}"></span>', found.end()
+    whole = match[0]
+    if match["mark"]:
+        return f"<mark>{escape(match['mark'], quote=False)}</mark>", match.end()
+    if match["comment"]:
+        return "", match.end()
+    if match["block"]:
+        return f'<span class="block-id" id="{whole.strip()}"></span>', match.end()
     if not links:
-        return escape(whole, quote=False), found.end()
-    return _url(whole, found.start()) if found["url"] else _tag(whole, found.start())
+        return escape(whole, quote=False), match.end()
+    return _url(whole, match.start()) if match["url"] else _tag(whole, match.start())
 
 
 def _url(written: str, start: int) -> tuple[str, int]:

@@ -126,7 +126,7 @@ class Renderer:
         source = raw[start:end]
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
-        anchors = {one.start - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
+        anchors = {item.start - start: item.anchor for item in document.sections if item.level} if with_anchors else {}
         footnotes = Footnotes(scope=f"{MAX_EMBEDS - self.embeds.left}-" if self.within else "")
         offset = start if self.tasks and with_anchors and document.decodable else -1
         return _Body(self.links(document), footnotes, budget=budget, offset=offset).html(source, anchors)

@@ -56,9 +56,9 @@ def parse(source: bytes, budget: Budget | None = None) -> Parsed:
     text = source.decode("utf-8", "replace")
     if bounded_tables(text) != text:
         raise OverBudgetError
-    found = iter(cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(text)))
+    found_events = iter(cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(text)))
     events: list[tuple[Event, int, int]] = []
-    while group := list(islice(found, CHECK_EVENTS)):
+    while group := list(islice(found_events, CHECK_EVENTS)):
         budget.take(events=len(group))
         for event, span in group:
             before = events[-1][0] if events else ""
@@ -73,8 +73,10 @@ def definitions(source: bytes) -> bytes:
     """The link reference definitions of a text, one per line, for rendering a part of the text on its own."""
     if b"]:" not in source:
         return b""
-    found = _PARSER.reference_definitions(bounded_tables(source.decode("utf-8", "replace")))
-    return b"\n".join(source[one["span"]["start"] : one["span"]["end"]].strip() for one in found.values())
+    link_defs = _PARSER.reference_definitions(bounded_tables(source.decode("utf-8", "replace")))
+    return b"\n".join(
+        source[link_def["span"]["start"] : link_def["span"]["end"]].strip() for link_def in link_defs.values()
+    )
 
 
 _FOOTNOTE = re.compile(rb"\[\^([^\]\s]{1,100})\]")
@@ -89,9 +91,9 @@ def missing_definitions(part: bytes, whole: bytes) -> list[bytes]:
     links = definitions(whole)
     if links:
         result.append(links)
-    wanted = set(_FOOTNOTE.findall(part)) - {found[1] for found in _FOOTNOTE_TEXT.finditer(part)}
-    if wanted:
-        result += [found[0] for found in _FOOTNOTE_TEXT.finditer(whole) if found[1] in wanted]
+    matches = set(_FOOTNOTE.findall(part)) - {match[1] for match in _FOOTNOTE_TEXT.finditer(part)}
+    if matches:
+        result += [match[0] for match in _FOOTNOTE_TEXT.finditer(whole) if match[1] in matches]
     return result
 
 
@@ -116,12 +118,12 @@ def html_links(html: bytes) -> Iterator[tuple[LinkKey, Link]]:
 def written_links(parsed: Iterable[Parsed]) -> dict[LinkKey, Link]:
     """The links to documents and files in these pieces; external URLs are left out."""
     result: dict[LinkKey, Link] = {}
-    for one in parsed:
-        for event, _, _ in one.events:
+    for other_parsed in parsed:
+        for event, _, _ in other_parsed.events:
             html = (event.get("Html") or event.get("InlineHtml")) if isinstance(event, dict) else None
             if html:
                 result |= html_links(html.encode("utf-8", "replace"))
-        for key in _keys(one):
+        for key in _keys(other_parsed):
             if key not in result:
                 link = _link(key)
                 if link is not None:

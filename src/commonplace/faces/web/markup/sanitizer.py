@@ -142,9 +142,9 @@ def _nesting(html: str) -> int:
     if html.count("<") <= MAX_NESTING:  # true of almost every page, so that its tags need not be scanned
         return 0
     depth = most = 0
-    for found in _TAG.finditer(html):
-        if found[2].lower() not in _LEFT_OPEN:
-            depth = max(0, depth - 1) if found[1] else depth + 1
+    for match in _TAG.finditer(html):
+        if match[2].lower() not in _LEFT_OPEN:
+            depth = max(0, depth - 1) if match[1] else depth + 1
             most = max(most, depth)
     return most
 

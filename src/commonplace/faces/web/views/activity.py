@@ -146,8 +146,12 @@ def _others(
     writes: Sequence[WriteActivity], tried: str, conflicts: Sequence[tuple[Address, TextConflict]]
 ) -> Sequence[str]:
     """The files of an undo that was refused which have no conflict."""
-    chosen = [one for one in writes if is_undoable(one) and tried in {"", one.access.commit, str(one.access.when)}]
-    paths = dict.fromkeys(path for one in chosen for path in one.paths)
+    chosen = [
+        write_activity
+        for write_activity in writes
+        if is_undoable(write_activity) and tried in {"", write_activity.access.commit, str(write_activity.access.when)}
+    ]
+    paths = dict.fromkeys(path for write_activity in chosen for path in write_activity.paths)
     return [path for path in paths if all(address.path != path for address, _ in conflicts)]
 
 
@@ -161,7 +165,14 @@ def _undo(request: PageRequest) -> PageResponse:
         if commit:
             results = activity.undo_commits(request.services, [commit], pages, person=person)
         elif when:
-            moment = next((one.access.when for one in activity.writes_of(*which) if str(one.access.when) == when), -1.0)
+            moment = next(
+                (
+                    write_activity.access.when
+                    for write_activity in activity.writes_of(*which)
+                    if str(write_activity.access.when) == when
+                ),
+                -1.0,
+            )
             results = activity.undo_session(*which, pages, person=person, when=moment)
         elif request.form.get("action") == "session":
             results = activity.undo_session(*which, pages, person=person)

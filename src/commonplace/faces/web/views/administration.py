@@ -51,9 +51,13 @@ def administration(request: PageRequest) -> PageResponse:
         return page(request, "doctor.html", findings=list(parts.diagnose()))
     if request.path:
         raise NotFoundError("There is no such page.", kind="url", hint="See /admin.")
-    locks = [one for one in parts.locks() if request.services.unrestricted]
+    locks = [diagnostic for diagnostic in parts.locks() if request.services.unrestricted]
     return page(
-        request, "admin.html", bases=[_base(one) for one in request.collections], locks=locks, whole=_is_whole(request)
+        request,
+        "admin.html",
+        bases=[_base(collection) for collection in request.collections],
+        locks=locks,
+        whole=_is_whole(request),
     )
 
 
@@ -100,7 +104,7 @@ def _keys(
         error_mapping(problem).http if problem else 200,
         rows=rows,
         tiers=TIERS,
-        bases=[one.name for one in request.collections],
+        bases=[collection.name for collection in request.collections],
         token=token,
         made=made,
         problem=problem,
@@ -132,7 +136,7 @@ def _change_keys(request: PageRequest, parts: Administration) -> PageResponse:
 
 def _chosen_bases(request: PageRequest) -> Sequence[str] | None:
     """The collections of a new key; None for all, also of those that are served later."""
-    names = [one.name for one in request.collections]
+    names = [collection.name for collection in request.collections]
     if request.form.get("bases", "all") == "all":
         return None
     return [name for number, name in enumerate(names) if f"base-{number}" in request.form]

@@ -15,20 +15,20 @@ MAX_TOKENS = 100_000
 def agent(request: PageRequest) -> PageResponse:
     """The answer of the tool `kb_get` for a document: whole, within `budget` tokens, or for a `question`."""
     collection, path = request.located()
-    found = document_at_path(collection, path)
-    if found is None:
+    document = document_at_path(collection, path)
+    if document is None:
         raise NotFoundError("There is no such page.", kind="document")
-    elsewhere = [one.agent_url(request, found) for one in request.toolsets if one.agent_url is not None]
+    elsewhere = [pages.agent_url(request, document) for pages in request.toolsets if pages.agent_url is not None]
     if elsewhere:
-        return redirect(elsewhere[0] or request.urls.page(found.collection.name, found.record.address.path))
+        return redirect(elsewhere[0] or request.urls.page(document.collection.name, document.record.address.path))
     budget = min(request.number("budget", 0), MAX_TOKENS)
     question = request.query.get("question", "").strip()[:500]
-    text = request.agent_text(request.services, found, budget or (1_000 if question else 0), question)
+    text = request.agent_text(request.services, document, budget or (1_000 if question else 0), question)
     return page(
         request,
         "agent.html",
-        found=found,
-        record=found.record,
+        found=document,
+        record=document.record,
         text=beginning(text, MAX_TOKENS * QUARTERS),
         characters=len(text),
         max_tokens=MAX_TOKENS,

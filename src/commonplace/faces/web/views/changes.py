@@ -40,11 +40,14 @@ def recent(request: PageRequest) -> PageResponse:
     rows: list[CommitRow] = []
     more = False
     for collection in request.collections:
-        found, older = changes.recent(collection, number)
+        commits, older = changes.recent(collection, number)
         more = more or older
-        rows += [CommitRow(collection, shown.shown_commit(one), changes.documents_of(collection, one)) for one in found]
+        rows += [
+            CommitRow(collection, shown.shown_commit(other_commit), changes.documents_of(collection, other_commit))
+            for other_commit in commits
+        ]
     rows.sort(key=lambda row: -row.commit.when)
-    without = [one.name for one in request.collections if not one.store.history.available]
+    without = [collection.name for collection in request.collections if not collection.store.history.available]
     return page(request, "recent.html", rows=rows, number=number, more=more, without=without)
 
 
@@ -68,15 +71,15 @@ def commit(request: PageRequest) -> PageResponse:
     collection, revision = request.located()
     if not is_revision(revision):
         raise NotFoundError("There is no such commit.", kind="revision", hint="See the recent changes.")
-    found = changes.commit_of(collection, revision.lower())
-    renames = collection.store.history.renames(found.id)
-    touched = changes.documents_of(collection, found)
+    found_commit = changes.commit_of(collection, revision.lower())
+    renames = collection.store.history.renames(found_commit.id)
+    touched = changes.documents_of(collection, found_commit)
     files: list[FileDiff] = []
     left = MAX_DIFF_ROWS
     for address in touched[:MAX_FILES]:
-        before = changes.before(collection, address, found.id)
+        before = changes.before(collection, address, found_commit.id)
         old = changes.version(collection, address, before) if before else ""
-        rows = differences(old, changes.version(collection, address, found.id))[: max(left, 0)]
+        rows = differences(old, changes.version(collection, address, found_commit.id))[: max(left, 0)]
         left -= len(rows)
         notes = notes_of(request, document_at_path(collection, address.path))
         url = request.urls.page(collection.name, address.path)
@@ -85,7 +88,7 @@ def commit(request: PageRequest) -> PageResponse:
         request,
         "commit.html",
         collection=collection,
-        commit=shown.shown_commit(found),
+        commit=shown.shown_commit(found_commit),
         files=files,
         total=len(touched),
         view=_view(request),
@@ -97,16 +100,19 @@ def history(request: PageRequest) -> PageResponse:
     collection, address = _address(request)
     number = request.number("page")
     log = collection.store.history
-    found = log.log(address, limit=HISTORY_SIZE + 1, offset=(number - 1) * HISTORY_SIZE) if log.available else []
-    if not found and document_at_path(collection, address.path) is None:
+    commits = log.log(address, limit=HISTORY_SIZE + 1, offset=(number - 1) * HISTORY_SIZE) if log.available else []
+    if not commits and document_at_path(collection, address.path) is None:
         raise NotFoundError("There is no such page, and there was none.", kind="document")
     return page(
         request,
         "history.html",
         collection=collection,
         address=address,
-        commits=[(shown.shown_commit(one), _has(collection, address, one.id)) for one in found[:HISTORY_SIZE]],
-        more=len(found) > HISTORY_SIZE,
+        commits=[
+            (shown.shown_commit(other_commit), _has(collection, address, other_commit.id))
+            for other_commit in commits[:HISTORY_SIZE]
+        ],
+        more=len(commits) > HISTORY_SIZE,
         restores=request.may_edit(collection),
         number=number,
         crumbs=breadcrumbs(request, collection, address.folder),
@@ -128,8 +134,8 @@ def compare(request: PageRequest) -> PageResponse:
     old = _version_before(collection, address) if old is None else old
     before = changes.version(collection, address, old) if old else ""
     after = changes.version(collection, address, new)
-    found = document_at_path(collection, address.path)
-    if not (before or after or found):
+    document = document_at_path(collection, address.path)
+    if not (before or after or document):
         raise NotFoundError("There is no such page, and there was none at these commits.", kind="document")
     rows = differences(before, after)
     return page(
@@ -140,7 +146,7 @@ def compare(request: PageRequest) -> PageResponse:
         old=old,
         new=new,
         rows=rows[:MAX_DIFF_ROWS],
-        notes=notes_of(request, found),
+        notes=notes_of(request, document),
         cut=len(rows) > MAX_DIFF_ROWS,
         view=_view(request),
         crumbs=breadcrumbs(request, collection, address.folder),
@@ -161,12 +167,12 @@ def _view(request: PageRequest) -> str:
 def _address(request: PageRequest) -> tuple[Collection, Address]:
     """The collection and address that the path names, whether or not the document exists now."""
     collection, path = request.located()
-    found = document_at_path(collection, path)
-    if found:
-        return collection, found.record.address
+    document = document_at_path(collection, path)
+    if document:
+        return collection, document.record.address
     possible = possible_addresses(path)
     if not possible:
         raise NotFoundError("There is no such page.", kind="document")
     log = collection.store.history
-    known = (one for one in possible if log.available and log.log(one, limit=1))
-    return collection, next(known, possible[0])
+    addresses = (address for address in possible if log.available and log.log(address, limit=1))
+    return collection, next(addresses, possible[0])

@@ -53,15 +53,15 @@ PREVIEW_CHARS = 900
 def document(request: PageRequest) -> PageResponse:
     """The page of a document. Redirects from other names; shows the history of a deleted document."""
     collection, path = request.located()
-    found = document_at_path(collection, path)
-    if found is None:
+    found_document = document_at_path(collection, path)
+    if found_document is None:
         return _elsewhere(request, collection, path)
-    canonical = request.urls.page(collection.name, found.record.address.path)
-    if not _is_canonical(request, found):
+    canonical = request.urls.page(collection.name, found_document.record.address.path)
+    if not _is_canonical(request, found_document):
         return redirect(canonical + _moment_query(request))
     if request.query.get("at"):
-        return _old(request, found, request.query["at"])
-    return page_of(request, found)
+        return _old(request, found_document, request.query["at"])
+    return page_of(request, found_document)
 
 
 def _moment_query(request: PageRequest) -> str:
@@ -70,17 +70,17 @@ def _moment_query(request: PageRequest) -> str:
     return f"?{urlencode({'at': at})}" if at else ""
 
 
-def _is_canonical(request: PageRequest, found: FoundDocument) -> bool:
-    urls, path = request.urls, found.record.address.path.removesuffix(".md")
+def _is_canonical(request: PageRequest, found_document: FoundDocument) -> bool:
+    urls, path = request.urls, found_document.record.address.path.removesuffix(".md")
     named = request.path.startswith("@")
-    plain = f"@{found.collection.name}/{path}" if named else path
-    needed = found.collection.name != urls.first or path.startswith("@")
+    plain = f"@{found_document.collection.name}/{path}" if named else path
+    needed = found_document.collection.name != urls.first or path.startswith("@")
     return request.path == plain and named == needed
 
 
-def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = False) -> PageResponse:
+def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bool = False) -> PageResponse:
     """The page of a document; `is_start` adds what changed, for the start page of a base."""
-    collection, record, urls = found.collection, found.record, request.urls
+    collection, record, urls = found_document.collection, found_document.record, request.urls
     text = parsed_document(collection, record.address)
     all_parts = shown.parts(text)
     number = min(request.number("part"), len(all_parts))
@@ -88,12 +88,12 @@ def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = Fals
     url = urls.page(collection.name, record.address.path)
     links = backlinks(request.collections, collection, record.address, SHOWN_BACKLINKS)
     commit = last_change(collection, record.address)
-    edit = shown.edit_url(request, found, text)
+    edit = shown.edit_url(request, found_document, text)
     site = SITES.of(collection)
     return page(
         request,
         "document.html",
-        found=found,
+        found=found_document,
         record=record,
         collection=collection,
         document=text,
@@ -109,17 +109,17 @@ def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = Fals
         outline=shown.outline(text, all_parts, number, url),
         properties=shown.properties(shown.renderer_for(request, collection), text, site.settings.hidden_keys),
         shows_aliases="aliases" not in site.settings.hidden_keys,
-        backlinks=[_shown_backlink(request, one) for one in links.shown],
+        backlinks=[_shown_backlink(request, backlink) for backlink in links.shown],
         backlink_count=links.total,
         commit=shown.shown_commit(commit) if commit else None,
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
         navigation=NavigationHtml(urls, collection.name, site.navigation).whole(record.address.path),
         around=_around(request, collection, site, record.address),
         is_start=is_start,
-        changes=[shown.shown_commit(one) for one in LATEST.of(collection)[:START_COMMITS]] if is_start else [],
-        about=[row for one in request.toolsets for row in one.about(request, collection)] if is_start else [],
-        notes=notes_of(request, found),
-        source=_source_url(request, found),
+        changes=[shown.shown_commit(commit) for commit in LATEST.of(collection)[:START_COMMITS]] if is_start else [],
+        about=[row for pages in request.toolsets for row in pages.about(request, collection)] if is_start else [],
+        notes=notes_of(request, found_document),
+        source=_source_url(request, found_document),
         **_language(text),
     )
 
@@ -150,7 +150,8 @@ class NeighbourLink:
 def _around(request: PageRequest, collection: Collection, site: Site, address: Address) -> list[NeighbourLink]:
     paths = dict(zip(("prev", "next"), site.navigation.around(address.path), strict=True))
     titles = {
-        one.address.path: one.title for one in records(collection, [Address(one) for one in paths.values() if one])
+        item.address.path: item.title
+        for item in records(collection, [Address(path) for path in paths.values() if path])
     }
     return [
         NeighbourLink(rel, titles[path], request.urls.page(collection.name, path))
@@ -159,48 +160,48 @@ def _around(request: PageRequest, collection: Collection, site: Site, address: A
     ]
 
 
-def notes_of(request: PageRequest, found: FoundDocument | None) -> list[CardRow]:
+def notes_of(request: PageRequest, found_document: FoundDocument | None) -> list[CardRow]:
     """Rows above a document's text: what replaces it, then those of toolsets; none for a deleted document."""
-    if found is None:
+    if found_document is None:
         return []
-    notes = [note for one in request.toolsets for note in one.notes(request, found)]
-    return [*_status_notes(request, found), *notes]
+    notes = [note for pages in request.toolsets for note in pages.notes(request, found_document)]
+    return [*_status_notes(request, found_document), *notes]
 
 
-def _status_notes(request: PageRequest, found: FoundDocument) -> list[CardRow]:
+def _status_notes(request: PageRequest, found_document: FoundDocument) -> list[CardRow]:
     """A row for the page, or for each of its sections, that is a draft or does not hold any more."""
-    statuses, address = CollectionStatuses(found.collection), found.record.address
+    statuses, address = CollectionStatuses(found_document.collection), found_document.record.address
     declared = statuses.declared.get(address, ())
     if not declared:
         return []
-    sections = parsed_document(found.collection, address).sections
+    sections = parsed_document(found_document.collection, address).sections
     rows: list[CardRow] = []
-    for one in declared:
-        status = statuses.at(address, one.ordinal)
-        if not status.mark or one.ordinal >= len(sections):
+    for declared_status in declared:
+        status = statuses.at(address, declared_status.ordinal)
+        if not status.mark or declared_status.ordinal >= len(sections):
             continue
-        what = f"The section {sections[one.ordinal].heading!r}" if one.ordinal else "This page"
+        what = f"The section {sections[declared_status.ordinal].heading!r}" if declared_status.ordinal else "This page"
         by = f" by {status.by}" if status.by else ""
         rows.append(CardRow("", "", f"{what} is {'a draft' if status.status is Status.DRAFT else status.status}{by}."))
         if status.by and status.resolved and "://" not in status.by:
             path, _, anchor = status.by.partition("#")
-            url = request.urls.page(found.collection.name, path) + (f"#{anchor}" if anchor else "")
+            url = request.urls.page(found_document.collection.name, path) + (f"#{anchor}" if anchor else "")
             rows[-1] = replace(rows[-1], name="Go to what holds.", url=url)
     return rows
 
 
-def _source_url(request: PageRequest, found: FoundDocument) -> str:
+def _source_url(request: PageRequest, found_document: FoundDocument) -> str:
     """The URL of a document's Markdown.
 
     If text is withheld, the URL names the collection, which requests the full text.
     """
-    asked = found.collection.name if spans_of(request, found) else ""
-    return request.urls.view("raw", found.collection.name, found.record.address.path, layer=asked)
+    name = found_document.collection.name if spans_of(request, found_document) else ""
+    return request.urls.view("raw", found_document.collection.name, found_document.record.address.path, layer=name)
 
 
-def _shown_backlink(request: PageRequest, one: Backlink) -> Backlink:
+def _shown_backlink(request: PageRequest, backlink: Backlink) -> Backlink:
     """A backlink, without its sentences if text of its document is withheld."""
-    return replace(one, sentences=()) if one.sentences and spans_of(request, one.found) else one
+    return replace(backlink, sentences=()) if backlink.sentences and spans_of(request, backlink.found) else backlink
 
 
 def _language(text: Document) -> dict[str, str]:
@@ -209,8 +210,8 @@ def _language(text: Document) -> dict[str, str]:
     return {"lang": lang, "dir": direction}
 
 
-def _old(request: PageRequest, found: FoundDocument, at: str) -> PageResponse:
-    return _version(request, found.collection, found.record.address, at, found.record.address)
+def _old(request: PageRequest, candidate: FoundDocument, at: str) -> PageResponse:
+    return _version(request, candidate.collection, candidate.record.address, at, candidate.record.address)
 
 
 def _version(
@@ -231,12 +232,12 @@ def _version(
     content = history.read(address, at)
     address = history.address_at(address, at) or address
     text = read_document(address, content)
-    found = document_at_path(collection, now.path) if now else None
+    found_document = document_at_path(collection, now.path) if now else None
     all_parts = shown.parts(text)
     number = min(request.number("part"), len(all_parts))
     part = all_parts[number - 1]
     with at_moment(request) if moment else nullcontext((request, ())) as (then, _):
-        there = next(one for one in then.collections if one.name == collection.name)
+        there = next(element for element in then.collections if element.name == collection.name)
         html = shown.rendered(then, there, text, (part.start, part.end))
         crumbs = breadcrumbs(then, collection, address.folder)
     return page(
@@ -252,7 +253,7 @@ def _version(
         part=part,
         parts=all_parts,
         titled=shown.has_title_heading(text) and number == 1,
-        notes=notes_of(request, found),
+        notes=notes_of(request, found_document),
         crumbs=crumbs,
         **_language(text),
     )
@@ -269,7 +270,9 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
     urls = request.urls
     if path in FOLDERS.of(collection):
         return redirect(urls.view("tree", collection.name, f"{path}/" if path else "", at=request.at))
-    gone = next((known for one in possible_addresses(path) if (known := gone_page(collection, one))), None)
+    gone = next(
+        (known_page for address in possible_addresses(path) if (known_page := gone_page(collection, address))), None
+    )
     if gone and request.query.get("at"):
         return _version(request, collection, gone.address, request.query["at"], gone.renamed_to)
     if gone and gone.renamed_to:
@@ -319,19 +322,21 @@ def _sources(collections: Collections, collection: Collection, path: str) -> Seq
     from commonplace.services.site.overview import wanted_pages
 
     name = fold(without_suffix(path))
-    wanted = next((one for one in wanted_pages(collections, collection) if fold(one.name) == name), None)
-    addresses = list(wanted.sources[:SHOWN_BACKLINKS]) if wanted else []
-    return [FoundDocument(collection, one) for one in records(collection, addresses)]
+    wanted_page = next(
+        (other_page for other_page in wanted_pages(collections, collection) if fold(other_page.name) == name), None
+    )
+    addresses = list(wanted_page.sources[:SHOWN_BACKLINKS]) if wanted_page else []
+    return [FoundDocument(collection, record) for record in records(collection, addresses)]
 
 
 def _found(request: PageRequest) -> FoundDocument:
     collection, path = request.located()
-    found = document_at_path(collection, path)
-    if found is None:
+    found_document = document_at_path(collection, path)
+    if found_document is None:
         raise NotFoundError(
             "There is no such page.", kind="document", nearest=collection.index.nearest(path or "index")
         )
-    return found
+    return found_document
 
 
 def source(request: PageRequest) -> PageResponse:
@@ -339,17 +344,17 @@ def source(request: PageRequest) -> PageResponse:
 
     If text is withheld, only if `layer` names the document's collection.
     """
-    found = _found(request)
-    if not gives_file(request, found):
-        return redirect(request.urls.page(found.collection.name, found.record.address.path))
-    content = found.collection.store.read(found.record.address)
+    found_document = _found(request)
+    if not gives_file(request, found_document):
+        return redirect(request.urls.page(found_document.collection.name, found_document.record.address.path))
+    content = found_document.collection.store.read(found_document.record.address)
     return PageResponse(content, "text/plain; charset=utf-8")
 
 
 def preview(request: PageRequest) -> PageResponse:
     """The start of a document, or of the section of the element that `fragment` names, for a small window."""
-    found = _found(request)
-    text = visible(request, found.collection, parsed_document(found.collection, found.record.address))
+    candidate = _found(request)
+    text = visible(request, candidate.collection, parsed_document(candidate.collection, candidate.record.address))
     element = request.query.get("fragment", "")
     start, end = text.body_start, len(text.source)
     if element:
@@ -360,25 +365,25 @@ def preview(request: PageRequest) -> PageResponse:
     if end - start > PREVIEW_CHARS:
         cut = text.source.rfind(b"\n", start + 1, start + PREVIEW_CHARS)
         end = cut if cut > start else shown.character_start(text.source, start + PREVIEW_CHARS)
-    html = shown.rendered(request, found.collection, text, (start, end))
+    html = shown.rendered(request, candidate.collection, text, (start, end))
     return page(
         request,
         "preview.html",
-        record=found.record,
+        record=candidate.record,
         html=html,
-        notes=notes_of(request, found) if spans_of(request, found) else [],
-        url=request.urls.page(found.collection.name, found.record.address.path, element),
+        notes=notes_of(request, candidate) if spans_of(request, candidate) else [],
+        url=request.urls.page(candidate.collection.name, candidate.record.address.path, element),
     )
 
 
-def _shown_mention(request: PageRequest, one: Mention) -> Mention:
-    return replace(one, snippet="") if spans_of(request, one.found) else one
+def _shown_mention(request: PageRequest, mention: Mention) -> Mention:
+    return replace(mention, snippet="") if spans_of(request, mention.found) else mention
 
 
 def linked_from(request: PageRequest) -> PageResponse:
     """All documents that link to this document, in pages."""
-    found = _found(request)
-    collection, address = found.collection, found.record.address
+    found_document = _found(request)
+    collection, address = found_document.collection, found_document.record.address
     number = request.number("page")
     links = backlinks(request.collections, collection, address, SHOWN_BACKLINKS, (number - 1) * SHOWN_BACKLINKS)
     last = max(1, -(-links.total // SHOWN_BACKLINKS))
@@ -387,9 +392,9 @@ def linked_from(request: PageRequest) -> PageResponse:
     return page(
         request,
         "backlinks.html",
-        found=found,
-        record=found.record,
-        backlinks=[_shown_backlink(request, one) for one in links.shown],
+        found=found_document,
+        record=found_document.record,
+        backlinks=[_shown_backlink(request, backlink) for backlink in links.shown],
         total=links.total,
         number=number,
         last=last,
@@ -398,25 +403,29 @@ def linked_from(request: PageRequest) -> PageResponse:
 
 def mentions(request: PageRequest) -> PageResponse:
     """Documents that mention this document's name without a link."""
-    found = _found(request)
+    candidate = _found(request)
     return page(
         request,
         "mentions.html",
-        found=found,
-        record=found.record,
-        mentions=[_shown_mention(request, one) for one in unlinked_mentions(found.collection, found.record)],
+        found=candidate,
+        record=candidate.record,
+        mentions=[
+            _shown_mention(request, mention) for mention in unlinked_mentions(candidate.collection, candidate.record)
+        ],
         fragment=request.query.get("fragment") == "1",
     )
 
 
 def sections(request: PageRequest) -> PageResponse:
     """The last commit and author of each section."""
-    found = _found(request)
-    collection, address = found.collection, found.record.address
+    candidate = _found(request)
+    collection, address = candidate.collection, candidate.record.address
     if collection.store.history.available:
         blame = section_blame(collection, address)
     else:
-        blame = [SectionChange(one, None) for one in parsed_document(collection, address).sections if one.level]
-    rows = [(one.section, shown.shown_commit(one.commit) if one.commit else None) for one in blame]
+        blame = [
+            SectionChange(section, None) for section in parsed_document(collection, address).sections if section.level
+        ]
+    rows = [(change.section, shown.shown_commit(change.commit) if change.commit else None) for change in blame]
     fragment = request.query.get("fragment") == "1"
-    return page(request, "sections.html", found=found, record=found.record, rows=rows, fragment=fragment)
+    return page(request, "sections.html", found=candidate, record=candidate.record, rows=rows, fragment=fragment)

@@ -60,14 +60,14 @@ def edit(request: PageRequest) -> PageResponse:
     """The editor of a page or a section; with POST, what its buttons do."""
     collection, path = request.located()
     require_edits(request, collection)
-    found = document_at_path(collection, path)
+    document = document_at_path(collection, path)
     if request.method == "POST":
-        return _sent(request, collection, found.record.address if found else _address(path))
-    if found is None:
+        return _sent(request, collection, document.record.address if document else _address(path))
+    if document is None:
         raise NotFoundError(
             "There is no such page.", kind="document", nearest=collection.index.nearest(path or "index")
         )
-    return _edit_page(request, _opened_form(request, found))
+    return _edit_page(request, _opened_form(request, document))
 
 
 def require_edits(request: PageRequest, collection: Collection) -> None:
@@ -94,8 +94,8 @@ def _address(path: str) -> Address:
     return possible[0]
 
 
-def _opened_form(request: PageRequest, found: FoundDocument) -> EditForm:
-    collection, address = found.collection, found.record.address
+def _opened_form(request: PageRequest, found_document: FoundDocument) -> EditForm:
+    collection, address = found_document.collection, found_document.record.address
     raw = collection.store.read(address)
     require_editable(raw)
     document = read_document(address, raw)
@@ -263,7 +263,7 @@ def stale_page(request: PageRequest, collection: Collection, error: StaleTextErr
         form = EditForm(collection=collection, address=address, text=text, revision="", message=message, unsaved=True)
         return _edit_page(request, form, 409, stale=error, changed=_last_change(collection, address))
     regions = error.regions
-    contents = [None if error.base is None else one.merged for one in regions]
+    contents = [None if error.base is None else region.merged for region in regions]
     rows = _rows(regions, contents)
     changed = _last_change(collection, address)
     if all(content is not None for content in contents):
@@ -289,7 +289,7 @@ def stale_page(request: PageRequest, collection: Collection, error: StaleTextErr
         now=revision_of(theirs),
         known=error.base is not None,
         rows=rows[:MAX_REGIONS],
-        conflicts=sum(1 for one in rows if one.number),
+        conflicts=sum(1 for row in rows if row.number),
         changed=changed,
         action=request.urls.view("edit", collection.name, address.path),
         crumbs=breadcrumbs(request, collection, address.folder),
@@ -363,8 +363,8 @@ def _chosen(region: MergeRegion, choice: str) -> bytes:
 def render(request: PageRequest) -> PageResponse:
     """A text that is being edited as HTML: the whole of it, or the part of a large one in which a line is."""
     collection, path = request.located()
-    found = document_at_path(collection, path)
-    address = found.record.address if found else _address(path or "new")
+    document = document_at_path(collection, path)
+    address = document.record.address if document else _address(path or "new")
     line = int(request.form.get("line", "1")) if request.form.get("line", "1").isdecimal() else 1
     return rendered_text(request, collection, address, request.form.get("text", ""), line)
 
@@ -377,7 +377,7 @@ def rendered_text(request: PageRequest, collection: Collection, address: Address
     document = read_document(address, raw)
     parts = shown.parts(document)
     offset = _offset_of(raw, line)
-    part = next((one for one in reversed(parts) if one.start <= offset), parts[0])
+    part = next((document_part for document_part in reversed(parts) if document_part.start <= offset), parts[0])
     html = shown.rendered_now(request, collection, document, (part.start, part.end))
     is_part = len(parts) > 1 or bool(request.form.get("excerpt"))
     return page(request, "rendered.html", html=html, is_part=is_part, findings=document.findings)

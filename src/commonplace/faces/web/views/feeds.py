@@ -39,18 +39,18 @@ class FeedEntry:
 
 def atom(request: PageRequest) -> PageResponse:
     """Changes as an Atom feed (RFC 4287): all, or those of a `folder`, `tag`, `author` or `base`."""
-    wanted = _wanted(request)
+    notice_filter = _wanted(request)
     entries = [
         FeedEntry(
-            id=f"urn:sha1:{one.commit.id}",
-            title=shown_commit(one.commit).subject,
-            when=one.commit.when,
-            author=one.commit.author.name,
-            url=request.urls.view("commit", one.collection.name, one.commit.id),
-            summary=_paths(one.files),
+            id=f"urn:sha1:{event.commit.id}",
+            title=shown_commit(event.commit).subject,
+            when=event.commit.when,
+            author=event.commit.author.name,
+            url=request.urls.view("commit", event.collection.name, event.commit.id),
+            summary=_paths(event.files),
         )
         for collection in request.collections
-        for one in notices.latest_changes(collection, wanted, MAX_ENTRIES)
+        for event in notices.latest_changes(collection, notice_filter, MAX_ENTRIES)
     ]
     return _feed(request, "feed.atom", "changes", "/recent", entries)
 
@@ -59,36 +59,36 @@ def proposals(request: PageRequest) -> PageResponse:
     """Proposals that the caller may see as an Atom feed, with the same parameters as the feed of changes."""
     require_tier(request.tier, "propose")
     viewer = None if allows(request.tier, "write") else page_proposer(request.caller)
-    found = notices.proposals_of(request.collections, _wanted(request), limit=MAX_ENTRIES, viewer=viewer)
+    events = notices.proposals_of(request.collections, _wanted(request), limit=MAX_ENTRIES, viewer=viewer)
     entries = [
         FeedEntry(
-            id=f"urn:commonplace:proposal:{one.found.proposal.id}:{one.found.proposal.tip}",
-            title=f"{one.event}: {one.found.proposal.title}",
-            when=one.found.proposal.when,
-            author=one.found.proposal.author.name,
-            url=f"/proposals/{one.found.proposal.id}",
-            summary=_paths(one.files),
+            id=f"urn:commonplace:proposal:{event.found.proposal.id}:{event.found.proposal.tip}",
+            title=f"{event.event}: {event.found.proposal.title}",
+            when=event.found.proposal.when,
+            author=event.found.proposal.author.name,
+            url=f"/proposals/{event.found.proposal.id}",
+            summary=_paths(event.files),
         )
-        for one in found
+        for event in events
     ]
     return _feed(request, "proposals.atom", "proposals", "/proposals", entries)
 
 
 def _wanted(request: PageRequest) -> NoticeFilter:
-    given = {name: request.query.get(name, "").strip() for name in ("folder", "tag", "author", "base")}
-    return NoticeFilter(**given)
+    given_values = {name: request.query.get(name, "").strip() for name in ("folder", "tag", "author", "base")}
+    return NoticeFilter(**given_values)
 
 
 def _feed(request: PageRequest, name: str, kind: str, page: str, entries: Sequence[FeedEntry]) -> PageResponse:
-    given = {key: text for key in ("folder", "tag", "author", "base") if (text := request.query.get(key, ""))}
-    words = [f"{key} {text}" for key, text in given.items()]
-    latest = sorted(entries, key=lambda one: one.when, reverse=True)[:MAX_ENTRIES]
+    given_values = {key: text for key in ("folder", "tag", "author", "base") if (text := request.query.get(key, ""))}
+    words = [f"{key} {text}" for key, text in given_values.items()]
+    latest = sorted(entries, key=lambda entry: entry.when, reverse=True)[:MAX_ENTRIES]
     body = (
         environment()
         .get_template("feed.xml")
         .render(
             title=f"{site_name(request)}: {', '.join([kind, *words])}",
-            self_url=f"{request.origin}{with_query(f'/{name}', **given)}",
+            self_url=f"{request.origin}{with_query(f'/{name}', **given_values)}",
             page_url=f"{request.origin}{page}",
             origin=request.origin,
             entries=latest,
@@ -100,7 +100,7 @@ def _feed(request: PageRequest, name: str, kind: str, page: str, entries: Sequen
 
 def _paths(addresses: Sequence[Address]) -> str:
     more = f" and {len(addresses) - MAX_PATHS:,} more" if len(addresses) > MAX_PATHS else ""
-    return f"{', '.join(one.path for one in addresses[:MAX_PATHS])}{more}"
+    return f"{', '.join(address.path for address in addresses[:MAX_PATHS])}{more}"
 
 
 def opensearch(request: PageRequest) -> PageResponse:

@@ -55,10 +55,10 @@ def inputs_of(collection: Collection, address: Address, text: str) -> tuple[str,
     document = read_document(address, text.encode("utf-8", "replace"))
     values = document.frontmatter.values
     declared = schema.types.get(str(values.get("type") or "")) if schema.values is not None else None
-    if declared is None or any(one.severity.value == "error" for one in document.frontmatter.findings):
+    if declared is None or any(finding.severity.value == "error" for finding in document.frontmatter.findings):
         return "", ()
     inputs = [_input(name, rule, values.get(name)) for name, rule in declared.fields.items()]
-    return declared.name, [one for one in inputs if one is not None]
+    return declared.name, [field_input for field_input in inputs if field_input is not None]
 
 
 def _input(name: str, rule: FieldRule, value: Json) -> FieldInput | None:

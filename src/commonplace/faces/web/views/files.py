@@ -29,9 +29,9 @@ def file(request: PageRequest) -> PageResponse:
     address = address_or_none(path)
     if address is None:
         raise NotFoundError("There is no such file.", kind="file")
-    found = document_at_path(collection, address.path) if address.is_document else None
-    if found is not None and not gives_file(request, found):
-        return redirect(request.urls.page(collection.name, found.record.address.path))
+    document = document_at_path(collection, address.path) if address.is_document else None
+    if document is not None and not gives_file(request, document):
+        return redirect(request.urls.page(collection.name, document.record.address.path))
     content = _content(request, collection, address)
     suffix = suffix_of(address.path)
     shown = SHOWN_TYPES.get(suffix)
@@ -80,12 +80,12 @@ def attachments(request: PageRequest) -> PageResponse:
 
 def _files(collection: Collection, limit: int) -> list[tuple[Address, int]]:
     """Files that are not documents, in order of address, up to a limit."""
-    found: list[tuple[Address, int]] = []
+    sizes: list[tuple[Address, int]] = []
     waiting = [""]
-    known = set(FOLDERS.of(collection))
-    while waiting and len(found) < limit:
+    known_texts = set(FOLDERS.of(collection))
+    while waiting and len(sizes) < limit:
         folder = waiting.pop()
-        found += [(one, stat.size) for one, stat in collection.store.files(folder) if not one.is_document]
+        sizes += [(address, stat.size) for address, stat in collection.store.files(folder) if not address.is_document]
         inside = collection.store.folders(folder)
-        waiting += [one for one in reversed(inside) if folder in known or one in known]
-    return sorted(found)[:limit]
+        waiting += [element for element in reversed(inside) if folder in known_texts or element in known_texts]
+    return sorted(sizes)[:limit]

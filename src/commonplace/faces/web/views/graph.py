@@ -60,7 +60,7 @@ def graph(request: PageRequest) -> PageResponse:
 
 def _depth(nodes: Sequence[Record]) -> int:
     """The number of folders by which nodes are colored: 2 if most nodes are in one folder, otherwise 1."""
-    counts = Counter(one.address.folder.partition("/")[0] for one in nodes if one.address.folder)
+    counts = Counter(record.address.folder.partition("/")[0] for record in nodes if record.address.folder)
     return 2 if counts and counts.most_common(1)[0][1] > len(nodes) * MAX_SHARE else 1
 
 
@@ -70,9 +70,9 @@ def graph_json(request: PageRequest) -> PageResponse:
     whole = GRAPHS.of(collection)
     depth = _depth(whole.nodes)
     nodes = [
-        [one.title, request.urls.page(collection.name, one.address.path),
-         "/".join(one.address.folder.split("/")[:depth]), one.type, " ".join(one.tags)]
-        for one in whole.nodes
+        [record.title, request.urls.page(collection.name, record.address.path),
+         "/".join(record.address.folder.split("/")[:depth]), record.type, " ".join(record.tags)]
+        for record in whole.nodes
     ]  # fmt: skip
     data = json.dumps({"nodes": nodes, "edges": whole.edges}, ensure_ascii=False, separators=(",", ":"))
     return PageResponse(data.encode("utf-8", "replace"), "application/json")

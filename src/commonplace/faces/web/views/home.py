@@ -40,7 +40,7 @@ class CollectionCard:
 def home(request: PageRequest) -> PageResponse:
     """The home page: the start page of the only base if it has one, otherwise the overview."""
     collections = list(request.collections)
-    added = any(one.card(request) is not None for one in request.toolsets)
+    added = any(pages.card(request) is not None for pages in request.toolsets)
     start = None if added or len(collections) != 1 else document_at_path(collections[0], SITES.of(collections[0]).start)
     return document.page_of(request, start, is_start=True) if start else overview(request)
 
@@ -48,7 +48,7 @@ def home(request: PageRequest) -> PageResponse:
 def overview(request: PageRequest) -> PageResponse:
     """The overview: an account of each collection, with its recent commits."""
     cards = [_card(request, collection) for collection in request.collections]
-    added = [card for one in request.toolsets if (card := one.card(request)) is not None]
+    added = [card for pages in request.toolsets if (card := pages.card(request)) is not None]
     is_empty = not added and not any(card.overview.counts.documents for card in cards)
     return page(
         request,
@@ -67,10 +67,10 @@ def _card(request: PageRequest, collection: Collection) -> CollectionCard:
     return CollectionCard(
         collection=collection,
         overview=OVERVIEWS.of(collection),
-        folders=tuple(sorted(top, key=lambda one: -one.total)[:MAX_FOLDERS]),
+        folders=tuple(sorted(top, key=lambda folder: -folder.total)[:MAX_FOLDERS]),
         start=document_at_path(collection, start) if start else None,
-        commits=tuple(shown.shown_commit(one) for one in LATEST.of(collection)[:SHOWN_COMMITS]),
-        about=tuple(row for one in request.toolsets for row in one.about(request, collection)),
+        commits=tuple(shown.shown_commit(commit) for commit in LATEST.of(collection)[:SHOWN_COMMITS]),
+        about=tuple(row for pages in request.toolsets for row in pages.about(request, collection)),
         wanted=len(wanted_pages(request.collections, collection)),
         orphans=len(ORPHANS.of(collection)),
     )

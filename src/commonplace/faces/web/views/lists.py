@@ -42,7 +42,7 @@ class Paging:
 def tree(request: PageRequest) -> PageResponse:
     """A folder, now or at a moment: its subfolders, its documents, and its index document."""
     with at_moment(request) as (then, moments):
-        return _tree(then, [one for one in moments if one.collection.name == then.located()[0].name])
+        return _tree(then, [moment for moment in moments if moment.collection.name == then.located()[0].name])
 
 
 def _tree(request: PageRequest, moments: Sequence[Moment]) -> PageResponse:
@@ -70,7 +70,7 @@ def _tree(request: PageRequest, moments: Sequence[Moment]) -> PageResponse:
         search=with_query("/search", q=Chip("in", f"{path}/").text, at=request.at),
         moments=moments,
         now=replace(request.urls, at="").view("tree", collection.name, f"{path}/" if path else ""),
-        folders=[folders[one] for one in folder.folders],
+        folders=[folders[other_folder] for other_folder in folder.folders],
         records=records(collection, chosen),
         about=partial(visible_description, request),
         start=start,
@@ -121,7 +121,7 @@ def types(request: PageRequest) -> PageResponse:
         for name, count in OVERVIEWS.of(collection).counts.types:
             counts[name] = counts.get(name, 0) + count
     untyped = counts.pop("", 0)
-    rows = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    rows = sorted(counts.items(), key=lambda element: (-element[1], element[0]))
     return page(request, "types.html", types=rows, untyped=untyped)
 
 
@@ -156,15 +156,15 @@ def _documents(
     paging = _paging(request, listed.total)
     if number > paging.last:
         return redirect(f"?{_order(request)}page={paging.last}")
-    found: tuple[FoundDocument, ...] = listed.found
+    documents: tuple[FoundDocument, ...] = listed.found
     return page(
         request,
         "documents.html",
         heading=heading,
         about=partial(visible_description, request),
         feed=feed,
-        found=found,
-        days=[(day, list(rows)) for day, rows in groupby(found, _DAYS[sort])] if descending else [],
+        found=documents,
+        days=[(day, list(rows)) for day, rows in groupby(documents, _DAYS[sort])] if descending else [],
         by=sort,
         other=other,
         order=_order(request),
@@ -174,8 +174,8 @@ def _documents(
 
 
 _DAYS: Mapping[SortKey, Callable[[FoundDocument], str]] = {
-    "updated": lambda found: found.record.updated[:10],
-    "date": lambda found: found.record.date[:10],
+    "updated": lambda document: document.record.updated[:10],
+    "date": lambda document: document.record.date[:10],
 }
 """The day of a document, by the order of a list that is divided into days."""
 

@@ -119,11 +119,11 @@ def _file_name(name: str) -> str:
 def _page_of(request: PageRequest) -> FoundDocument:
     collection, path = request.located()
     require_edits(request, collection)
-    found = document_at_path(collection, path)
-    if found is None:
+    document = document_at_path(collection, path)
+    if document is None:
         nearest = collection.index.nearest(path or "index")
         raise NotFoundError("There is no such page.", kind="document", nearest=nearest)
-    return found
+    return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,8 @@ class LinkChange:
 
 def move(request: PageRequest) -> PageResponse:
     """A form for a new path, then the pages whose links will be rewritten; with POST, the move."""
-    found = _page_of(request)
-    collection, old = found.collection, found.record.address
+    document = _page_of(request)
+    collection, old = document.collection, document.record.address
     to = (request.form if request.method == "POST" else request.query).get("to", "").strip()
     problem: KnowledgeError | None = None
     plan: MovePlan | None = None
@@ -147,7 +147,7 @@ def move(request: PageRequest) -> PageResponse:
         if to:
             new_address = moved_address(collection, old, to)
             if request.method == "POST":
-                return _moved(request, found, new_address)
+                return _moved(request, document, new_address)
             plan = preview_moves(collection, {old: new_address}, {})
     except KnowledgeError as error:
         problem = error
@@ -155,9 +155,9 @@ def move(request: PageRequest) -> PageResponse:
         request,
         "move.html",
         error_mapping(problem).http if problem else 200,
-        found=found,
+        found=document,
         collection=collection,
-        record=found.record,
+        record=document.record,
         to=to or old.id,
         new_address=new_address if plan else None,
         changes=_link_changes(plan) if plan else [],
@@ -171,13 +171,13 @@ def move(request: PageRequest) -> PageResponse:
 
 def _link_changes(plan: MovePlan) -> list[LinkChange]:
     reasons = dict.fromkeys(plan.pinned, "they would lead to the new name")
-    return [LinkChange(one, reasons.get(one, "")) for one in plan.others]
+    return [LinkChange(address, reasons.get(address, "")) for address in plan.others]
 
 
-def _moved(request: PageRequest, found: FoundDocument, new_address: Address) -> PageResponse:
+def _moved(request: PageRequest, document: FoundDocument, new_address: Address) -> PageResponse:
     intent = _named_intent(request)
-    receipt = writes.rename(found.collection, found.record.address, new_address, intent)
-    return after_write(request, found.collection, receipt.address)
+    receipt = writes.rename(document.collection, document.record.address, new_address, intent)
+    return after_write(request, document.collection, receipt.address)
 
 
 def _named_intent(request: PageRequest) -> WriteRequest:
@@ -191,8 +191,8 @@ def _named_intent(request: PageRequest) -> WriteRequest:
 
 def delete(request: PageRequest) -> PageResponse:
     """A question whether to delete a page, with the pages that link to it; with POST, the deletion."""
-    found = _page_of(request)
-    collection, record = found.collection, found.record
+    document = _page_of(request)
+    collection, record = document.collection, document.record
     if request.method == "POST":
         writes.delete(collection, record.address, _named_intent(request))
         identifier = request.proposed.get(collection.name)
@@ -203,11 +203,11 @@ def delete(request: PageRequest) -> PageResponse:
     return page(
         request,
         "delete.html",
-        found=found,
+        found=document,
         collection=collection,
         record=record,
         revision=revision_of(collection.store.read(record.address)),
-        links=[one.found for one in links.shown],
+        links=[backlink.found for backlink in links.shown],
         total=links.total,
         action=request.urls.view("delete", collection.name, record.address.path),
         crumbs=breadcrumbs(request, collection, record.address.folder),
@@ -219,8 +219,8 @@ def restored(request: PageRequest) -> PageResponse:
     collection, path = request.located()
     require_edits(request, collection)
     at = request.form.get("at", "")
-    found = document_at_path(collection, path)
-    address = found.record.address if found else parse_document_address(path)
+    document = document_at_path(collection, path)
+    address = document.record.address if document else parse_document_address(path)
     if not at:
         item = trashed(collection, address.path)
         if item is None:
@@ -233,12 +233,12 @@ def restored(request: PageRequest) -> PageResponse:
 
 def ticked(request: PageRequest) -> PageResponse:
     """Tick a task on a page, or untick it."""
-    found = _page_of(request)
+    document = _page_of(request)
     place, _, done = request.form.get("task", "").partition("-")
     if not place.isdecimal() or len(place) > 12 or done not in {"0", "1"}:  # noqa: PLR2004 - digits of an offset
         raise InvalidInputError("The form names no task.", kind="form", hint="Open the page again.")
     opened = OpenedText(revision=request.form.get("revision", ""))
-    collection, address = found.collection, found.record.address
+    collection, address = document.collection, document.record.address
     try:
         receipt = tick(collection, address, opened, int(place), intent_of(request), done=done == "1")
     except StaleTextError as error:
@@ -251,7 +251,7 @@ def trashed_address(request: PageRequest, collection: Collection, path: str) -> 
     if not request.may_edit(collection):
         return None
     possible = possible_addresses(path)
-    return next((item.address for one in possible if (item := trashed(collection, one.path))), None)
+    return next((item.address for address in possible if (item := trashed(collection, address.path))), None)
 
 
 def new_url(request: PageRequest, collection: Collection, path: str) -> str:

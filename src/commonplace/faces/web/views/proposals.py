@@ -78,14 +78,14 @@ def proposals(request: PageRequest) -> PageResponse:
     identifier, _, action = request.path.partition("/")
     if not identifier:
         return _list(request)
-    found = decisions.find(request.collections, identifier, _viewer(request))
+    proposal = decisions.find(request.collections, identifier, _viewer(request))
     if action == "edit":
-        return _edit(request, found)
+        return _edit(request, proposal)
     if action:
         raise NotFoundError("There is no such page.", kind="url", hint="See the list of proposals.")
     if request.method == "POST":
-        return _decide(request, found)
-    return _proposal_page(request, found)
+        return _decide(request, proposal)
+    return _proposal_page(request, proposal)
 
 
 def _viewer(request: PageRequest) -> Proposer | None:
@@ -97,56 +97,62 @@ def _list(request: PageRequest) -> PageResponse:
     if request.method == "POST":
         raise InvalidInputError("Which proposal?", kind="proposal", hint="Open one of the list.")
     viewer = _viewer(request)
-    opened, closed = (decisions.listed(request.collections, viewer, closed=one) for one in (False, True))
+    opened, closed = (decisions.listed(request.collections, viewer, closed=element) for element in (False, True))
     return page(
         request,
         "proposals.html",
         groups=[("Open", opened[:MAX_LISTED]), ("Closed", closed[:MAX_LISTED])],
         decides=viewer is None,
-        without=[one.name for one in request.collections if one.proposals is None],
+        without=[collection.name for collection in request.collections if collection.proposals is None],
     )
 
 
-def _proposal_page(request: PageRequest, found: FoundProposal, problem: KnowledgeError | None = None) -> PageResponse:
+def _proposal_page(
+    request: PageRequest, proposal: FoundProposal, problem: KnowledgeError | None = None
+) -> PageResponse:
     """One proposal, in parts of `FILES` files, or one file of it."""
     number = request.number("page")
     view = request.query.get("view", "")
     view = view if view in {"inline", "text"} else "side"
     chosen = FileRange(page=request.query.get("file", ""), offset=(number - 1) * FILES, limit=FILES)
-    full = report(request.collections, found, chosen)
-    files = _shown_files(request, found, full, rendered=view == "text")
+    full = report(request.collections, proposal, chosen)
+    files = _shown_files(request, proposal, full, rendered=view == "text")
     return page(
         request,
         "proposal.html",
         error_mapping(problem).http if problem else 200,
-        found=found,
-        proposal=found.proposal,
-        collection=found.collection,
+        found=proposal,
+        proposal=proposal.proposal,
+        collection=proposal.collection,
         report=full,
         files=files,
         view=view,
         number=number,
         last=max(1, -(-full.total // FILES)),
-        decides=found.proposal.state == "open" and allows(request.tier, "write"),
-        own=found.proposal.state == "open" and page_proposer(request.caller).owns(found.proposal),
+        decides=proposal.proposal.state == "open" and allows(request.tier, "write"),
+        own=proposal.proposal.state == "open" and page_proposer(request.caller).owns(proposal.proposal),
         problem=problem,
-        action=f"/proposals/{found.proposal.id}",
+        action=f"/proposals/{proposal.proposal.id}",
     )
 
 
 def _shown_files(
-    request: PageRequest, found: FoundProposal, full: ProposalReport, *, rendered: bool
+    request: PageRequest, proposal: FoundProposal, full: ProposalReport, *, rendered: bool
 ) -> Sequence[ShownFile]:
-    is_open = found.proposal.state == "open"
-    opened = proposal_view(found.collection, found.proposal) if rendered and is_open else nullcontext(found.collection)
+    is_open = proposal.proposal.state == "open"
+    opened = (
+        proposal_view(proposal.collection, proposal.proposal)
+        if rendered and is_open
+        else nullcontext(proposal.collection)
+    )
     with opened as after:
-        return [_shown_file(request, found, one, after, rendered=rendered) for one in full.files]
+        return [_shown_file(request, proposal, file_report, after, rendered=rendered) for file_report in full.files]
 
 
 def _shown_file(
-    request: PageRequest, found: FoundProposal, one: FileReport, after: Collection, *, rendered: bool
+    request: PageRequest, proposal: FoundProposal, file_report: FileReport, after: Collection, *, rendered: bool
 ) -> ShownFile:
-    file, branches = one.file, found.branches
+    file, branches = file_report.file, proposal.branches
     base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
     old, new = (shown.version_text(file.moved_from or file.address, base), shown.version_text(file.address, proposed))
     is_text = old is not None and new is not None
@@ -154,15 +160,15 @@ def _shown_file(
     html = (Markup(), Markup())
     if is_text and rendered and file.address.is_document:
         source = file.moved_from or file.address
-        html = _html(request, found.collection, source, base), _html(request, after, file.address, proposed)
+        html = _html(request, proposal.collection, source, base), _html(request, after, file.address, proposed)
     elif is_text:
         rows = differences(old or "", new or "")[:MAX_ROWS]
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
     sections = _changed_sections(file, base, proposed) if change == "changed" else ()
     near = ""
     if change == "new" and proposed is not None and file.address.is_document and is_text:
-        near = NearDuplicates(found.collection).of(file.address.id, read_document(file.address, proposed))
-    return ShownFile(one, change, rows, html[0], html[1], sections, is_text, near)
+        near = NearDuplicates(proposal.collection).of(file.address.id, read_document(file.address, proposed))
+    return ShownFile(file_report, change, rows, html[0], html[1], sections, is_text, near)
 
 
 def _html(request: PageRequest, collection: Collection, address: Address, content: bytes | None) -> Markup:
@@ -178,15 +184,15 @@ def _changed_sections(file: ProposedFile, base: bytes | None, proposed: bytes | 
     """The headings whose own text differs, by path."""
     if not file.address.is_document or base is None or proposed is None:
         return ()
-    versions = [read_document(file.address, one) for one in (base, proposed)]
+    versions = [read_document(file.address, other_base) for other_base in (base, proposed)]
     texts = [
-        {" > ".join(one.path): document.encoded[one.start : one.end] for one in document.sections if one.level}
+        {" > ".join(item.path): document.encoded[item.start : item.end] for item in document.sections if item.level}
         for document in versions
     ]
     return [path for path in {**texts[0], **texts[1]} if texts[0].get(path) != texts[1].get(path)]
 
 
-def _decide(request: PageRequest, found: FoundProposal) -> PageResponse:
+def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
     """Accept, decline or withdraw a proposal, then show what became of it."""
     fields = request.form
     word = fields.get("word", "").replace("\r\n", "\n").strip()[:MAX_WORD_CHARS]
@@ -196,70 +202,72 @@ def _decide(request: PageRequest, found: FoundProposal) -> PageResponse:
     action = fields.get("action", "")
     try:
         if action == "withdraw":
-            decisions.withdraw(found, page_proposer(request.caller))
+            decisions.withdraw(proposal, page_proposer(request.caller))
         elif not allows(request.tier, "write"):
             raise ForbiddenError(
                 "A person with the tier write decides on proposals.", kind="tier", hint="You can withdraw it."
             )
         elif action == "accept":
-            one = fields.get("file", "")
-            pages, section = (one,) if one else (), fields.get("section", "")
+            file = fields.get("file", "")
+            pages, section = (file,) if file else (), fields.get("section", "")
             accepted = AcceptRequest(pages=pages, section=section, word=word, tip=tip)
-            decisions.accept(found, accepted, request.caller.person)
+            decisions.accept(proposal, accepted, request.caller.person)
         elif action == "decline":
-            decisions.decline(found, word, request.caller.person, tip)
+            decisions.decline(proposal, word, request.caller.person, tip)
         else:
             raise InvalidInputError("The form names no decision.", kind="form", hint="Accept or decline.")
     except KnowledgeError as error:
-        now = decisions.find(request.collections, found.proposal.id, _viewer(request))
+        now = decisions.find(request.collections, proposal.proposal.id, _viewer(request))
         return _proposal_page(request, now, error)
-    return redirect(f"/proposals/{found.proposal.id}", 303)
+    return redirect(f"/proposals/{proposal.proposal.id}", 303)
 
 
-def _edit(request: PageRequest, found: FoundProposal) -> PageResponse:
+def _edit(request: PageRequest, proposal: FoundProposal) -> PageResponse:
     """The text of one page of a proposal, merged into what is served; with POST, accepted as it was edited."""
     if not allows(request.tier, "write"):
         raise ForbiddenError(
             "A person with the tier write decides on proposals.", kind="tier", hint="Amend it instead."
         )
-    decisions.require_open(found)
+    decisions.require_open(proposal)
     fields = request.form if request.method == "POST" else request.query
     name = fields.get("file", "")
-    file = decisions.named_file(found.collection, found.branches.files(found.proposal), name)
-    content, is_merged = _proposed_content(found, file)
+    file = decisions.named_file(proposal.collection, proposal.branches.files(proposal.proposal), name)
+    content, is_merged = _proposed_content(proposal, file)
     document = read_document(file.address, content)
     text, problem = browser_text(document), None
     if request.method == "POST":
         text = fields.get("text", "").replace("\r\n", "\n")
         accepted = with_browser_text(document, text).decode()
         word = fields.get("message", "").strip()[:MAX_WORD_CHARS]
-        wanted = AcceptRequest(pages=(file.address.path,), text=accepted, word=word, tip=fields.get("revision", ""))
+        accept_request = AcceptRequest(
+            pages=(file.address.path,), text=accepted, word=word, tip=fields.get("revision", "")
+        )
         try:
-            decisions.accept(found, wanted, request.caller.person)
+            decisions.accept(proposal, accept_request, request.caller.person)
         except KnowledgeError as error:
             problem = error
         else:
-            return redirect(f"/proposals/{found.proposal.id}", 303)
+            return redirect(f"/proposals/{proposal.proposal.id}", 303)
     return page(
         request,
         "proposal_edit.html",
         error_mapping(problem).http if problem else 200,
-        proposal=found.proposal,
-        collection=found.collection,
+        proposal=proposal.proposal,
+        collection=proposal.collection,
         address=file.address,
         text=text,
         is_merged=is_merged,
         problem=problem,
-        preview=request.urls.view("render", found.collection.name, file.address.path),
-        complete=request.urls.view("complete", found.collection.name, file.address.path),
-        action=f"/proposals/{found.proposal.id}/edit",
+        preview=request.urls.view("render", proposal.collection.name, file.address.path),
+        complete=request.urls.view("complete", proposal.collection.name, file.address.path),
+        action=f"/proposals/{proposal.proposal.id}/edit",
     )
 
 
-def _proposed_content(found: FoundProposal, file: ProposedFile) -> tuple[bytes, bool]:
+def _proposed_content(proposal: FoundProposal, file: ProposedFile) -> tuple[bytes, bool]:
     """The bytes from which a person begins: merged into what is served, or as proposed if that is a conflict."""
-    base, proposed = (found.branches.content(one) for one in (file.base, file.proposed))
-    merged = merge_texts(base, proposed, current_bytes(found.collection, file.address))
+    base, proposed = (proposal.branches.content(revision) for revision in (file.base, file.proposed))
+    merged = merge_texts(base, proposed, current_bytes(proposal.collection, file.address))
     if merged.content is not None:
         return merged.content, True
     return proposed or b"", False

@@ -45,8 +45,8 @@ def wanted(request: PageRequest) -> PageResponse:
     """Wanted pages, which have links but do not exist. With a name in the URL, a redirect to the page of that name."""
     if request.path:
         collection, path = request.located()
-        found = document_at_path(collection, path)
-        return redirect(request.urls.page(collection.name, found.record.address.path if found else path))
+        document = document_at_path(collection, path)
+        return redirect(request.urls.page(collection.name, document.record.address.path if document else path))
     return _wanted(request, "Wanted pages", nearest=False)
 
 
@@ -57,28 +57,30 @@ def broken(request: PageRequest) -> PageResponse:
 
 def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageResponse:
     every = [
-        (collection, one) for collection in request.collections for one in wanted_pages(request.collections, collection)
+        (collection, wanted_page)
+        for collection in request.collections
+        for wanted_page in wanted_pages(request.collections, collection)
     ]
     chosen, number, last = _page_of(request, every)
     lines = _LineNumbers()
     rows: list[WantedRow] = []
-    known = _records_of(chosen)
-    for collection, one in chosen:
-        named = ((collection.name, address) for address in one.sources[:MAX_SOURCES])
-        found = [known[key] for key in named if key in known]
+    known_records = _records_of(chosen)
+    for collection, wanted_page in chosen:
+        named = ((collection.name, address) for address in wanted_page.sources[:MAX_SOURCES])
+        found_records = [known_records[key] for key in named if key in known_records]
         sources = [
-            (record, lines.of(collection, record.address, one.places[record.address]) if nearest else "")
-            for record in found
+            (record, lines.of(collection, record.address, wanted_page.places[record.address]) if nearest else "")
+            for record in found_records
         ]
-        near = collection.index.nearest(one.name, 2) if nearest and not one.is_file else []
-        rows.append(WantedRow(collection, one, sources, len(one.sources) - len(found), near))
+        near = collection.index.nearest(wanted_page.name, 2) if nearest and not wanted_page.is_file else []
+        rows.append(WantedRow(collection, wanted_page, sources, len(wanted_page.sources) - len(found_records), near))
     return page(
         request,
         "wanted.html",
         heading=heading,
         rows=rows,
         total=len(every),
-        links=sum(one.links for _, one in every),
+        links=sum(wanted_page.links for _, wanted_page in every),
         number=number,
         last=last,
         nearest=nearest,
@@ -88,8 +90,8 @@ def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageRespons
 def _records_of(chosen: Sequence[tuple[Collection, WantedPage]]) -> dict[tuple[str, Address], Record]:
     """The records of the first documents that link to wanted pages, by collection and address."""
     sources: dict[str, tuple[Collection, set[Address]]] = {}
-    for collection, one in chosen:
-        sources.setdefault(collection.name, (collection, set()))[1].update(one.sources[:MAX_SOURCES])
+    for collection, wanted_page in chosen:
+        sources.setdefault(collection.name, (collection, set()))[1].update(wanted_page.sources[:MAX_SOURCES])
     return {
         (name, record.address): record
         for name, (collection, addresses) in sources.items()
@@ -151,7 +153,7 @@ def findings(request: PageRequest) -> PageResponse:
         for row in issues(request.collections, collection, read=more)
     ]
     severity = request.query.get("severity", "")
-    shown = [one for one in every if not severity or one[1].issue.severity == severity]
+    shown = [element for element in every if not severity or element[1].issue.severity == severity]
     counts: dict[str, int] = {}
     for _, row in every:
         counts[row.issue.severity.value] = counts.get(row.issue.severity.value, 0) + 1

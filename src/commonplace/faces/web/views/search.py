@@ -87,7 +87,7 @@ def search(request: PageRequest) -> PageResponse:
 
 
 def _answer(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
-    asked = SearchQuery(
+    search_query = SearchQuery(
         text=query.words,
         filter=query.filter(),
         status=query.status,
@@ -97,8 +97,8 @@ def _answer(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
         snippet=240,
     )
     chosen = query.chosen(request.collections)
-    answer = searches.search(chosen, asked, "keyword" if request.urls.at else "hybrid")
-    words, meaning = _reasons(chosen, asked, answer.hits)
+    answer = searches.search(chosen, search_query, "keyword" if request.urls.at else "hybrid")
+    words, meaning = _reasons(chosen, search_query, answer.hits)
     mark = marker(query.words)
     return ShownAnswer(
         hits=[_shown(request, hit, mark, _why(hit, words, meaning)) for hit in answer.hits],
@@ -119,14 +119,16 @@ def suggest(request: PageRequest) -> PageResponse:
         chosen = query.chosen(then.collections)
         hits: list[ShownHit] = []
         if query.words:
-            asked = SearchQuery(
+            search_query = SearchQuery(
                 text=query.words, filter=query.filter(), status=query.status, limit=SUGGESTED, sections=1, snippet=120
             )
             mark = marker(query.words)
-            found = searches.search(chosen, asked, "keyword").hits
-            hits = [one for hit in found for one in _suggested(_shown(then, hit, mark, ""), query.words)][:SUGGESTED]
+            found_hits = searches.search(chosen, search_query, "keyword").hits
+            hits = [
+                shown_hit for hit in found_hits for shown_hit in _suggested(_shown(then, hit, mark, ""), query.words)
+            ][:SUGGESTED]
         else:
-            hits = [_listed(then, one) for one in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
+            hits = [_listed(then, document) for document in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
     return page(request, "suggest.html", hits=hits, query=query, many=len(chosen) > 1)
 
 
@@ -141,8 +143,8 @@ def _suggested(hit: ShownHit, words: str) -> list[ShownHit]:
 
 def _filtered(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
     chosen = query.chosen(request.collections)
-    found, total = _recent(chosen, query.filter(), (number - 1) * PAGE_SIZE, PAGE_SIZE)
-    listed = [_listed(request, one) for one in found]
+    documents, total = _recent(chosen, query.filter(), (number - 1) * PAGE_SIZE, PAGE_SIZE)
+    listed = [_listed(request, document) for document in documents]
     return ShownAnswer(
         hits=listed if query.chips else [],
         total=total if query.chips else 0,
@@ -168,26 +170,28 @@ def _recent(
     return listed.found, listed.total
 
 
-def _listed(request: PageRequest, found: FoundDocument) -> ShownHit:
-    url = request.urls.page(found.collection.name, found.record.address.path)
-    about = visible_description(request, found.collection, found.record)
-    return ShownHit(found, url, escape(found.record.title), (("", escape(about), url),) if about else (), "")
+def _listed(request: PageRequest, document: FoundDocument) -> ShownHit:
+    url = request.urls.page(document.collection.name, document.record.address.path)
+    about = visible_description(request, document.collection, document.record)
+    return ShownHit(document, url, escape(document.record.title), (("", escape(about), url),) if about else (), "")
 
 
 def _shown(request: PageRequest, hit: searches.FoundHit, mark: Callable[[str], Markup], why: str) -> ShownHit:
-    found = FoundDocument(hit.collection, hit.hit.record)
-    path = found.record.address.path
-    sections = tuple(_section(request, found, one, mark) for one in _visible_sections(request, found, hit))
+    document = FoundDocument(hit.collection, hit.hit.record)
+    path = document.record.address.path
+    sections = tuple(
+        _section(request, document, section_hit, mark) for section_hit in _visible_sections(request, document, hit)
+    )
     url = request.urls.page(hit.collection.name, path)
-    return ShownHit(found, url, mark(found.record.title), sections, why, hit.hit.status)
+    return ShownHit(document, url, mark(document.record.title), sections, why, hit.hit.status)
 
 
-def _visible_sections(request: PageRequest, found: FoundDocument, hit: searches.FoundHit) -> Sequence[SectionHit]:
+def _visible_sections(request: PageRequest, document: FoundDocument, hit: searches.FoundHit) -> Sequence[SectionHit]:
     """The sections of a hit without those that contain withheld text."""
-    spans = spans_of(request, found)
+    spans = spans_of(request, document)
     if not spans:
         return hit.hit.sections
-    sections = parsed_document(found.collection, found.record.address).sections
+    sections = parsed_document(document.collection, document.record.address).sections
     held = {section.ordinal for section in sections if overlaps(spans, section.start, _shown_end(section))}
     return [shown for shown in hit.hit.sections if shown.ordinal not in held and shown.ordinal < len(sections)]
 
@@ -199,15 +203,15 @@ def _shown_end(section: Section) -> int:
 
 
 def _section(
-    request: PageRequest, found: FoundDocument, one: SectionHit, mark: Callable[[str], Markup]
+    request: PageRequest, document: FoundDocument, hit: SectionHit, mark: Callable[[str], Markup]
 ) -> tuple[str, Markup, str]:
-    headings = [part for part in one.path if part != found.record.title]
-    url = request.urls.page(found.collection.name, found.record.address.path)
-    return " › ".join(headings), mark(one.snippet), f"{url}#{one.anchor}" if one.anchor and headings else url  # noqa: RUF001
+    headings = [part for part in hit.path if part != document.record.title]
+    url = request.urls.page(document.collection.name, document.record.address.path)
+    return " › ".join(headings), mark(hit.snippet), f"{url}#{hit.anchor}" if hit.anchor and headings else url  # noqa: RUF001
 
 
 def _reasons(
-    chosen: Sequence[Collection], asked: SearchQuery, hits: Sequence[searches.FoundHit]
+    chosen: Sequence[Collection], search_query: SearchQuery, hits: Sequence[searches.FoundHit]
 ) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     """The hits found by words and the hits found by meaning, each as pairs of collection and path."""
     words: set[tuple[str, str]] = set()
@@ -216,29 +220,33 @@ def _reasons(
         own = tuple(hit.hit.record.address for hit in hits if hit.collection.name == collection.name)
         if not own:
             continue
-        query = SearchQuery(text=asked.text, filter=Filter(among=own), limit=len(own), sections=0)
+        query = SearchQuery(text=search_query.text, filter=Filter(among=own), limit=len(own), sections=0)
         semantic = collection.semantic_index
-        scores = semantic.similar(asked.text, query.filter, len(own)) if semantic else None
+        scores = semantic.similar(search_query.text, query.filter, len(own)) if semantic else None
         if scores is None:  # without meaning, words alone found them
             words |= {(collection.name, address.path) for address in own}
             continue
         words |= {(collection.name, hit.record.address.path) for hit in collection.index.search(query).hits}
-        meaning |= {(collection.name, one.path) for one in scores.best}
+        meaning |= {(collection.name, document.path) for document in scores.best}
     return words, meaning
 
 
 def _why(hit: searches.FoundHit, words: set[tuple[str, str]], meaning: set[tuple[str, str]]) -> str:
     key = (hit.collection.name, hit.hit.record.address.path)
-    return " and ".join(name for name, found in (("words", key in words), ("meaning", key in meaning)) if found)
+    return " and ".join(name for name, flag in (("words", key in words), ("meaning", key in meaning)) if flag)
 
 
 def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
     if query.words:
-        asked = SearchQuery(text=query.words, filter=query.filter(), status=query.status, limit=FACETED, sections=0)
-        found = [(hit.collection.name, hit.hit.record) for hit in searches.search(chosen, asked, "keyword").hits]
+        search_query = SearchQuery(
+            text=query.words, filter=query.filter(), status=query.status, limit=FACETED, sections=0
+        )
+        pairs = [(hit.collection.name, hit.hit.record) for hit in searches.search(chosen, search_query, "keyword").hits]
     else:
-        found = [(one.collection.name, one.record) for one in _recent(chosen, query.filter(), 0, FACETED)[0]]
-    records = [record for _, record in found]
+        pairs = [
+            (document.collection.name, document.record) for document in _recent(chosen, query.filter(), 0, FACETED)[0]
+        ]
+    records = [record for _, record in pairs]
     in_force = {(chip.operator, chip.value) for chip in query.chips}
     rows: list[FacetRow] = []
     for facet in facets(records, tuple(_OPERATOR_OF)):
@@ -250,12 +258,12 @@ def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
         )
         if chips:
             rows.append(FacetRow(facet.name, chips[:MAX_FACET_VALUES]))
-    return [*_bases(found, query), *rows, *_days(records, query)]
+    return [*_bases(pairs, query), *rows, *_days(records, query)]
 
 
-def _bases(found: Sequence[tuple[str, Record]], query: QueryText) -> list[FacetRow]:
+def _bases(found_pairs: Sequence[tuple[str, Record]], query: QueryText) -> list[FacetRow]:
     """Counts of documents by collection; none if there is only one collection."""
-    counts = Counter(name for name, _ in found)
+    counts = Counter(name for name, _ in found_pairs)
     chips = tuple(FacetChip(name, count, query.with_chip("base", name)) for name, count in counts.most_common())
     return [FacetRow("base", chips[:MAX_FACET_VALUES])] if len(chips) > 1 else []
 

@@ -100,11 +100,11 @@ class GitHistory:
 
     def count(self) -> int:
         """Number of commits that touched the folder, as `log` lists them. Without merges only new ones are read."""
-        head, known = self.head(), self._counted
-        if head != known[0]:
+        head, known_pair = self.head(), self._counted
+        if head != known_pair[0]:
             path = self._prefix.rstrip("/")
-            self._counted = known = (head, count_touching(self._repository, head, path, known) if head else 0)
-        return known[1]
+            self._counted = known_pair = (head, count_touching(self._repository, head, path, known_pair) if head else 0)
+        return known_pair[1]
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
@@ -114,23 +114,23 @@ class GitHistory:
 
     def address_at(self, address: Address, commit: str) -> Address | None:
         """The address that a file had in a commit; None if the commit does not contain the file."""
-        found = self._object(address, checked(commit))
-        version = self._version_at(found, address) if isinstance(found, pygit2.Commit) else None
+        found_commit = self._object(address, checked(commit))
+        version = self._version_at(found_commit, address) if isinstance(found_commit, pygit2.Commit) else None
         return version.address if version else None
 
     def renames(self, commit: str) -> Renames:
         """The old address of each file that a commit of the current branch renamed, by its new address."""
-        found = named_object(self._repository, self._ancestors, self.head(), checked(commit))
-        if isinstance(found, pygit2.Commit) and (parents := parents_of(found)):
-            return self._renames.renames(TreeDiff(self._repository), found, parents[0])
+        found_commit = named_object(self._repository, self._ancestors, self.head(), checked(commit))
+        if isinstance(found_commit, pygit2.Commit) and (parents := parents_of(found_commit)):
+            return self._renames.renames(TreeDiff(self._repository), found_commit, parents[0])
         return {}
 
     def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
         """The bytes of each file that a commit of the current branch changed, before and after it."""
-        found = named_object(self._repository, self._ancestors, self.head(), checked(commit))
-        if not isinstance(found, pygit2.Commit):
+        found_commit = named_object(self._repository, self._ancestors, self.head(), checked(commit))
+        if not isinstance(found_commit, pygit2.Commit):
             raise _no_such_commit(commit)
-        parents = parents_of(found)
+        parents = parents_of(found_commit)
         if len(parents) > 1:
             raise InvalidInputError(
                 f"The commit {commit} is a merge, which has no changes of its own.",
@@ -139,7 +139,8 @@ class GitHistory:
             )
         trees, folder = TreeDiff(self._repository), os.fsencode(self._prefix.rstrip("/"))
         old, new = (
-            trees.at(str(one.tree_id), folder) if one else "" for one in (parents[0] if parents else None, found)
+            trees.at(str(commit.tree_id), folder) if commit else ""
+            for commit in (parents[0] if parents else None, found_commit)
         )
         changed: dict[Address, tuple[bytes | None, bytes | None]] = {}
         for path, before, after in trees.differences(old, new):
@@ -163,13 +164,13 @@ class GitHistory:
         current = self._current(address)
         if current is not None and revision_of(current).startswith(revision):
             return current
-        found = self._object(address, revision)
-        if isinstance(found, pygit2.Commit):
-            content = self._content_at(found, address)
+        commit = self._object(address, revision)
+        if isinstance(commit, pygit2.Commit):
+            content = self._content_at(commit, address)
             if content is None:
                 raise _not_in_commit(address, revision)
         else:
-            content = guarded(lambda: found.data) if self._was(address, str(found.id)) else None
+            content = guarded(lambda: commit.data) if self._was(address, str(commit.id)) else None
         if content is None:
             raise _no_such_revision(address, revision)
         return content
@@ -186,53 +187,53 @@ class GitHistory:
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """The span of each of these documents, or of all, that commits of the current branch touched."""
-        head, found = guarded(lambda: self._spans.current(addresses))
-        if addresses is not None and found:
-            self._ancestors.add(head, {span.last.id for span in found.values()})
-        return found
+        head, spans = guarded(lambda: self._spans.current(addresses))
+        if addresses is not None and spans:
+            self._ancestors.add(head, {span.last.id for span in spans.values()})
+        return spans
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """Documents that commits of the current branch touched after this one; None if it is not a recent ancestor."""
         head = self.head()
         return guarded(lambda: self._spans.touched_between(commit, head))
 
-    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+    def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """Documents whose files differ from the current commit. Compares ids of trees; reads only files that differ.
 
         Documents of a repository inside this one, such as a submodule, have their own commits and are omitted.
         """
         head = self.head()
         if not head:
-            return set(known)
+            return set(revisions)
         tree = str(self._repository.commit(head).tree_id)
-        blobs = TreeDiff(self._repository).blobs(tree, [self._prefix + address.path for address in known])
+        blobs = TreeDiff(self._repository).blobs(tree, [self._prefix + address.path for address in revisions])
         differing = [
             address
-            for (address, revision), blob in zip(known.items(), blobs, strict=True)
+            for (address, revision), blob in zip(revisions.items(), blobs, strict=True)
             if blob != revision and not self._is_stored_as(address, blob)
         ]
         inner: dict[str, bool] = {"": False}
         return {address for address in differing if not self._is_inner(head, address.folder, inner)}
 
-    def deleted(self, known: Collection[Address]) -> set[Address]:
+    def deleted(self, addresses: Collection[Address]) -> set[Address]:
         """Documents of the current commit whose files are gone."""
         if self._folder is None or not self.head():
             return set()
-        gone = documents_of(self._repository, self.head(), os.fsencode(self._prefix)) - set(known)
-        return {one for one in gone if self._folder.stat(one) is None}
+        gone = documents_of(self._repository, self.head(), os.fsencode(self._prefix)) - set(addresses)
+        return {address for address in gone if self._folder.stat(address) is None}
 
-    def _is_inner(self, head: str, folder: str, known: dict[str, bool]) -> bool:
+    def _is_inner(self, head: str, folder: str, known_values: dict[str, bool]) -> bool:
         """Whether a folder of the collection belongs to a repository inside this one, by the commit `head`.
 
-        `known` has cached results by folder; the result for this folder is added.
+        `known_values` has cached results by folder; the result for this folder is added.
         """
-        if folder not in known:
+        if folder not in known_values:
             path = self._prefix + folder
             has_own = self._folder is not None and os.path.lexists(self._repository.root / path / ".git")
             entry = None if has_own else self._repository.entry(head, path)
             is_root = has_own or (entry is not None and entry.mode == MODE_GITLINK)
-            known[folder] = is_root or self._is_inner(head, folder.rpartition("/")[0], known)
-        return known[folder]
+            known_values[folder] = is_root or self._is_inner(head, folder.rpartition("/")[0], known_values)
+        return known_values[folder]
 
     def _is_stored_as(self, address: Address, blob: str) -> bool:
         stored = self._current_as_stored(address) if blob else None
@@ -253,16 +254,16 @@ class GitHistory:
 
     def _before(self, address: Address, commit: str) -> bytes | None:
         """The document in the first parent of a commit; None if there is no parent or it lacks the document."""
-        found = self._object(address, checked(commit))
-        parents = parents_of(found) if isinstance(found, pygit2.Commit) else []
+        found_commit = self._object(address, checked(commit))
+        parents = parents_of(found_commit) if isinstance(found_commit, pygit2.Commit) else []
         return self._content_at(parents[0], address) if parents else None
 
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
         """The commit of the current branch, or the blob, that a checked revision names."""
-        found = named_object(self._repository, self._ancestors, self.head(), revision)
-        if found is None:
+        commit = named_object(self._repository, self._ancestors, self.head(), revision)
+        if commit is None:
             raise _no_such_revision(address, revision)
-        return found
+        return commit
 
     def _content_at(self, commit: pygit2.Commit, address: Address) -> bytes | None:
         version = self._version_at(commit, address)
@@ -275,7 +276,10 @@ class GitHistory:
             return _Version(commit, address, str(blob.id))
         trees, tree = TreeDiff(self._repository), str(commit.tree_id)
         older = (version for version in self._versions(address) if version.address != address and version.blob)
-        return next((one for one in older if trees.at(tree, os.fsencode(self._path(one.address))) == one.blob), None)
+        return next(
+            (version for version in older if trees.at(tree, os.fsencode(self._path(version.address))) == version.blob),
+            None,
+        )
 
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was ever a version of this document."""
@@ -428,11 +432,11 @@ class CommitChanges:
         The blob is "" if the commit deleted the document.
         """
         packed = bytes(self._packed.get(address, b""))
-        found: dict[str, str] = {}
+        hexes: dict[str, str] = {}
         for at in range(0, len(packed), _CHANGE_BYTES):
             commit, blob = packed[at : at + _ID_BYTES], packed[at + _ID_BYTES : at + _CHANGE_BYTES]
-            found[commit.hex()] = "" if blob == _NO_BLOB else blob.hex()
-        return found
+            hexes[commit.hex()] = "" if blob == _NO_BLOB else blob.hex()
+        return hexes
 
     def extend(self, other: CommitChanges) -> None:
         """Add the changes of later commits."""
@@ -483,18 +487,18 @@ class DocumentSpans:
             head = self._repository.head
             if not head:
                 return "", {}
-            known = self._known.pop(head) if head in self._known else self._advanced(head)
-            self._known[head] = known
+            known_value = self._known.pop(head) if head in self._known else self._advanced(head)
+            self._known[head] = known_value
             while len(self._known) > MAX_CACHED_HEADS:
                 del self._known[next(iter(self._known))]
             if addresses is None:
-                return head, dict(known.spans)
-            return head, {address: known.spans[address] for address in addresses if address in known.spans}
+                return head, dict(known_value.spans)
+            return head, {address: known_value.spans[address] for address in addresses if address in known_value.spans}
 
-    def touched_between(self, known: str, head: str) -> set[Address] | None:
-        """Documents touched after `known` up to `head`; None if `known` is unrelated or too far behind."""
+    def touched_between(self, trees: str, head: str) -> set[Address] | None:
+        """Documents touched after `trees` up to `head`; None if `trees` is unrelated or too far behind."""
         with self._lock:
-            return touched_between(self._repository, self._trees, known, head, self._folder)
+            return touched_between(self._repository, self._trees, trees, head, self._folder)
 
     def first_of(self, address: Address) -> str:
         """The commit that first touched a document; "" if it is not cached or the lock is not free.
@@ -504,29 +508,38 @@ class DocumentSpans:
         if not self._lock.acquire(blocking=False):
             return ""
         try:
-            found = next((one.spans[address] for one in reversed(self._known.values()) if address in one.spans), None)
+            span = next(
+                (
+                    other_known.spans[address]
+                    for other_known in reversed(self._known.values())
+                    if address in other_known.spans
+                ),
+                None,
+            )
         finally:
             self._lock.release()
-        return found.first.id if found else ""
+        return span.first.id if span else ""
 
     def changes_of(self, head: str, address: Address) -> DocumentChanges | None:
         """The changes of a document up to a commit; None if they are not cached or the lock is not free."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            known = self._known.get(head)
-            if known is None or not known.changes.complete:
+            known_value = self._known.get(head)
+            if known_value is None or not known_value.changes.complete:
                 return None
-            return DocumentChanges(known.changes.of(address), known.changes.is_linear)
+            return DocumentChanges(known_value.changes.of(address), known_value.changes.is_linear)
         finally:
             self._lock.release()
 
     def _nearest(self, head: str) -> str:
         """The nearest ancestor of `head` whose spans are cached; "" if there is none."""
         holds = self._repository.holds
-        self._known = {one: known for one, known in self._known.items() if self._repository.has_object(one)}
-        before = [one for one in reversed(self._known) if holds(head, one)]
-        return next((one for one in before if all(holds(one, other) for other in before)), "")
+        self._known = {
+            text: known_value for text, known_value in self._known.items() if self._repository.has_object(text)
+        }
+        before = [element for element in reversed(self._known) if holds(head, element)]
+        return next((element for element in before if all(holds(element, other) for other in before)), "")
 
     def _advanced(self, head: str) -> _Known:
         """The cache entry of a commit, made from the entry of its nearest cached ancestor, which it replaces."""

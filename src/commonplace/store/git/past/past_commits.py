@@ -84,14 +84,14 @@ class CommitLookup:
 
     def commit(self, name: str) -> Commit:
         """The commit with this id or tag on the current branch; a `^` after it means its first parent."""
-        found = named_object(self._repository, self._ancestors, self._repository.head, checked(name))
-        if not isinstance(found, pygit2.Commit):
+        commit = named_object(self._repository, self._ancestors, self._repository.head, checked(name))
+        if not isinstance(commit, pygit2.Commit):
             raise NotFoundError(
                 f"There is no commit {name[:60]!r} in the current branch.",
                 kind="revision",
                 hint="Ask for the changes to see the commits.",
             )
-        return commit_value(found)
+        return commit_value(commit)
 
     def latest(self, until: float) -> Commit | None:
         """The newest commit of the first-parent line that is dated at or before a time.
@@ -107,7 +107,7 @@ class CommitLookup:
         """Id of the newest commit of the first-parent line that contains a file; "" if none of the newest `within`."""
         trees, path = TreeDiff(self._repository), os.fsencode(self._prefix + address.path)
         line = islice(self._newest_first(self._repository.head), within)
-        return guarded(lambda: next((str(one.id) for one in line if trees.at(str(one.tree_id), path)), ""))
+        return guarded(lambda: next((str(commit.id) for commit in line if trees.at(str(commit.tree_id), path)), ""))
 
     def store(self, commit: str) -> Store:
         """The files of a commit."""
@@ -140,19 +140,19 @@ class CommitLookup:
                 both = (then.at(parts), tuple(now.own_rules(parts)) if now else ())
                 rules[folder] = tuple(filter(None, both))
             parts = path.split("/") if rules[folder] else []
-            return any(verdict(one, parts, is_folder=is_folder) is True for one in rules[folder])
+            return any(verdict(own_rules, parts, is_folder=is_folder) is True for own_rules in rules[folder])
 
         return hides
 
     def _first_parents(self) -> _Line:
         """The first-parent line of the current branch. Only commits since the last call are read."""
         head = self._repository.head
-        known, line = self._line
-        if head != known:
+        known_text, line = self._line
+        if head != known_text:
             news: _Line = []
             met = False
             for commit in self._newest_first(head):
-                if met := str(commit.id) == known:
+                if met := str(commit.id) == known_text:
                     break
                 news.append((commit.author.time, str(commit.id)))
             self._line = head, list(chain(news, line)) if met else news
@@ -189,17 +189,17 @@ class PastHistory(GitHistory):
         """The span of each of these documents, or of all, up to this commit."""
         if self._dates is None:
             self._dates = self._documents_touched.spans(self._commit)
-        known = self._dates
-        return dict(known) if addresses is None else {one: known[one] for one in addresses if one in known}
+        spans = self._dates
+        return dict(spans) if addresses is None else {item: spans[item] for item in addresses if item in spans}
 
-    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+    def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """An empty set: the files are those of a commit."""
-        del known
+        del revisions
         return set()
 
-    def deleted(self, known: Collection[Address]) -> set[Address]:
+    def deleted(self, addresses: Collection[Address]) -> set[Address]:
         """An empty set: the files are those of a commit."""
-        del known
+        del addresses
         return set()
 
 
@@ -244,8 +244,8 @@ class PastStore(TreeStore):
     def _list(self) -> None:
         with self._listing:
             if not self._is_listed:
-                found = ((address.path, entry) for address, entry in self._documents())
-                self._documents_by_path = {path: (entry, self._facts(entry)) for path, entry in found}
+                found_pairs = ((address.path, entry) for address, entry in self._documents())
+                self._documents_by_path = {path: (entry, self._facts(entry)) for path, entry in found_pairs}
                 self._others = dict(self._other_entries())
                 self._is_listed = True
 
@@ -346,10 +346,10 @@ class TouchedDocuments:
             for address in touched:
                 span = before.get(address) or ends.get(address) or (name, name, name)
                 ends[address] = span[0], name, span[2] if address in same else name
-        wanted = ends if addresses is None else {one: ends[one] for one in addresses if one in ends}
-        names = {name for span in wanted.values() for name in span}
+        rows = ends if addresses is None else {address: ends[address] for address in addresses if address in ends}
+        names = {name for span in rows.values() for name in span}
         commits = {name: commit_value(self._repository.commit(name)) for name in names}
-        return {address: CommitSpan(*(commits[name] for name in span)) for address, span in wanted.items()}
+        return {address: CommitSpan(*(commits[name] for name in span)) for address, span in rows.items()}
 
     def _address(self, path: bytes) -> Address | None:
         if path not in self._addresses:

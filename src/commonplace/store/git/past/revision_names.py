@@ -53,18 +53,18 @@ def named_object(
     """
     named = revision.removesuffix("^")
     try:
-        found = repository.find(named) if is_revision(named) else None
+        commit = repository.find(named) if is_revision(named) else None
     except ValueError as error:
         raise InvalidInputError(
             f"The revision {revision} is not unique.", kind="revision", hint="Give more of its digits."
         ) from error
-    found = found or _tagged(repository, named)
-    if found is None and not is_revision(named):
+    parent = commit or _tagged(repository, named)
+    if parent is None and not is_revision(named):
         raise invalid(revision)
-    if isinstance(found, pygit2.Commit) and named != revision:
-        found = next(iter(parents_of(found)), None)
-    if isinstance(found, pygit2.Blob) or (found and ancestors.holds(head, str(found.id))):
-        return found
+    if isinstance(parent, pygit2.Commit) and named != revision:
+        parent = next(iter(parents_of(parent)), None)
+    if isinstance(parent, pygit2.Blob) or (parent and ancestors.holds(head, str(parent.id))):
+        return parent
     return None
 
 
@@ -128,10 +128,10 @@ class AncestorCache:
         is_carried = self._advance(tip)
         if is_carried and self._is_known(tip, commit):
             return True
-        found = self._repository.holds(tip, commit)
-        if found and is_carried:
+        found_flag = self._repository.holds(tip, commit)
+        if found_flag and is_carried:
             self._add(tip, (commit,))
-        return found
+        return found_flag
 
     def add(self, tip: str, commits: Iterable[str]) -> None:
         """Add commits that are known to be ancestors of `tip`."""

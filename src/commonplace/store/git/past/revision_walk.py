@@ -98,19 +98,19 @@ def commits_touching(
                 heappush(queue, (-parent.commit_time, len(met), parent, before))
 
 
-def count_touching(repository: GitRepository, head: str, path: str, known: tuple[str, int]) -> int:
+def count_touching(repository: GitRepository, head: str, path: str, known_pair: tuple[str, int]) -> int:
     """The number of commits that `commits_touching` yields.
 
     Args:
         repository: The repository.
         head: A commit.
         path: Path in the repository.
-        known: Another commit and its count, which is used if all commits after it have one parent.
+        known_pair: Another commit and its count, which is used if all commits after it have one parent.
     """
     total, is_line = 0, True
     for commit, _ in commits_touching(repository, head, path):
-        if is_line and str(commit.id) == known[0]:
-            return total + known[1]
+        if is_line and str(commit.id) == known_pair[0]:
+            return total + known_pair[1]
         is_line = is_line and len(commit.parent_ids) == 1
         total += 1
     return total
@@ -152,21 +152,21 @@ def parents_of(commit: pygit2.Commit) -> list[pygit2.Commit]:
 
 
 def touched_between(
-    repository: GitRepository, trees: TreeDiff, known: str, head: str, folder: str
+    repository: GitRepository, trees: TreeDiff, text: str, head: str, folder: str
 ) -> set[Address] | None:
-    """Documents below a folder touched after `known` up to `head`; None if `known` is unrelated or too far behind."""
-    if not (known and head and repository.has_object(known) and repository.holds(head, known)):
+    """Documents below a folder touched after `text` up to `head`; None if `text` is unrelated or too far behind."""
+    if not (text and head and repository.has_object(text) and repository.holds(head, text)):
         return None
-    commits = list(islice(oldest_first(repository, head, known), MAX_COMMITS_BETWEEN + 1))
+    commits = list(islice(oldest_first(repository, head, text), MAX_COMMITS_BETWEEN + 1))
     if len(commits) > MAX_COMMITS_BETWEEN:
         return None
     paths = {path for commit in commits for path in changed_paths(trees, commit, os.fsencode(folder))}
     return {address for path in paths if (address := document_address(path))}
 
 
-def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[pygit2.Commit]:
-    """The commits reachable from `head` and not from `known` ("" for none), parents before children."""
-    return repository.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE, hidden=[known])
+def oldest_first(repository: GitRepository, head: str, known_text: str) -> Iterator[pygit2.Commit]:
+    """The commits reachable from `head` and not from `known_text` ("" for none), parents before children."""
+    return repository.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE, hidden=[known_text])
 
 
 def document_address(path: bytes) -> Address | None:
@@ -258,7 +258,7 @@ class RenameFinder:
             commit: The commit.
             parent: One of its parents.
         """
-        old, new = (trees.at(str(one.tree_id), self._folder) for one in (parent, commit))
+        old, new = (trees.at(str(other_commit.tree_id), self._folder) for other_commit in (parent, commit))
         message = commit.raw_message.decode("utf-8", "replace") if MOVED_TRAILER.encode() in commit.raw_message else ""
         key = old, new, message
         with self._lock:
@@ -438,8 +438,8 @@ def _similar(removed: _Files, added: _Files, texts: _Texts) -> Iterator[tuple[by
         for source, blob in removed.items()
         for target, new_blob in added.items()
     )
-    pairs = [one for one in scores if one[0] >= MIN_SIMILARITY]
-    pairs.sort(key=lambda one: (-one[0], _name(one[1]) != _name(one[2]), one[2], one[1]))
+    pairs = [row for row in scores if row[0] >= MIN_SIMILARITY]
+    pairs.sort(key=lambda row: (-row[0], _name(row[1]) != _name(row[2]), row[2], row[1]))
     return ((source, target) for _, source, target in pairs)
 
 

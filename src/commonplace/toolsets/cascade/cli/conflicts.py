@@ -33,27 +33,36 @@ def command(session: Session, *, layers: LayerOptions) -> None:
     """
     out = session.out
     with open_layers(session, layers, sync=True) as cascade:
-        found = conflicts(cascade)
+        disagreements = conflicts(cascade)
         states = cascade.health()
     if out.as_json:
-        shown: dict[str, Json] = {"count": len(found), "conflicts": [_json(one) for one in found]}
+        shown: dict[str, Json] = {
+            "count": len(disagreements),
+            "conflicts": [_json(disagreement) for disagreement in disagreements],
+        }
         health = health_json(states)
         out.json({**shown, "layers": health} if health else shown)
         return
-    for one in found:
-        what = f"section {one.key!r}" if one.kind == "section" else f"key {one.key!r}"
-        out.line(f"{out.styled(BOLD, one.id)}  {one_line(what)}")
-        for said in (one.winner, *one.dissents):
+    for disagreement in disagreements:
+        what = f"section {disagreement.key!r}" if disagreement.kind == "section" else f"key {disagreement.key!r}"
+        out.line(f"{out.styled(BOLD, disagreement.id)}  {one_line(what)}")
+        for said in (disagreement.winner, *disagreement.dissents):
             where = out.styled(FAINT, f"{said.layer} ({said.updated or '?'}):")
             out.line(f"    {where} {_brief(said.value)}")
-    out.message(f"{amount(len(found), 'conflict')}.")
+    out.message(f"{amount(len(disagreements), 'conflict')}.")
     for state in not_asked(states):
         out.message(f"Not asked: layer {state.sentence()}.")
 
 
-def _json(one: Disagreement) -> dict[str, Json]:
-    dissents: list[Json] = [_said(dissent) for dissent in one.dissents]
-    return {"id": one.id, "kind": one.kind, "key": one.key, "winner": _said(one.winner), "dissents": dissents}
+def _json(disagreement: Disagreement) -> dict[str, Json]:
+    dissents: list[Json] = [_said(dissent) for dissent in disagreement.dissents]
+    return {
+        "id": disagreement.id,
+        "kind": disagreement.kind,
+        "key": disagreement.key,
+        "winner": _said(disagreement.winner),
+        "dissents": dissents,
+    }
 
 
 def _said(said: ValueDissent) -> dict[str, Json]:

@@ -64,20 +64,20 @@ def search(request: RestRequest) -> RestResponse:
     """Concepts that match a query, best first. The best one has the score 1."""
     query = cast("models.SearchParameters", request.query)
     cascade = _cascade(request.services)
-    found = concept_search.search(cascade, query.q, query.limit, query.layer or None)
-    top = max((one.score for one in found), default=0.0) or 1.0
+    hits = concept_search.search(cascade, query.q, query.limit, query.layer or None)
+    top = max((hit.score for hit in hits), default=0.0) or 1.0
     results = [
         models.Hit(
-            name=_name(one.row.id, one.row.title),
-            path=one.row.id,
-            snippet=one.snippet,
-            score=round(max(one.score / top, 0.0), 4),
-            section=one.section.key if one.section else None,
-            inbound=one.inbound,
-            contested=one.contested,
-            suppressed=one.suppressed,
+            name=_name(hit.row.id, hit.row.title),
+            path=hit.row.id,
+            snippet=hit.snippet,
+            score=round(max(hit.score / top, 0.0), 4),
+            section=hit.section.key if hit.section else None,
+            inbound=hit.inbound,
+            contested=hit.contested,
+            suppressed=hit.suppressed,
         )
-        for one in found
+        for hit in hits
     ]
     return RestResponse(models.Hits(query=query.q, results=results, total=len(results), layers=_states(cascade)))
 
@@ -110,8 +110,8 @@ def _page(
 
 
 def _linked(cascade: Cascade, resolved: ResolvedConcept) -> tuple[list[str], list[str]]:
-    targets = (one.id for one in concept_links.outgoing(cascade, resolved) if one.id)
-    sources = (one.id for one in concept_links.incoming(cascade, resolved.id))
+    targets = (link.id for link in concept_links.outgoing(cascade, resolved) if link.id)
+    sources = (link.id for link in concept_links.incoming(cascade, resolved.id))
     return list(dict.fromkeys(targets)), list(dict.fromkeys(sources))
 
 

@@ -97,21 +97,22 @@ class ConceptTerms:
         )
 
 
-def section_scores(asked: ConceptQuery, concepts: Sequence[ConceptTerms]) -> list[float]:
+def section_scores(query: ConceptQuery, concepts: Sequence[ConceptTerms]) -> list[float]:
     """The score of each concept: the best sum over the search's words in its names and one of its sections.
 
     BM25 over weighted fields (Robertson, Zaragoza, Taylor 2004). A word is rare if few of these concepts contain it, so
     layers of different sizes are compared by the same measure.
     """
     averages = _average_lengths(concepts)
-    weighted = [_weighted_counts(asked, concept, averages) for concept in concepts]
+    weighted = [_weighted_counts(query, concept, averages) for concept in concepts]
     holders = [sum(map(bool, column)) for column in zip(*map(_sums, weighted), strict=True)]
     rarities = [math.log(1 + (len(concepts) - number + 0.5) / (number + 0.5)) for number in holders]
     return [
         max(
-            sum(rarity * count / (K1 + count) for rarity, count in zip(rarities, counts, strict=True)) for counts in one
+            sum(rarity * count / (K1 + count) for rarity, count in zip(rarities, counts, strict=True))
+            for counts in values
         )
-        for one in weighted
+        for values in weighted
     ]
 
 
@@ -126,14 +127,14 @@ def _average_lengths(concepts: Sequence[ConceptTerms]) -> list[float]:
     return [sum(lengths) / len(lengths) if lengths else 0.0 for lengths in columns]
 
 
-def _weighted_counts(asked: ConceptQuery, concept: ConceptTerms, averages: Sequence[float]) -> list[list[float]]:
+def _weighted_counts(query: ConceptQuery, concept: ConceptTerms, averages: Sequence[float]) -> list[list[float]]:
     """The weighted number of occurrences of each word in the names and a section, for each section."""
     weights = (*NAME_WEIGHTS, *SECTION_WEIGHTS)
     places = list(zip(weights, averages, strict=True))
-    names = [asked.weighted_counts(field, *place) for field, place in zip(concept.names, places, strict=False)]
+    names = [query.weighted_counts(field, *place) for field, place in zip(concept.names, places, strict=False)]
     own = places[len(NAME_WEIGHTS) :]
     return [
-        _sums([*names, *(asked.weighted_counts(field, *place) for field, place in zip(section, own, strict=True))])
+        _sums([*names, *(query.weighted_counts(field, *place) for field, place in zip(section, own, strict=True))])
         for section in concept.sections
     ]
 
@@ -161,8 +162,8 @@ class ConceptQuery:
         phrases = question.phrases
         words = [*question.words, *(word for phrase in phrases for word in phrase.words)]
         pairs = [*question.grams, *(gram for phrase in phrases for gram in phrase.grams)]
-        kept = content_words(words, language_of(words, lambda _: 0.0)) if words else []
-        unique = tuple(dict.fromkeys(kept))
+        kept_content_words = content_words(words, language_of(words, lambda _: 0.0)) if words else []
+        unique = tuple(dict.fromkeys(kept_content_words))
         stems = tuple(map(_stem, unique))
         whole_or_begun = (
             f" {s}" if len(s) >= MIN_STEM_LENGTH else f" {w} " for w, s in zip(unique, stems, strict=True)
@@ -195,13 +196,13 @@ class ConceptQuery:
 
     def matches(self, text: str) -> bool:
         """Whether any term of the search occurs in a text."""
-        wanted = self.highlight_terms(text)
-        return bool(wanted.words or wanted.grams)
+        terms = self.highlight_terms(text)
+        return bool(terms.words or terms.grams)
 
-    def is_satisfied_by(self, found: HighlightTerms) -> bool:
+    def is_satisfied_by(self, terms: HighlightTerms) -> bool:
         """Whether all terms of the search were found."""
-        words = all(w in found.words or s in found.words for w, s in zip(self.words, self.stems, strict=True))
-        return words and len(found.grams) == len(self.grams)
+        words = all(w in terms.words or s in terms.words for w, s in zip(self.words, self.stems, strict=True))
+        return words and len(terms.grams) == len(self.grams)
 
     def weighted_counts(self, field: FieldTerms, weight: NameWeight, average: float) -> list[float]:
         """The weighted number of occurrences of each word and gram in a field.
@@ -217,28 +218,30 @@ class ConceptQuery:
         return [factor * count for count in counts]
 
 
-def best_snippet(sections: Iterable[ConceptSection], asked: ConceptQuery) -> tuple[str, ConceptSection] | None:
+def best_snippet(sections: Iterable[ConceptSection], query: ConceptQuery) -> tuple[str, ConceptSection] | None:
     """A snippet of the section with most terms of the search, and the section; None if no term occurs.
 
     Args:
         sections: The sections to search, up to the first with all terms. Headings count, but are not shown.
-        asked: The search.
+        query: The search.
     """
     best, most = 0, HighlightTerms({})
     chosen: ConceptSection | None = None
     for section in sections:
         text = section.stated[:MAX_SOURCE_CHARS]
-        wanted = asked.highlight_terms(f"{section.heading or ''}\n{text}") if text else HighlightTerms({})
-        if (size := len(wanted.words) + len(wanted.grams)) > best:
-            best, most, chosen = size, wanted, section
-            if asked.is_satisfied_by(wanted):
+        terms = query.highlight_terms(f"{section.heading or ''}\n{text}") if text else HighlightTerms({})
+        if (size := len(terms.words) + len(terms.grams)) > best:
+            best, most, chosen = size, terms, section
+            if query.is_satisfied_by(terms):
                 break
     return (snippet(chosen.stated[:MAX_SOURCE_CHARS], most, SNIPPET_CHARS), chosen) if chosen else None
 
 
 def first_text(sections: Iterable[ConceptSection]) -> str:
     """The beginning of a concept's text, for concepts without a matching section."""
-    return snippet(next((one.stated for one in sections if one.stated), ""), HighlightTerms({}), SNIPPET_CHARS)
+    return snippet(
+        next((section.stated for section in sections if section.stated), ""), HighlightTerms({}), SNIPPET_CHARS
+    )
 
 
 class TermIndex:
@@ -253,15 +256,15 @@ class TermIndex:
         self._names: dict[str, Counter[str]] = {}
         for concept in concepts:
             title = f"{scalar_as_text(concept.frontmatter.get('title')) or ''} {concept.id}"
-            text = "\n".join([title, *(f"{one.heading}\n{one.content}" for one in concept.sections)])
+            text = "\n".join([title, *(f"{section.heading}\n{section.content}" for section in concept.sections)])
             self._names[concept.id] = Counter(_terms(title))
             self._bodies[concept.id] = Counter(_terms(text))
 
-    def search(self, asked: ConceptQuery, limit: int) -> list[tuple[str, float]]:
+    def search(self, query: ConceptQuery, limit: int) -> list[tuple[str, float]]:
         """Return at most `limit` ids with their scores, best first."""
         scores: dict[str, float] = {}
         for field, weight in ((self._bodies, 1.0), (self._names, TITLE_WEIGHT)):
-            for term in (*asked.words, *asked.grams):
+            for term in (*query.words, *query.grams):
                 for identifier, score in _scored(field, term).items():
                     scores[identifier] = scores.get(identifier, 0.0) + weight * score
         return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
@@ -297,5 +300,5 @@ def _tags(values: Mapping[str, Json]) -> str:
 
 def _stem(word: str) -> str:
     """An approximate stem of a word; the word itself if it has no known ending."""
-    ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= MIN_STEM_LENGTH), "")
+    ending = next((text for text in _ENDINGS if word.endswith(text) and len(word) - len(text) >= MIN_STEM_LENGTH), "")
     return word.removesuffix(ending)

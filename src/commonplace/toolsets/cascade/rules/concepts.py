@@ -120,18 +120,18 @@ def section_spans(source: bytes, body_start: int) -> list[tuple[str, int, int]]:
         body_start: Offset of the first byte after the frontmatter.
     """
     body = source[body_start:]
-    ends = [*(found.end() for found in _LINE_END_BYTES.finditer(body)), len(body)]
+    ends = [*(match.end() for match in _LINE_END_BYTES.finditer(body)), len(body)]
     starts = [body_start, *(body_start + end for end in ends)]
     taken: dict[str, int] = {}
     spans: list[tuple[str, int, int]] = []
     begin, heading, blank = body_start, None, True
-    for number, found in enumerate(scan_lines(_LINE_END.sub("\n", body.decode()))):
-        if found.heading is None:
-            blank = blank and not found.text.strip()
+    for number, line in enumerate(scan_lines(_LINE_END.sub("\n", body.decode()))):
+        if line.heading is None:
+            blank = blank and not line.text.strip()
             continue
         if heading is not None or not blank:
             spans.append((unique_key(heading or "", taken), begin, starts[number]))
-        begin, heading = starts[number], heading_key(found.heading)
+        begin, heading = starts[number], heading_key(line.heading)
     if heading is not None or not blank:
         spans.append((unique_key(heading or "", taken), begin, len(source)))
     return spans
@@ -139,13 +139,13 @@ def section_spans(source: bytes, body_start: int) -> list[tuple[str, int, int]]:
 
 def unique_key(key: str, taken: dict[str, int]) -> str:
     """The key, or the first free one of `key-2`, `key-3`, …; it is added to `taken`."""
-    found, number = key, taken.get(key, 1)
-    while found in taken:
+    found_key, number = key, taken.get(key, 1)
+    while found_key in taken:
         number += 1
-        found = f"{key}-{number}"
+        found_key = f"{key}-{number}"
     taken[key] = number
-    taken.setdefault(found, 1)
-    return found
+    taken.setdefault(found_key, 1)
+    return found_key
 
 
 def _pieces(body: str) -> Iterator[tuple[str | None, str | None, str]]:
@@ -153,14 +153,14 @@ def _pieces(body: str) -> Iterator[tuple[str | None, str | None, str]]:
     line: str | None = None
     heading: str | None = None
     under: list[str] = []
-    for found in scan_lines(body):
-        if found.heading is None:
-            under.append(found.text)
+    for scanned_line in scan_lines(body):
+        if scanned_line.heading is None:
+            under.append(scanned_line.text)
             continue
         text = _trimmed(under)
         if line is not None or text.strip():
             yield line, heading, text
-        line, heading, under = found.text.rstrip(), found.heading, []
+        line, heading, under = scanned_line.text.rstrip(), scanned_line.heading, []
     text = _trimmed(under)
     if line is not None or text.strip():
         yield line, heading, text
@@ -250,8 +250,8 @@ def scan_lines(text: str) -> Iterator[ScannedLine]:
             fence = Fence(opening[2], len(prefix) if prefix.strip() else 0)
             yield ScannedLine(line, None, fence)
             continue
-        found = _HEADING.fullmatch(line)
-        yield ScannedLine(line, _unclosed(found[2] or "") if found else None, None)
+        match = _HEADING.fullmatch(line)
+        yield ScannedLine(line, _unclosed(match[2] or "") if match else None, None)
 
 
 def heading_key(heading: str) -> str:
@@ -264,17 +264,17 @@ def heading_key(heading: str) -> str:
 
 def heading_attributes(heading: str) -> Attributes:
     """The attributes in the braces of a heading's text, in any order."""
-    found = _read_braces(heading).values
-    return Attributes(updated=found.get("updated") or None, override=found.get("override") or None)
+    found_values = _read_braces(heading).values
+    return Attributes(updated=found_values.get("updated") or None, override=found_values.get("override") or None)
 
 
 def shown_heading(line: str) -> tuple[int, str]:
     """Level and text of a heading's line, without markers, key and attributes; level 0 for any other line."""
-    found = _HEADING.fullmatch(line)
-    if found is None:
+    match = _HEADING.fullmatch(line)
+    if match is None:
         return 0, line.strip()
-    text = _unclosed(found[2] or "")
-    return len(found[1]), _read_braces(text).outside(text) or text
+    text = _unclosed(match[2] or "")
+    return len(match[1]), _read_braces(text).outside(text) or text
 
 
 def with_key(line: str, key: str) -> str:
@@ -309,7 +309,7 @@ def _read_braces(heading: str) -> _Braces:
 
     Words may follow braces that suppress a section, so the position of braces does not decide whether text is hidden.
     """
-    read = [_read_tokens(found) for found in _BRACES.finditer(heading)]
+    read = [_read_tokens(match) for match in _BRACES.finditer(heading)]
     for braces in reversed(read):
         if braces.key or not _OWN_ATTRIBUTES.isdisjoint(braces.values):
             return braces

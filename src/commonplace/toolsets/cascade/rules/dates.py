@@ -62,12 +62,12 @@ def partial_date_of(text: str | None) -> PartialDate | None:
         return None
 
 
-def is_later(one: str | None, other: str | None) -> bool:
+def is_later(element: str | None, other: str | None) -> bool:
     """Whether one date is later than another, compared at the coarser precision of the two.
 
     False if either is no date.
     """
-    first, second = partial_date_of(one), partial_date_of(other)
+    first, second = partial_date_of(element), partial_date_of(other)
     if first is None or second is None:
         return False
     if first.precision == second.precision == "time":
@@ -78,8 +78,8 @@ def is_later(one: str | None, other: str | None) -> bool:
 
 def date_sort_key(date: str | None) -> str:
     """Sort key of dates: a later date has a greater key; a text that is not a date has the key ""."""
-    found = partial_date_of(date)
-    return found.instant.strftime("%Y-%m-%dT%H:%M:%S").zfill(19) if found else ""
+    partial_date = partial_date_of(date)
+    return partial_date.instant.strftime("%Y-%m-%dT%H:%M:%S").zfill(19) if partial_date else ""
 
 
 _PARTS: dict[Precision, int] = {"year": 1, "month": 2, "day": 3, "time": 3}
@@ -87,11 +87,11 @@ _PARTS: dict[Precision, int] = {"year": 1, "month": 2, "day": 3, "time": 3}
 
 
 def _numeric(words: str) -> PartialDate | None:
-    found = _NUMBERS.match(words)
-    if not found:
+    match = _NUMBERS.match(words)
+    if not match:
         return None
-    year, month, day = int(found[1]), found[3], found[4]
-    rest = words[found.end() :]
+    year, month, day = int(match[1]), match[3], match[4]
+    rest = words[match.end() :]
     if day is None:
         return None if rest else _moment(year, int(month) if month else None, None)
     if not rest:
@@ -106,9 +106,9 @@ def _numeric(words: str) -> PartialDate | None:
 
 
 def _named(words: str) -> PartialDate | None:
-    found = _MONTH_FIRST.fullmatch(words)
-    name, day, year = (found[1], found[2], found[3]) if found else ("", None, "")
-    if not found:
+    match = _MONTH_FIRST.fullmatch(words)
+    name, day, year = (match[1], match[2], match[3]) if match else ("", None, "")
+    if not match:
         other = _DAY_FIRST.fullmatch(words)
         if not other:
             return None

@@ -50,27 +50,29 @@ class LayerHealth:
 
 def health_json(layers: Sequence[LayerHealth]) -> list[Json]:
     """The state of every layer, highest level first; [] if all are `ok`."""
-    if all(one.state == "ok" for one in layers):
+    if all(health.state == "ok" for health in layers):
         return []
-    return [_shown(one) for one in sorted(layers, key=lambda one: (-one.rank.level, one.rank.order))]
+    return [_shown(health) for health in sorted(layers, key=lambda health: (-health.rank.level, health.rank.order))]
 
 
 def not_asked(layers: Sequence[LayerHealth]) -> list[LayerHealth]:
     """The layers whose content does not count, highest first."""
-    return sorted((one for one in layers if not one.was_asked), key=lambda one: (-one.rank.level, one.rank.order))
+    return sorted(
+        (layer for layer in layers if not layer.was_asked), key=lambda health: (-health.rank.level, health.rank.order)
+    )
 
 
 def outside_line(text: str) -> str:
     """A line of another program's output for a message, without folders, secrets and control characters."""
     line = "".join(char if char.isprintable() else " " for char in text[: 4 * MAX_SHOWN_LINE])
-    line = _SECRET.sub(lambda found: f"{found[1] or found[2] or found[3] or found[4]}[hidden]", line)
+    line = _SECRET.sub(lambda match: f"{match[1] or match[2] or match[3] or match[4]}[hidden]", line)
     line = _LONG_WORD.sub("[hidden]", _FOLDERS.sub("", line))
     line = " ".join(line.split())
     return line if len(line) <= MAX_SHOWN_LINE else f"{line[: MAX_SHOWN_LINE - 3]}..."
 
 
-def _shown(one: LayerHealth) -> dict[str, Json]:
-    shown: dict[str, Json] = {"layer": one.rank.name, "level": one.rank.level, "state": one.state}
-    if one.state != "ok":
-        shown |= {"reason": one.reason, "since": one.since}
+def _shown(health: LayerHealth) -> dict[str, Json]:
+    shown: dict[str, Json] = {"layer": health.rank.name, "level": health.rank.level, "state": health.state}
+    if health.state != "ok":
+        shown |= {"reason": health.reason, "since": health.since}
     return shown

@@ -349,16 +349,16 @@ class _Reader:
                     "the command reads: the command gets the environment of this program, except its own variables"
                 )
 
-    def _require_known(self, content: Mapping[str, object], known: tuple[str, ...], whose: str) -> None:
+    def _require_known(self, content: Mapping[str, object], layer_keys: tuple[str, ...], whose: str) -> None:
         """Warn of a key without effect. Raise an error for any other unknown key: it is probably misspelt."""
         for key in content:
-            if key in known:
+            if key in layer_keys:
                 continue
             if key in NEUTRAL_KEYS:
                 self._neutral[f'"{key}"' + ("" if whose == "it" else f" ({whose})")] = None
                 continue
-            nearest = get_close_matches(key.lower(), known, 1, NEAR)
-            meant = f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(known)}"
+            nearest = get_close_matches(key.lower(), layer_keys, 1, NEAR)
+            meant = f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(layer_keys)}"
             raise self._refused(f"{whose} has an unknown key {key[:80]!r}{meant}")
 
     def _required(self, content: Mapping[str, Json], key: str, name: str) -> str:

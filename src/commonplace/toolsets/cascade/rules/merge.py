@@ -30,15 +30,23 @@ def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedC
         contributions: The concept in each layer that contains it, in any order.
     """
     ordered = by_precedence(contributions)
-    counting = ordered[: contributor_cutoff([one.concept.frontmatter for one in ordered])]
-    frontmatter, provenance = merged_values([(one.layer.name, one.concept.frontmatter) for one in counting])
+    counting = ordered[: contributor_cutoff([contribution.concept.frontmatter for contribution in ordered])]
+    frontmatter, provenance = merged_values(
+        [(contribution.layer.name, contribution.concept.frontmatter) for contribution in counting]
+    )
     return ResolvedConcept(
         id=identifier,
         contributors=tuple(
-            Contributor(one.layer.name, one.layer.level, one.concept.updated, one.concept.findings) for one in ordered
+            Contributor(
+                contribution.layer.name,
+                contribution.layer.level,
+                contribution.concept.updated,
+                contribution.concept.findings,
+            )
+            for contribution in ordered
         ),
         frontmatter=frontmatter,
-        excluded=frozenset(one.layer.name for one in ordered[len(counting) :]),
+        excluded=frozenset(contribution.layer.name for contribution in ordered[len(counting) :]),
         provenance=provenance,
         sections=_sections(counting),
         value_conflicts=_value_conflicts(counting),
@@ -47,7 +55,11 @@ def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedC
 
 def by_precedence(contributions: Iterable[Contribution]) -> list[Contribution]:
     """The contributions sorted by level, highest first; then by date, newest first; then in the manifest's order."""
-    return sorted(contributions, key=lambda one: precedence(one.layer, one.concept.updated), reverse=True)
+    return sorted(
+        contributions,
+        key=lambda contribution: precedence(contribution.layer, contribution.concept.updated),
+        reverse=True,
+    )
 
 
 def precedence(layer: LayerRank, updated: str | None) -> tuple[int, str, int]:
@@ -76,9 +88,9 @@ def merged_values(layers: Iterable[tuple[str, Mapping[str, Json]]]) -> tuple[dic
 
 def _sections(counting: Sequence[Contribution]) -> tuple[EffectiveSection, ...]:
     holders: dict[str, list[EffectiveSection]] = {}
-    for one in counting:
-        for section in one.concept.sections:
-            holders.setdefault(section.key, []).append(EffectiveSection(section, one.layer.name))
+    for contribution in counting:
+        for section in contribution.concept.sections:
+            holders.setdefault(section.key, []).append(EffectiveSection(section, contribution.layer.name))
     return tuple(EffectiveSection(won.section, won.layer, _dissents(won, lost)) for won, *lost in holders.values())
 
 
@@ -86,25 +98,25 @@ def _dissents(won: EffectiveSection, lost: Sequence[EffectiveSection]) -> tuple[
     if won.suppressed:
         return ()
     return tuple(
-        Dissent(one.layer, one.section.updated, one.section.stated, one.section.dated_by)
-        for one in lost
-        if without_trailing_blanks(one.section.stated) != without_trailing_blanks(won.section.content)
+        Dissent(section.layer, section.section.updated, section.section.stated, section.section.dated_by)
+        for section in lost
+        if without_trailing_blanks(section.section.stated) != without_trailing_blanks(won.section.content)
     )
 
 
 def _value_conflicts(counting: Sequence[Contribution]) -> dict[str, tuple[ValueDissent, ...]]:
     said: dict[str, list[ValueDissent]] = {}
-    for one in counting:
-        for key, value in one.concept.frontmatter.items():
+    for contribution in counting:
+        for key, value in contribution.concept.frontmatter.items():
             if key in MERGE_KEYS:
                 continue
-            said.setdefault(key, []).append(ValueDissent(one.layer.name, one.concept.updated, value))
-    return {key: tuple(all_) for key, all_ in said.items() if any(_differ(one.value, all_[0].value) for one in all_)}
+            said.setdefault(key, []).append(ValueDissent(contribution.layer.name, contribution.concept.updated, value))
+    return {key: tuple(all_) for key, all_ in said.items() if any(_differ(item.value, all_[0].value) for item in all_)}
 
 
-def _differ(one: Json, other: Json) -> bool:
+def _differ(element: Json, other: Json) -> bool:
     """Whether two values differ. Types count (in Python `1 == True`); blanks at the ends of lines do not."""
-    first, second = (without_trailing_blanks(value) if isinstance(value, str) else value for value in (one, other))
+    first, second = (without_trailing_blanks(value) if isinstance(value, str) else value for value in (element, other))
     return repr(first) != repr(second)
 
 

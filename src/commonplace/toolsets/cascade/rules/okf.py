@@ -56,8 +56,8 @@ def _log(raw: bytes) -> Iterator[Finding]:
     source = decoded(raw.removeprefix(b"\xef\xbb\xbf")).encode()
     for _, start, end in section_spans(source, read_frontmatter(source).span.end):
         heading = source[start:end].decode().partition("\n")[0].strip(" \r")
-        found = _DATED.fullmatch(heading)
-        if found and not _begins_with_day(found[1].lstrip("[*_ ")):
+        match = _DATED.fullmatch(heading)
+        if match and not _begins_with_day(match[1].lstrip("[*_ ")):
             line = source.count(b"\n", 0, start) + 1
             yield _error("okf_log", "The headings '## …' of a log.md begin with a date YYYY-MM-DD.", line)
 

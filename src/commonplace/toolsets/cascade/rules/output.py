@@ -27,10 +27,10 @@ def resolved_json(resolved: ResolvedConcept) -> dict[str, Json]:
     """The effective concept, with the source of each part and the dissents of layers."""
     shown: dict[str, Json] = {
         "id": resolved.id,
-        "contributors": [contributor_json(one) for one in resolved.contributors],
+        "contributors": [contributor_json(contributor) for contributor in resolved.contributors],
         "frontmatter": resolved.frontmatter,
         "frontmatterProvenance": resolved.provenance,
-        "sections": [_section(one) for one in resolved.sections],
+        "sections": [_section(section) for section in resolved.sections],
         "markdown": to_markdown(resolved),
     }
     if resolved.value_conflicts:
@@ -53,42 +53,42 @@ def raw_json(concept: Concept, layer: str, suppressed: Collection[str] = ()) -> 
         "layer": layer,
         "raw": True,
         "frontmatter": concept.frontmatter,
-        "sections": [_raw_section(one, suppressed=one.key in suppressed) for one in concept.sections],
+        "sections": [_raw_section(section, suppressed=section.key in suppressed) for section in concept.sections],
     }
     if concept.findings:
         shown["findings"] = _findings(concept.findings)
     return shown
 
 
-def contributor_json(one: Contributor) -> dict[str, Json]:
+def contributor_json(contributor: Contributor) -> dict[str, Json]:
     """JSON of a layer that contains the concept."""
-    shown: dict[str, Json] = {"layer": one.layer, "level": one.level, "updated": one.updated}
-    if one.findings:
-        shown["findings"] = _findings(one.findings)
+    shown: dict[str, Json] = {"layer": contributor.layer, "level": contributor.level, "updated": contributor.updated}
+    if contributor.findings:
+        shown["findings"] = _findings(contributor.findings)
     return shown
 
 
-def _raw_section(one: ConceptSection, *, suppressed: bool) -> dict[str, Json]:
+def _raw_section(section: ConceptSection, *, suppressed: bool) -> dict[str, Json]:
     shown: dict[str, Json] = {
-        "key": one.key,
-        "heading": one.heading,
-        "content": one.content,
-        "updated": one.updated,
-        "override": one.override,
+        "key": section.key,
+        "heading": section.heading,
+        "content": section.content,
+        "updated": section.updated,
+        "override": section.override,
     }
-    if one.dated_by:
-        shown["updatedFrom"] = one.dated_by
+    if section.dated_by:
+        shown["updatedFrom"] = section.dated_by
     if suppressed:
         shown["suppressed"] = True
     return shown
 
 
-def _dissent(one: Dissent, against: str) -> dict[str, Json]:
-    shown: dict[str, Json] = {"layer": one.layer, "updated": one.updated, "content": one.content}
-    if one.dated_by:
-        shown["updatedFrom"] = one.dated_by
-    if looks_like(one.content, against):
-        shown["escaped"] = escaped(one.content)
+def _dissent(dissent: Dissent, against: str) -> dict[str, Json]:
+    shown: dict[str, Json] = {"layer": dissent.layer, "updated": dissent.updated, "content": dissent.content}
+    if dissent.dated_by:
+        shown["updatedFrom"] = dissent.dated_by
+    if looks_like(dissent.content, against):
+        shown["escaped"] = escaped(dissent.content)
         shown["winnerEscaped"] = escaped(against)
     return shown
 
@@ -108,28 +108,29 @@ def _contribution(own: ValueDissent, level: int, values: Sequence[ValueDissent])
     return shown
 
 
-def _section(one: EffectiveSection) -> dict[str, Json]:
+def _section(section: EffectiveSection) -> dict[str, Json]:
     shown: dict[str, Json] = {
-        "key": one.section.key,
-        "heading": one.section.heading,
-        "content": one.section.stated,
-        "sourceLayer": one.layer,
-        "sourceUpdated": one.section.updated,
+        "key": section.section.key,
+        "heading": section.section.heading,
+        "content": section.section.stated,
+        "sourceLayer": section.layer,
+        "sourceUpdated": section.section.updated,
     }
-    if one.section.dated_by:
-        shown["updatedFrom"] = one.section.dated_by
-    if one.suppressed:
+    if section.section.dated_by:
+        shown["updatedFrom"] = section.section.dated_by
+    if section.suppressed:
         shown["suppressed"] = True
-    if one.conflicts:
-        shown["conflicts"] = [_dissent(dissent, one.section.content) for dissent in one.conflicts]
-    if one.fresher_dissent:
+    if section.conflicts:
+        shown["conflicts"] = [_dissent(dissent, section.section.content) for dissent in section.conflicts]
+    if section.fresher_dissent:
         shown["fresherDissent"] = True
     return shown
 
 
 def _findings(findings: tuple[Finding, ...]) -> list[Json]:
     return [
-        {"rule": one.rule, "severity": one.severity.value, "message": one.message, "line": one.line} for one in findings
+        {"rule": finding.rule, "severity": finding.severity.value, "message": finding.message, "line": finding.line}
+        for finding in findings
     ]
 
 
@@ -163,15 +164,15 @@ def frontmatter_text(values: Mapping[str, Json]) -> str:
 
 def _body(sections: Sequence[EffectiveSection], *, with_conflicts: bool) -> Iterator[str]:
     taken: dict[str, int] = {}
-    shown = [one for one in sections if not one.suppressed]
-    shown.sort(key=lambda one: one.section.heading is not None)
-    for place, one in enumerate(shown):
-        section = one.section
+    shown = [section for section in sections if not section.suppressed]
+    shown.sort(key=lambda section: section.section.heading is not None)
+    for place, effective_section in enumerate(shown):
+        section = effective_section.section
         if section.heading is not None:
             yield _heading(section.heading, section.key, taken)
         else:
             unique_key(section.key, taken)
-        dissents = one.conflicts if with_conflicts else ()
+        dissents = effective_section.conflicts if with_conflicts else ()
         below = [later.section.heading or "" for later in shown[place + 1 : place + 2]]
         text = _contained(section.text, [">", *below] if dissents else below)
         if text.strip():
@@ -186,10 +187,10 @@ def _heading(line: str, key: str, taken: dict[str, int]) -> str:
     if heading is not None:
         meant = heading_key(heading)
         before = taken.get(meant)
-        found = unique_key(meant, taken)
-        if found == key:
+        found_unique_key = unique_key(meant, taken)
+        if found_unique_key == key:
             return line
-        del taken[found]
+        del taken[found_unique_key]
         if before is not None:
             taken[meant] = before
     unique_key(key, taken)
@@ -256,9 +257,9 @@ _LATIN = str.maketrans(
 _INVISIBLE = frozenset({"Cf", "Mn", "Cc"})
 
 
-def looks_like(one: str, other: str) -> bool:
+def looks_like(content: str, other: str) -> bool:
     """Whether two different texts look the same."""
-    return one != other and _appearance(one) == _appearance(other)
+    return content != other and _appearance(content) == _appearance(other)
 
 
 def escaped(text: str) -> str:

@@ -103,7 +103,7 @@ class LiveLayer:
             expires=now + STAGED_SECONDS,
         )
         with self._lock:
-            self._staged = {token: one for token, one in self._staged.items() if one.expires > now}
+            self._staged = {token: capture for token, capture in self._staged.items() if capture.expires > now}
             while len(self._staged) >= MAX_STAGED:
                 del self._staged[next(iter(self._staged))]
             self._staged[staged.token] = staged
@@ -205,9 +205,9 @@ def check_bundle(collection: Collection) -> BundleReport:
     problems: list[Issue] = []
     for address in addresses:
         try:
-            found = nonconformities(address, collection.store.read(address))
+            findings = nonconformities(address, collection.store.read(address))
         except (NotFoundError, StorageError) as error:
-            found = [finding_of("unreadable", str(error))]
+            findings = [finding_of("unreadable", str(error))]
         problems += (
             Issue(
                 collection=collection,
@@ -217,6 +217,6 @@ def check_bundle(collection: Collection) -> BundleReport:
                 severity=finding.severity,
                 message=finding.message,
             )
-            for finding in found
+            for finding in findings
         )
     return BundleReport(len(addresses), tuple(problems))

@@ -65,7 +65,8 @@ class Cascade:
         if fault is None:
             return states
         return [
-            LayerHealth(one.rank, "stale", fault.reason, fault.since) if one.state == "ok" else one for one in states
+            LayerHealth(health.rank, "stale", fault.reason, fault.since) if health.state == "ok" else health
+            for health in states
         ]
 
     def live(self) -> LiveLayer:
@@ -121,7 +122,7 @@ class Cascade:
         keys = frozenset(section.key for section in concept.sections) if concept else frozenset[str]()
         if name in resolved.excluded:
             return keys
-        return keys & {one.section.key for one in resolved.sections if one.suppressed}
+        return keys & {section.section.key for section in resolved.sections if section.suppressed}
 
     def effective(self, row: ConceptRow) -> Iterator[ConceptSection]:
         """The effective sections of a concept, without dissents.
@@ -190,7 +191,7 @@ class Cascade:
         last = fold(identifier.rpartition("/")[2])
         same_name = [id_ for id_ in ids if fold(id_.rpartition("/")[2]) == last]
         nearest = [*same_name, *get_close_matches(identifier, ids[:MAX_COMPARED_CONCEPTS], MAX_NEAREST_CONCEPTS)]
-        absent = "; ".join(one.sentence() for one in not_asked([layer.health() for layer in self.layers]))
+        absent = "; ".join(health.sentence() for health in not_asked([layer.health() for layer in self.layers]))
         where = f" in the layers that were asked; not asked: {absent}" if absent else ""
         return NotFoundError(
             f"There is no concept {identifier[:200]!r}{where}.",

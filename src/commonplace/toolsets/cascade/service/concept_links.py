@@ -45,21 +45,21 @@ class IncomingLink:
 def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
     """Links of the effective text, each distinct one once: Markdown links, then wikilinks."""
     overview = cascade.overview()
-    found: dict[str, OutgoingLink] = {}
+    links: dict[str, OutgoingLink] = {}
     for raw, written in body_links(to_body(resolved), overview.by_layer):
-        if raw not in found:
+        if raw not in links:
             link, target, layers = followed(overview, written, resolved.id, cascade.page_side)
-            found[raw] = OutgoingLink(raw, link.raw, target, layers)
-    return list(found.values())
+            links[raw] = OutgoingLink(raw, link.raw, target, layers)
+    return list(links.values())
 
 
 def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
     """Links of other concepts to this one, at most one per concept and layer, sorted by concept."""
-    found: dict[tuple[str, str], IncomingLink] = {}
+    links: dict[tuple[str, str], IncomingLink] = {}
     for _, layer, stored in _links_to(cascade, {identifier}):
-        if (stored.source, layer) not in found:
-            found[stored.source, layer] = IncomingLink(stored.source, layer, stored.written())
-    return sorted(found.values(), key=lambda one: one.id)
+        if (stored.source, layer) not in links:
+            links[stored.source, layer] = IncomingLink(stored.source, layer, stored.written())
+    return sorted(links.values(), key=lambda link: link.id)
 
 
 def inbound(cascade: Cascade, identifiers: Collection[str]) -> dict[str, int]:
@@ -73,10 +73,15 @@ def inbound(cascade: Cascade, identifiers: Collection[str]) -> dict[str, int]:
 def _links_to(cascade: Cascade, identifiers: Collection[str]) -> Iterator[tuple[str, str, StoredLink]]:
     """Links of other concepts to these: the target, the layer and the link, layers from the top."""
     overview = cascade.overview()
-    keys = {key for one in identifiers if one in overview.rows for key in name_keys(overview.rows[one].named)}
-    asked = sorted(keys | {link_key(f"{layer.rank.name}:{key}") for layer in cascade.layers for key in keys})
+    keys = {
+        key
+        for identifier in identifiers
+        if identifier in overview.rows
+        for key in name_keys(overview.rows[identifier].named)
+    }
+    requested_keys = sorted(keys | {link_key(f"{layer.rank.name}:{key}") for layer in cascade.layers for key in keys})
     for layer in sorted(cascade.layers, key=lambda layer: -layer.rank.level):
-        for stored in layer.links(asked) if asked else ():
+        for stored in layer.links(requested_keys) if requested_keys else ():
             target = followed(overview, stored.link, stored.source, cascade.page_side)[1]
             if target in identifiers and target is not None and target != stored.source:
                 yield target, layer.rank.name, stored
@@ -110,25 +115,25 @@ def followed(
     both = in_order(link)
     if both is None:
         return (link, *_target(overview, link, source))
-    first, last = (_target(overview, one, source) for one in both)
+    first, last = (_target(overview, link, source) for link in both)
     of_first, _ = readers(first[0] is not None, last[0] is not None)
     return (both[0], *first) if side in of_first else (both[1], *last)
 
 
 def _target(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
     """The concept of a link, in the first of its readings that leads to one: a name may have a `#`."""
-    found = (_target_as(overview, reading, source) for reading in readings(link))
-    return next((one for one in found if one[0] is not None), (None, ()))
+    found_pairs = (_target_as(overview, reading, source) for reading in readings(link))
+    return next((found_pair for found_pair in found_pairs if found_pair[0] is not None), (None, ()))
 
 
 def _target_as(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
     target = f"{link.collection}:{link.target}" if link.collection else link.target
     layer, path = _split_layer(overview, target)
     if layer:
-        found = _found(overview, path, source, layer)
-        return (found, (layer,)) if found else (None, ())
-    found = _found(overview, target, source, None) if target else source
-    row = overview.rows.get(found or "")
+        found_text = _found(overview, path, source, layer)
+        return (found_text, (layer,)) if found_text else (None, ())
+    found_source = _found(overview, target, source, None) if target else source
+    row = overview.rows.get(found_source or "")
     return (row.id, row.layers) if row else (None, ())
 
 
@@ -164,7 +169,7 @@ class _ConceptNames:
 
     def named(self, key: str) -> Sequence[NamedDocument]:
         """Every concept with this key among its names."""
-        return [self.overview.rows[one].named for one in self.overview.keys.get(key, ()) if one in self.ids]
+        return [self.overview.rows[element].named for element in self.overview.keys.get(key, ()) if element in self.ids]
 
     def files(self, key: str) -> Sequence[Address]:
         """No files: links connect concepts only."""
@@ -174,5 +179,5 @@ class _ConceptNames:
 
 def _found(overview: ConceptOverview, target: str, source: str, layer: str | None) -> str | None:
     ids = overview.by_layer[layer] if layer else overview.rows
-    found = resolve_target(target, concept_address(source), _ConceptNames(overview, ids))
-    return id_at(found) if found else None
+    address = resolve_target(target, concept_address(source), _ConceptNames(overview, ids))
+    return id_at(address) if address else None

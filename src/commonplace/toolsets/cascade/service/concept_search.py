@@ -69,14 +69,18 @@ def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -
         )
     searched = cascade.layers if layer is None else (cascade.layer(layer),)
     overview = cascade.overview()
-    asked = ConceptQuery.of(query)
-    best = _best(cascade, searched, query, asked, max(2 * limit, LAYER_CANDIDATES))
+    concept_query = ConceptQuery.of(query)
+    best = _best(cascade, searched, query, concept_query, max(2 * limit, LAYER_CANDIDATES))
     entries: list[ConceptHit] = []
-    for identifier, found in sorted(best.items(), key=lambda one: (-one[1].score, one[0])):
+    for identifier, best_layer in sorted(best.items(), key=lambda element: (-element[1].score, element[0])):
         row = overview.rows.get(identifier)
         if row is None:
             continue
-        hit = _hit_in(cascade, row, layer, found, asked) if layer else _hit(cascade, row, found, asked)
+        hit = (
+            _hit_in(cascade, row, layer, best_layer, concept_query)
+            if layer
+            else _hit(cascade, row, best_layer, concept_query)
+        )
         if hit is not None:
             entries.append(hit)
         if len(entries) == limit:
@@ -85,7 +89,7 @@ def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -
 
 
 def _best(
-    cascade: Cascade, layers: Sequence[Layer], query: str, asked: ConceptQuery, limit: int
+    cascade: Cascade, layers: Sequence[Layer], query: str, concept_query: ConceptQuery, limit: int
 ) -> dict[str, _BestLayer]:
     """The layer and score at which each matching concept scores best.
 
@@ -96,7 +100,7 @@ def _best(
     matches = [(layer, match) for layer in layers for match in layer.search(query, limit)]
     matches = [(layer, match) for layer, match in matches if match.id in overview.rows]
     shared = section_scores(
-        asked, [overview.terms_in(layer.rank.name, match.id, layer.concept) for layer, match in matches]
+        concept_query, [overview.terms_in(layer.rank.name, match.id, layer.concept) for layer, match in matches]
     )
     scales = _scales(
         [(layer.rank.name, match.score, score) for (layer, match), score in zip(matches, shared, strict=True)]
@@ -105,12 +109,12 @@ def _best(
     best: dict[str, _BestLayer] = {}
     for layer, match in matches:
         score = match.score * scales[layer.rank.name] * (1 + LINK_WEIGHT * math.log1p(linked[match.id]))
-        found = _BestLayer(layer.rank.name, round(score, 4), linked[match.id])
-        if match.id not in best or found.score > best[match.id].score:
-            best[match.id] = found
-    top = max((one.score for one in best.values()), default=0.0)
+        best_layer = _BestLayer(layer.rank.name, round(score, 4), linked[match.id])
+        if match.id not in best or best_layer.score > best[match.id].score:
+            best[match.id] = best_layer
+    top = max((layer.score for layer in best.values()), default=0.0)
     names = {layer.rank.name for layer in layers}
-    named = [one for one in _exactly_named(overview, query) if not names.isdisjoint(overview.rows[one].layers)]
+    named = [text for text in _exactly_named(overview, query) if not names.isdisjoint(overview.rows[text].layers)]
     further = inbound(cascade, set(named) - best.keys())
     return {**{identifier: _BestLayer("", top, count) for identifier, count in further.items()}, **best}
 
@@ -139,27 +143,27 @@ def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
     yield from overview.titled(query)
 
 
-def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQuery) -> ConceptHit | None:
+def _hit(cascade: Cascade, row: ConceptRow, layer: _BestLayer, query: ConceptQuery) -> ConceptHit | None:
     """The hit for a concept; None for a deleted concept.
 
     The snippet is the matching part of the effective text. Otherwise it is the beginning of the text if the query
     matches a name, or else dissenting text of the best layer.
     """
     effective = list(with_labels(cascade, row.id, cascade.effective(row)))
-    best = best_snippet(effective, asked)
+    best = best_snippet(effective, query)
     if best is None:
         first = first_text(effective)
         if not first and all(cascade.layer(name).concept(row.id) is None for name in row.layers):
             return None
-        if asked.matches(" ".join([row.id, row.title or "", *row.aliases])):
-            return ConceptHit(row, found.score, first, found.inbound)
-        dissenting = _dissenting(cascade, row, found.layer, effective)
-        best = best_snippet(with_labels(cascade, row.id, dissenting), asked)
+        if query.matches(" ".join([row.id, row.title or "", *row.aliases])):
+            return ConceptHit(row, layer.score, first, layer.inbound)
+        dissenting = _dissenting(cascade, row, layer.layer, effective)
+        best = best_snippet(with_labels(cascade, row.id, dissenting), query)
         if best is None:
-            return ConceptHit(row, found.score, first, found.inbound)
+            return ConceptHit(row, layer.score, first, layer.inbound)
     snippet, section = best
     contested = len(row.effective_layers) > 1 and section.key in _contested_keys(cascade, row.id)
-    return ConceptHit(row, found.score, snippet, found.inbound, section, contested)
+    return ConceptHit(row, layer.score, snippet, layer.inbound, section, contested)
 
 
 def _contested_keys(cascade: Cascade, identifier: str) -> set[str]:
@@ -168,7 +172,7 @@ def _contested_keys(cascade: Cascade, identifier: str) -> set[str]:
         resolved = cascade.resolve(identifier, dated=False)
     except NotFoundError:
         return set()
-    return {one.section.key for one in resolved.sections if one.conflicts}
+    return {section.section.key for section in resolved.sections if section.conflicts}
 
 
 def _dissenting(
@@ -176,11 +180,13 @@ def _dissenting(
 ) -> list[ConceptSection]:
     """Sections of a layer that a higher layer overrides without suppressing them."""
     own = cascade.layer(layer).concept(row.id) if layer in row.effective_layers else None
-    suppressed = {one.key for one in effective if one.override == OVERRIDE_NONE}
-    return [one for one in own.sections if one.key not in suppressed] if own else []
+    suppressed = {section.key for section in effective if section.override == OVERRIDE_NONE}
+    return [section for section in own.sections if section.key not in suppressed] if own else []
 
 
-def _hit_in(cascade: Cascade, row: ConceptRow, layer: str, found: _BestLayer, asked: ConceptQuery) -> ConceptHit | None:
+def _hit_in(
+    cascade: Cascade, row: ConceptRow, layer: str, best_layer: _BestLayer, query: ConceptQuery
+) -> ConceptHit | None:
     """The hit in one layer, with a snippet of the layer's text.
 
     It is marked if the effective concept omits that text.
@@ -190,9 +196,11 @@ def _hit_in(cascade: Cascade, row: ConceptRow, layer: str, found: _BestLayer, as
         return None
     keys = cascade.suppressed_keys(row.id, layer)
     sections = list(with_labels(cascade, row.id, concept.sections))
-    effective = [one for one in sections if one.key not in keys]
-    shown = best_snippet(effective, asked)
-    hidden = None if shown else best_snippet([one for one in sections if one.key in keys], asked)
+    effective = [section for section in sections if section.key not in keys]
+    shown = best_snippet(effective, query)
+    hidden = None if shown else best_snippet([section for section in sections if section.key in keys], query)
     snippet, section = shown or hidden or (first_text(effective), None)
     contested = section is not None and section.key in _contested_keys(cascade, row.id)
-    return ConceptHit(row, found.score, snippet, found.inbound, section, contested, suppressed=hidden is not None)
+    return ConceptHit(
+        row, best_layer.score, snippet, best_layer.inbound, section, contested, suppressed=hidden is not None
+    )

@@ -27,30 +27,32 @@ class Disagreement:
     @property
     def newest(self) -> str:
         """The date of the newest dissent; "" if none has a date."""
-        return max((one.updated or "" for one in self.dissents), key=date_sort_key)
+        return max((dissent.updated or "" for dissent in self.dissents), key=date_sort_key)
 
 
 def conflicts(cascade: Cascade) -> list[Disagreement]:
     """Every disagreement, newest dissent first, then by concept and key."""
-    found: list[Disagreement] = []
+    disagreements: list[Disagreement] = []
     for identifier in cascade.overview().rows:
         try:
-            found += _of_concept(cascade, identifier)
+            disagreements += _of_concept(cascade, identifier)
         except NotFoundError:  # deleted since it was listed
             continue
-    found.sort(key=lambda one: (one.id, one.kind, one.key))
-    return sorted(found, key=lambda one: date_sort_key(one.newest), reverse=True)
+    disagreements.sort(key=lambda disagreement: (disagreement.id, disagreement.kind, disagreement.key))
+    return sorted(disagreements, key=lambda disagreement: date_sort_key(disagreement.newest), reverse=True)
 
 
 def _of_concept(cascade: Cascade, identifier: str) -> Iterator[Disagreement]:
     resolved = cascade.resolve(identifier, dated=False)
-    if any(one.conflicts for one in resolved.sections):  # only these need the dates of commits, which are slow to read
+    if any(
+        section.conflicts for section in resolved.sections
+    ):  # only these need the dates of commits, which are slow to read
         resolved = cascade.resolve(identifier)
-    for one in resolved.sections:
-        if one.conflicts:
-            winner = ValueDissent(one.layer, one.section.updated, one.section.content)
-            dissents = tuple(ValueDissent(d.layer, d.updated, d.content) for d in one.conflicts)
-            yield Disagreement(resolved.id, "section", one.section.key, winner, dissents)
+    for section in resolved.sections:
+        if section.conflicts:
+            winner = ValueDissent(section.layer, section.section.updated, section.section.content)
+            dissents = tuple(ValueDissent(d.layer, d.updated, d.content) for d in section.conflicts)
+            yield Disagreement(resolved.id, "section", section.section.key, winner, dissents)
     for key, values in resolved.value_conflicts.items():
-        others = tuple(one for one in values[1:] if repr(one.value) != repr(values[0].value))
+        others = tuple(dissent for dissent in values[1:] if repr(dissent.value) != repr(values[0].value))
         yield Disagreement(resolved.id, "frontmatter", key, values[0], others)

@@ -180,9 +180,9 @@ class FolderLayer:
         address = concept_address(identifier)
         try:
             stat = collection.store.stat(address)
-            kept = self._kept.get(identifier)
-            if kept is not None and kept[0] == stat:
-                return kept[1]
+            kept_pair = self._kept.get(identifier)
+            if kept_pair is not None and kept_pair[0] == stat:
+                return kept_pair[1]
             concept = read_concept(identifier, collection.store.read(address))
         except NotFoundError:
             return None
@@ -240,18 +240,18 @@ class FolderLayer:
         result = current_first(collection, query, ask(query), ask)
         if not result.total:
             result = current_first(collection, query, ask(replace(query, demand=False)), ask)
-        found = [(self._id_at(hit.record.address), hit.score) for hit in result.hits]
-        return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None]
+        found_pairs = [(self._id_at(hit.record.address), hit.score) for hit in result.hits]
+        return [LayerMatch(identifier, score) for identifier, score in found_pairs if identifier is not None]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
         """Links with one of these names, from the catalogue."""
         collection = self._opened()
         if collection is None:
             return
-        for found in collection.index.links_named(keys, either_side=True):
-            source = self._id_at(found.source)
-            if source is not None and is_concept_link(found.link):
-                yield StoredLink(source, found.link, _LinkBytes(collection, source, found.link))
+        for link in collection.index.links_named(keys, either_side=True):
+            source = self._id_at(link.source)
+            if source is not None and is_concept_link(link.link):
+                yield StoredLink(source, link.link, _LinkBytes(collection, source, link.link))
 
     def dated(self, concept: Concept) -> Concept:
         """The concept with dates from the collection's history; unchanged without a history."""
@@ -298,23 +298,23 @@ def _catalogued(
 ) -> _CatalogueState:
     """The current state of the catalogue. The next call checks documents that change during this one."""
     revisions = {address.path: revision for address, revision in collection.index.revisions().items()}
-    known = before.revisions
-    differing = [path for path, revision in revisions.items() if known.get(path) != revision]
+    known_revisions = before.revisions
+    differing = [path for path, revision in revisions.items() if known_revisions.get(path) != revision]
     if len(differing) > MAX_CHANGED:
         records = {record.address.path: record for record in every_document(collection)}
     else:
-        asked = ((path, collection.index.record(Address(path))) for path in differing)
-        records = {path: record for path, record in asked if record is not None}
+        requested_pairs = ((path, collection.index.record(Address(path))) for path in differing)
+        records = {path: record for path, record in requested_pairs if record is not None}
     for path in differing:
         del revisions[path]
     revisions |= {path: record.revision for path, record in records.items()}
     summaries = dict(before.summaries)
-    for path in known.keys() - revisions.keys():
+    for path in known_revisions.keys() - revisions.keys():
         summaries.pop(id_at(Address(path)) or "", None)
     said = ((id_at(record.address), record.frontmatter) for record in records.values())
     summaries.update((identifier, values) for identifier, values in said if identifier is not None)
-    kept = (address for address in before.others if address.path in revisions)
-    others = frozenset([*kept, *(record.address for record in records.values() if id_at(record.address) is None)])
+    addresses = (address for address in before.others if address.path in revisions)
+    others = frozenset([*addresses, *(record.address for record in records.values() if id_at(record.address) is None)])
     return _CatalogueState(generation, revisions, summaries, others)
 
 
@@ -421,9 +421,9 @@ class ForeignLayer:
     def concept(self, identifier: str) -> Concept | None:
         """The node with an id; None if there is no such node or the graph does not answer."""
         with self._lock:
-            kept = self._nodes.get(identifier)
-            if kept is not None and kept.until > self._clock():
-                return kept.concept
+            node = self._nodes.get(identifier)
+            if node is not None and node.until > self._clock():
+                return node.concept
             return self._attempt(lambda: self._node(identifier), None)
 
     def summaries(self) -> ConceptSummaries:
@@ -463,7 +463,7 @@ class ForeignLayer:
         failure = self._failure
         if failure is None:
             return "ok", ""
-        if any(one.concept and one.until > self._clock() for one in self._nodes.values()):
+        if any(node.concept and node.until > self._clock() for node in self._nodes.values()):
             return "stale", f"{failure}; what it answered less than {CACHE_SECONDS:g} s before counts"
         return ("broken" if failure.kind == BROKEN else "left_out"), str(failure)
 
@@ -487,13 +487,13 @@ class ForeignLayer:
     def _cached(self) -> _GraphSnapshot:
         """The unexpired nodes of the cache, used while the graph does not answer."""
         now = self._clock()
-        kept = {id_: one.concept for id_, one in self._nodes.items() if one.concept and one.until > now}
-        return _snapshot(kept, min([self._left_out_until, *(self._nodes[id_].until for id_ in kept)]))
+        concepts = {id_: node.concept for id_, node in self._nodes.items() if node.concept and node.until > now}
+        return _snapshot(concepts, min([self._left_out_until, *(self._nodes[id_].until for id_ in concepts)]))
 
     def _node(self, identifier: str) -> Concept | None:
-        kept = self._nodes.get(identifier)
-        if kept is not None and kept.until > self._clock():
-            return kept.concept
+        cached_node = self._nodes.get(identifier)
+        if cached_node is not None and cached_node.until > self._clock():
+            return cached_node.concept
         self._nodes.pop(identifier, None)
         node = self._graph.node(identifier)
         concept = concept_of(identifier, node) if node else None

@@ -136,7 +136,7 @@ def _row(identifier: str, ranks: Sequence[LayerRank], seen: Sequence[ConceptSumm
     if not holders:
         return None
     if len(holders) > 1:
-        holders.sort(key=lambda one: precedence(one[0], scalar_as_text(one[1].get("updated"))), reverse=True)
+        holders.sort(key=lambda pair: precedence(pair[0], scalar_as_text(pair[1].get("updated"))), reverse=True)
     counting = holders[: contributor_cutoff([values for _, values in holders])]
     values = merged_values((rank.name, own) for rank, own in counting)[0] if len(counting) > 1 else counting[0][1]
     return ConceptRow(

@@ -42,13 +42,13 @@ class SectionDates:
 
     def completed(self, collection: Collection, concept: Concept) -> Concept:
         """The concept with a date for each section whose lines are committed and state no date."""
-        undated = tuple(_lines(one) for one in concept.sections if one.updated is None)
+        undated = tuple(_lines(section) for section in concept.sections if section.updated is None)
         if not undated:
             return concept
         dates = self._dates(collection, concept.id, undated)
         if not dates:
             return concept
-        return replace(concept, sections=tuple(_dated(one, dates) for one in concept.sections))
+        return replace(concept, sections=tuple(_dated(section, dates) for section in concept.sections))
 
     def _dates(self, collection: Collection, identifier: str, undated: tuple[_Lines, ...]) -> _Dates:
         history = collection.store.history
@@ -62,41 +62,41 @@ class SectionDates:
         with self._lock:
             if commit != self._commit or len(self._cached) > MAX_CACHED:
                 self._commit, self._cached = commit, {}
-            known = self._cached.get(identifier)
-        if known is not None and known[0] == undated:
-            return known[1]
-        found = _last_changes(history, concept_address(identifier), undated)
+            known_pair = self._cached.get(identifier)
+        if known_pair is not None and known_pair[0] == undated:
+            return known_pair[1]
+        dates = _last_changes(history, concept_address(identifier), undated)
         with self._lock:
             if commit == self._commit:
-                self._cached[identifier] = undated, found
-        return found
+                self._cached[identifier] = undated, dates
+        return dates
 
 
 def _last_changes(history: History, address: Address, undated: tuple[_Lines, ...]) -> _Dates:
     """The time of the oldest commit since which the document has contained the same lines without interruption."""
     deadline = time.monotonic() + MAX_SECONDS
-    found: dict[_Lines, str] = {}
+    changes: dict[_Lines, str] = {}
     left = set(undated)
     newer: Commit | None = None
     try:
         commits = history.log(address, limit=MAX_COMMITS)
         for commit in commits:
             if time.monotonic() > deadline:
-                return found
+                return changes
             held = _held(history, commit)
             gone = {lines for lines in left if lines not in held}
             if newer is not None:
-                found |= dict.fromkeys(gone, iso_timestamp(newer.when))
+                changes |= dict.fromkeys(gone, iso_timestamp(newer.when))
             left -= gone
             newer = commit
             if not left:
-                return found
+                return changes
     except (GitError, StorageError) as error:
         log.warning("Some sections of %s get no dates: %s", address.path, error)
-        return found
+        return changes
     if newer is not None and len(commits) < MAX_COMMITS:
-        found |= dict.fromkeys(left, iso_timestamp(newer.when))
-    return found
+        changes |= dict.fromkeys(left, iso_timestamp(newer.when))
+    return changes
 
 
 def _held(history: History, commit: Commit) -> frozenset[_Lines]:
@@ -105,7 +105,7 @@ def _held(history: History, commit: Commit) -> frozenset[_Lines]:
         raw = history.read(address, commit.id)
     except (NotFoundError, InvalidInputError):  # the commit deleted the document
         return frozenset()
-    return frozenset(_lines(one) for one in read_concept(address.path, raw).sections)
+    return frozenset(_lines(section) for section in read_concept(address.path, raw).sections)
 
 
 def _lines(section: ConceptSection) -> _Lines:

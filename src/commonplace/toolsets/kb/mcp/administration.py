@@ -127,7 +127,7 @@ def _remove_type(call: Call, arguments: KbManage) -> JsonObject:
 def _set_schema(call: Call, arguments: KbManage) -> JsonObject:
     collection = _chosen(call, arguments)
     schema = schema_changes.set_schema(collection, _required(arguments.schema_, "schema"))
-    declared = [one for one in schema.types.values() if one.declared is not None]
+    declared = [entry_type for entry_type in schema.types.values() if entry_type.declared is not None]
     return {"set": True, "kb_name": collection.name, "type_count": len(declared)}
 
 

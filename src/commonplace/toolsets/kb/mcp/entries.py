@@ -93,10 +93,10 @@ class SharedBodies:
     def characters_of(self, body: str) -> int:
         """Maximum number of characters of the next body; reduces the rest for the bodies after it."""
         raw = body.encode("utf-8", "replace")
-        kept = len(raw[: self.left].decode("utf-8", "ignore"))
+        count = len(raw[: self.left].decode("utf-8", "ignore"))
         self.left -= min(len(raw), self.left)
-        self.is_cut = self.is_cut or kept < len(body)
-        return kept
+        self.is_cut = self.is_cut or count < len(body)
+        return count
 
     def notice(self) -> dict[str, Json]:
         """The notice of an answer in which bodies are cut; empty if none is."""
@@ -157,17 +157,17 @@ def _sections_from(
         skipped -= len(gathered.sections)
 
 
-def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> LinkedContent:
+def sections_within(document: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> LinkedContent:
     """An entry in which its best sections for a question replace the body, as `text_once` shows it."""
-    address = found.record.address
+    address = document.record.address
     query = SearchQuery(text=question, filter=Filter(prefix=address.path))
-    best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
+    best = [section for section in gather([document.collection], query, "hybrid") if section.record.address == address]
     slim: dict[str, Json] = {**{key: entry[key] for key in _KEPT}, "body": None}
     no_sections: dict[str, Json] = {"sections": ()}
     room = QUARTERS * tokens - _size_of_answer(slim | no_sections) - MARGIN
     rows = fit(best, room - len(_MORE_SECTIONS), _section)
     shown = sum(len(str(row["text"])) for row in rows)
-    every = sum(len(one.text.strip()) for one in best)
+    every = sum(len(section.text.strip()) for section in best)
     return text_once(slim | {"sections": [*rows]} | ({"suggestion": _MORE_SECTIONS} if shown < every else {}))
 
 
@@ -180,7 +180,7 @@ def entry_within(entry: dict[str, Json], tokens: int, fields: Sequence[str] = ()
     if _size_of_answer(entry, fields) <= room:
         return entry
     body = str(entry.get("body") or "")
-    kept = _with_fewer_links(entry | {"body": ""}, int(LISTS_SHARE * room))
+    values = _with_fewer_links(entry | {"body": ""}, int(LISTS_SHARE * room))
     offset = entry.get("body_offset", 0)
     cut: dict[str, Json] = {
         "body_truncated": True,
@@ -188,14 +188,14 @@ def entry_within(entry: dict[str, Json], tokens: int, fields: Sequence[str] = ()
         "body_offset": offset,
         "body_chunk_size": len(body),
     }
-    if _size_of_answer(kept | cut, fields) > FIELDS_SHARE * room:
-        kept = {key: value for key, value in kept.items() if key in _KEPT} | {"body": "", "fields_truncated": True}
+    if _size_of_answer(values | cut, fields) > FIELDS_SHARE * room:
+        values = {key: value for key, value in values.items() if key in _KEPT} | {"body": "", "fields_truncated": True}
     piece = body
-    while piece and _size_of_answer(kept | cut | {"body": piece}, fields) > room:
-        over = _size_of_answer(kept | cut | {"body": piece}, fields) - room
+    while piece and _size_of_answer(values | cut | {"body": piece}, fields) > room:
+        over = _size_of_answer(values | cut | {"body": piece}, fields) - room
         least = min(len(piece), max(over * len(piece) // (2 * size_of_text(piece)), 16))
         piece = piece[: len(piece) - least]
-    return kept | cut | {"body": piece, "body_chunk_size": len(piece)}
+    return values | cut | {"body": piece, "body_chunk_size": len(piece)}
 
 
 def text_once(entry: dict[str, Json], fields: Sequence[str] = ()) -> LinkedContent:
@@ -214,10 +214,10 @@ def _divided(entry: dict[str, Json], fields: Sequence[str] = ()) -> tuple[dict[s
     rest = {key: value for key, value in entry.items() if key not in _BODY}
     sections = entry.get("sections")
     if isinstance(sections, list):
-        rest["sections"] = [{key: value for key, value in one.items() if key != "text"}
-                            for one in sections if isinstance(one, dict)]  # fmt: skip
-    told = {*_TOLD, *fields}
-    return {"entry": rest}, {"entry": {key: value for key, value in entry.items() if key in told}}
+        rest["sections"] = [{key: value for key, value in section.items() if key != "text"}
+                            for section in sections if isinstance(section, dict)]  # fmt: skip
+    reported_fields = {*_TOLD, *fields}
+    return {"entry": rest}, {"entry": {key: value for key, value in entry.items() if key in reported_fields}}
 
 
 def _size_of_answer(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
@@ -242,36 +242,42 @@ def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
 
 
 def _shown(
-    one: EvidenceSection, text: str, *, bases: int, fields: Sequence[str] | None
+    evidence_section: EvidenceSection, text: str, *, bases: int, fields: Sequence[str] | None
 ) -> tuple[tuple[Json, Json], int]:
     """The rows of a section in the structured content and in the text block."""
-    section = " > ".join(one.path) or None
-    more = show_row(FoundDocument(one.collection, one.record)) if fields else {}
+    section = " > ".join(evidence_section.path) or None
+    more = show_row(FoundDocument(evidence_section.collection, evidence_section.record)) if fields else {}
     row: dict[str, Json] = more | {
-        "id": one.record.reference,
-        "kb_name": one.collection.name,
-        "entry_type": one.record.type or DEFAULT_TYPE,
-        "title": one.record.title,
+        "id": evidence_section.record.reference,
+        "kb_name": evidence_section.collection.name,
+        "entry_type": evidence_section.record.type or DEFAULT_TYPE,
+        "title": evidence_section.record.title,
         "section": section,
-        "file_path": one.record.address.path,
-        "score": round(one.score, 4),
+        "file_path": evidence_section.record.address.path,
+        "score": round(evidence_section.score, 4),
     }
     left_out = {"kb_name"} if bases == 1 else set[str]()
-    left_out |= {"title"} if one.path[:1] == (one.record.title,) else {"section"} if section is None else set[str]()
-    told = {key: row[key] for key in ("id", "kb_name", "title", "section") if key not in left_out}
-    told["text"] = marked(text, one.status)
+    left_out |= (
+        {"title"}
+        if evidence_section.path[:1] == (evidence_section.record.title,)
+        else {"section"}
+        if section is None
+        else set[str]()
+    )
+    reported_row = {key: row[key] for key in ("id", "kb_name", "title", "section") if key not in left_out}
+    reported_row["text"] = marked(text, evidence_section.status)
     if fields:
-        row = {key: value for key, value in told.items() if key != "text"} | without_empty(
+        row = {key: value for key, value in reported_row.items() if key != "text"} | without_empty(
             selected(row, fields), fields
         )
-        told = row | told
-    return (row, told), size_of(row) + size_of(told) + 2
+        reported_row = row | reported_row
+    return (row, reported_row), size_of(row) + size_of(reported_row) + 2
 
 
-def _section(one: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
-    row: dict[str, Json] = {"section": " > ".join(one.path) or None, "anchor": one.anchor or None}
-    told = row | {"text": marked(text, one.status)}
-    return told, size_of(row) + size_of(told) + 2
+def _section(section: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
+    row: dict[str, Json] = {"section": " > ".join(section.path) or None, "anchor": section.anchor or None}
+    reported_row = row | {"text": marked(text, section.status)}
+    return reported_row, size_of(row) + size_of(reported_row) + 2
 
 
 # The tools of the `kb` toolset that read entries: search, get, list, by date, by link.
@@ -321,25 +327,25 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
         **bodies.notice(),
     }
     if answer.notice:
-        shown["notice"] = " ".join(str(one) for one in (answer.notice, shown.get("notice")) if one)
+        shown["notice"] = " ".join(str(notice) for notice in (answer.notice, shown.get("notice")) if notice)
     shown |= _field_warnings(collections, arguments.fields)
-    found = [FoundDocument(hit.collection, hit.hit.record) for hit in answer.hits]
+    documents = [FoundDocument(hit.collection, hit.hit.record) for hit in answer.hits]
     whole = arguments.include_body or arguments.fields
     text = None if whole else {**shown, "results": [_brief(row, len(collections)) for row in results]}
-    return LinkedContent(shown, [ResourceLink(file_uri(one), one.record.id) for one in found], text)
+    return LinkedContent(shown, [ResourceLink(file_uri(document), document.record.id) for document in documents], text)
 
 
 def kb_get(call: Call, arguments: KbGet) -> ToolResult:
     """One entry with its body."""
-    found = find_document(call.services.collections, arguments.entry_id, arguments.kb_name)
-    document = found.collection.index.document(found.record.address)
-    entry = whole_entry(call, found, document)
+    found_document = find_document(call.services.collections, arguments.entry_id, arguments.kb_name)
+    document = found_document.collection.index.document(found_document.record.address)
+    entry = whole_entry(call, found_document, document)
     if arguments.max_tokens and arguments.query:
-        return sections_within(found, arguments.query, entry, arguments.max_tokens)
+        return sections_within(found_document, arguments.query, entry, arguments.max_tokens)
     shown = selected(_cut(entry, arguments.body_offset, arguments.body_limit), _with_cut(arguments.fields))
     shown = entry_within(shown, arguments.max_tokens, arguments.fields or ()) if arguments.max_tokens else shown
-    remember(call, found, document, shown)
-    warned = _field_warnings([found.collection], arguments.fields)
+    remember(call, found_document, document, shown)
+    warned = _field_warnings([found_document.collection], arguments.fields)
     if not arguments.max_tokens:
         return {"entry": shown, **warned}
     return text_once({**shown, **warned}, (*(arguments.fields or ()), *warned))
@@ -347,8 +353,8 @@ def kb_get(call: Call, arguments: KbGet) -> ToolResult:
 
 def kb_read_body(call: Call, arguments: KbReadBody) -> ToolResult:
     """A part of an entry's body."""
-    found = find_document(call.services.collections, arguments.entry_id, arguments.kb_name)
-    document = found.collection.index.document(found.record.address)
+    found_document = find_document(call.services.collections, arguments.entry_id, arguments.kb_name)
+    document = found_document.collection.index.document(found_document.record.address)
     piece = document.body[arguments.body_offset : arguments.body_offset + arguments.body_limit]
     shown: JsonObject = {
         "body": piece,
@@ -357,7 +363,7 @@ def kb_read_body(call: Call, arguments: KbReadBody) -> ToolResult:
         "body_chunk_size": len(piece),
         "has_more": arguments.body_offset + len(piece) < len(document.body),
     }
-    remember(call, found, document, shown)
+    remember(call, found_document, document, shown)
     return shown
 
 
@@ -368,17 +374,17 @@ def kb_batch_read(call: Call, arguments: KbBatchRead) -> ToolResult:
     left = BATCH_TOKENS * QUARTERS
     for name in arguments.entries:
         try:
-            found = find_document(call.services.collections, name.entry_id, name.kb_name)
+            candidate = find_document(call.services.collections, name.entry_id, name.kb_name)
         except NotFoundError as error:
             nearest = error.context.get("nearest")
             missing.append({"entry_id": name.entry_id, "kb_name": name.kb_name, "did_you_mean": nearest or []})
             continue
-        document = found.collection.index.document(found.record.address)
+        document = candidate.collection.index.document(candidate.record.address)
         room = len(beginning(document.body[arguments.body_offset :], left))
-        entry = _cut(whole_entry(call, found, document), arguments.body_offset, min(arguments.body_limit, room))
+        entry = _cut(whole_entry(call, candidate, document), arguments.body_offset, min(arguments.body_limit, room))
         left -= size_of_text(str(entry["body"]))
         shown = selected(entry, _with_cut(arguments.fields))
-        remember(call, found, document, shown)
+        remember(call, candidate, document, shown)
         entries.append(shown)
     warned = _field_warnings(call.services.collections.members, arguments.fields)
     return {"entries": entries, "found": len(entries), "not_found": missing, **warned}
@@ -398,7 +404,7 @@ def kb_list_entries(call: Call, arguments: KbListEntries) -> ToolResult:
     page = listing.list_documents(collections, query)
     bodies = SharedBodies()
     return {
-        "entries": [_with_body(call, found, arguments.fields, bodies) for found in page.found],
+        "entries": [_with_body(call, document, arguments.fields, bodies) for document in page.found],
         "total": page.total,
         "limit": arguments.limit,
         "offset": arguments.offset,
@@ -421,7 +427,7 @@ def kb_recent(call: Call, arguments: KbRecent) -> ToolResult:
     page = listing.list_documents(collections, query)
     bodies = SharedBodies()
     return {
-        "entries": [_with_body(call, found, arguments.fields, bodies) for found in page.found],
+        "entries": [_with_body(call, document, arguments.fields, bodies) for document in page.found],
         "count": len(page.found),
         **({} if page.total else unknown_type(collections, arguments.entry_type)),
         **bodies.notice(),
@@ -438,35 +444,37 @@ def kb_timeline(call: Call, arguments: KbTimeline) -> ToolResult:
         ),
         sort="date",
     )
-    found = [
+    documents = [
         FoundDocument(collection, record)
         for collection in call.services.collections
         for record in listing.every_document(collection, query)
         if _importance(record.frontmatter) >= arguments.min_importance
     ]
-    ordered = listing.in_order(found, lambda one: one.record, "date")
+    ordered = listing.in_order(documents, lambda document: document.record, "date")
     page, more = slice_of(ordered, arguments.offset, arguments.limit)
-    return {"count": len(page), "has_more": more, "events": [_show_event(one) for one in page]}
+    return {"count": len(page), "has_more": more, "events": [_show_event(document) for document in page]}
 
 
 def kb_backlinks(call: Call, arguments: KbBacklinks) -> ToolResult:
     """Entries that link to an entry, one row for each relation; the count is that of the entries."""
     collections = call.services.collections
-    found = find_document(collections, arguments.entry_id, arguments.kb_name)
-    back = links.distinct(links.incoming(collections, found.collection, found.record.address))
+    document = find_document(collections, arguments.entry_id, arguments.kb_name)
+    back = links.distinct(links.incoming(collections, document.collection, document.record.address))
     page, more = slice_of(back, arguments.offset, arguments.limit)
     return {
-        "entry_id": found.record.reference,
-        "backlink_count": len({(one.found.collection.name, one.found.record.address) for one in back if one.found}),
+        "entry_id": document.record.reference,
+        "backlink_count": len(
+            {(document.found.collection.name, document.found.record.address) for document in back if document.found}
+        ),
         "has_more": more,
         "backlinks": [show_neighbour(neighbour, is_incoming=True) for neighbour in page],
     }
 
 
-def _show_hit(call: Call, found: FoundHit, arguments: KbSearch, bodies: SharedBodies) -> dict[str, Json]:
-    hit = found.hit
+def _show_hit(call: Call, found_hit: FoundHit, arguments: KbSearch, bodies: SharedBodies) -> dict[str, Json]:
+    hit = found_hit.hit
     best = hit.sections[0] if hit.sections else None
-    entry = FoundDocument(found.collection, hit.record)
+    entry = FoundDocument(found_hit.collection, hit.record)
     row = show_row(entry)
     row["snippet"] = marked(best.snippet if best else "", hit.status)
     row["score"] = round(hit.score, 2)
@@ -499,15 +507,15 @@ def _brief(row: JsonObject, bases: int) -> JsonObject:
     return {key: row[key] for key in BRIEF_KEYS if key in row and key not in left_out}
 
 
-def whole_entry(call: Call, found: FoundDocument, document: Document) -> dict[str, Json]:
+def whole_entry(call: Call, candidate: FoundDocument, document: Document) -> dict[str, Json]:
     """An entry with its body uncut, its fields and its links."""
-    collections, collection, address = call.services.collections, found.collection, found.record.address
+    collections, collection, address = call.services.collections, candidate.collection, candidate.record.address
     out = links.outgoing(collections, collection, address)
     back = links.distinct(links.incoming(collections, collection, address))
-    return show_entry(found, document, out, back)
+    return show_entry(candidate, document, out, back)
 
 
-def remember(call: Call, found: FoundDocument, document: Document, shown: JsonObject) -> None:
+def remember(call: Call, found_document: FoundDocument, document: Document, shown: JsonObject) -> None:
     """Record in the caller's session how much of an entry's body an answer contains."""
     body, piece = document.body, shown.get("body")
     if call.session is None or not isinstance(piece, str):
@@ -515,24 +523,26 @@ def remember(call: Call, found: FoundDocument, document: Document, shown: JsonOb
     offset = shown.get("body_offset", 0)
     start = offset if isinstance(offset, int) else 0
     span = (start, start + len(piece), len(body))
-    revision, path = revision_of(document.raw), found.record.address.path
-    call.session.show_part(found.collection.name, path, revision, document.raw, span)
+    revision, path = revision_of(document.raw), found_document.record.address.path
+    call.session.show_part(found_document.collection.name, path, revision, document.raw, span)
 
 
-def _with_body(call: Call, found: FoundDocument, fields: Sequence[str] | None, bodies: SharedBodies) -> dict[str, Json]:
-    row = show_row(found)
-    return _bodied(call, found, row, fields, bodies) if fields and "body" in fields else selected(row, fields)
+def _with_body(
+    call: Call, document: FoundDocument, fields: Sequence[str] | None, bodies: SharedBodies
+) -> dict[str, Json]:
+    row = show_row(document)
+    return _bodied(call, document, row, fields, bodies) if fields and "body" in fields else selected(row, fields)
 
 
 def _bodied(
-    call: Call, found: FoundDocument, row: dict[str, Json], fields: Sequence[str] | None, bodies: SharedBodies
+    call: Call, found_document: FoundDocument, row: dict[str, Json], fields: Sequence[str] | None, bodies: SharedBodies
 ) -> dict[str, Json]:
     if fields and "body" not in fields:
         return selected(row, fields)
-    document = found.collection.index.document(found.record.address)
-    kept = _cut(row | {"body": document.body}, 0, bodies.characters_of(document.body))
-    shown = selected(kept, _with_cut(fields))
-    remember(call, found, document, shown)
+    document = found_document.collection.index.document(found_document.record.address)
+    kept_values = _cut(row | {"body": document.body}, 0, bodies.characters_of(document.body))
+    shown = selected(kept_values, _with_cut(fields))
+    remember(call, found_document, document, shown)
     return shown
 
 
@@ -565,7 +575,7 @@ def _importance(values: JsonObject) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else DEFAULT_IMPORTANCE
 
 
-def _show_event(found: FoundDocument) -> JsonObject:
-    row = show_row(found)
+def _show_event(document: FoundDocument) -> JsonObject:
+    row = show_row(document)
     shown = {key: row[key] for key in ("id", "kb_name", "title", "date", "importance", "summary")}
-    return {**shown, "location": found.record.frontmatter.get("location")}
+    return {**shown, "location": document.record.frontmatter.get("location")}

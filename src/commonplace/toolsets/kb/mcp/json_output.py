@@ -110,13 +110,13 @@ def _suggestion(error: KnowledgeError) -> str:
     return f"{suggestion} Or give one of did_you_mean." if is_page and error.context.get("nearest") else suggestion
 
 
-def show_row(found: FoundDocument) -> dict[str, Json]:
+def show_row(document: FoundDocument) -> dict[str, Json]:
     """An entry without its body, as shown in lists."""
-    record = found.record
+    record = document.record
     values = record.frontmatter
     return {
         "id": record.reference,
-        "kb_name": found.collection.name,
+        "kb_name": document.collection.name,
         "entry_type": record.type or DEFAULT_TYPE,
         "title": record.title,
         "summary": record.description or None,
@@ -124,7 +124,7 @@ def show_row(found: FoundDocument) -> dict[str, Json]:
         "date": record.date or None,
         "importance": values.get("importance", DEFAULT_IMPORTANCE),
         "status": values.get("status"),
-        "tags": list[Json](typed_entries.tags_of(found.collection, record)),
+        "tags": list[Json](typed_entries.tags_of(document.collection, record)),
         "metadata": custom_fields(values),
         "created_at": record.created or None,
         "updated_at": record.updated or None,
@@ -137,24 +137,24 @@ def custom_fields(values: JsonObject) -> dict[str, Json]:
 
 
 def show_entry(
-    found: FoundDocument, document: Document, out: Sequence[LinkedDocument], back: Sequence[LinkedDocument]
+    found_document: FoundDocument, document: Document, out: Sequence[LinkedDocument], back: Sequence[LinkedDocument]
 ) -> dict[str, Json]:
     """An entry with its row, body, other fields and links."""
     values = document.frontmatter.values
     others = {key: value for key, value in values.items() if key not in _OWN_KEYS}
     if custom_fields(values):
-        schema = typed_entries.current_schema(found.collection)
-        declared = schema.types.get(found.record.type or DEFAULT_TYPE)
-        known = COMMON_FIELDS | _TIMES | (declared.field_names if declared else frozenset[str]())
-        others = {key: value for key, value in others.items() if key in known}
+        schema = typed_entries.current_schema(found_document.collection)
+        declared = schema.types.get(found_document.record.type or DEFAULT_TYPE)
+        common_fields = COMMON_FIELDS | _TIMES | (declared.field_names if declared else frozenset[str]())
+        others = {key: value for key, value in others.items() if key in common_fields}
     sources = values.get("sources")
     return {
         **others,
-        **show_row(found),
+        **show_row(found_document),
         "body": document.body,
         "revision": revision_of(document.raw),
         "sources": sources if isinstance(sources, list) else [] if sources is None else [sources],
-        "links": [_stated_link(found.collection, neighbour) for neighbour in out if _is_stated(neighbour)],
+        "links": [_stated_link(found_document.collection, neighbour) for neighbour in out if _is_stated(neighbour)],
         "outlinks": [show_neighbour(neighbour, is_incoming=False) for neighbour in out if neighbour.found],
         "backlinks": [show_neighbour(neighbour, is_incoming=True) for neighbour in back if neighbour.found],
     }
@@ -162,12 +162,12 @@ def show_entry(
 
 def show_neighbour(neighbour: LinkedDocument, *, is_incoming: bool) -> JsonObject:
     """The other end of a link."""
-    found = neighbour.found
+    document = neighbour.found
     link = neighbour.resolved.link
-    record = found.record if found else None
+    record = document.record if document else None
     return {
-        "id": found.record.reference if found else link.target,
-        "kb_name": found.collection.name if found else None,
+        "id": document.record.reference if document else link.target,
+        "kb_name": document.collection.name if document else None,
         "title": record.title if record else None,
         "entry_type": (record.type or DEFAULT_TYPE) if record else None,
         "relation": shown_relation(neighbour, is_incoming=is_incoming),
@@ -186,7 +186,7 @@ def show_saved(saved: SavedEntry, *, created: bool) -> dict[str, Json]:
     if saved.written.unchanged:
         shown["unchanged"] = True
     if saved.warnings:
-        shown["warnings"] = [_show_violation(one) for one in saved.warnings]
+        shown["warnings"] = [_show_violation(violation) for violation in saved.warnings]
     return shown
 
 
@@ -195,9 +195,15 @@ def warning(rule: str, message: str) -> JsonObject:
     return {"rule": rule, "severity": "warning", "message": message}
 
 
-def _show_violation(one: Violation) -> JsonObject:
-    stated = {"field": one.field, "rule": one.rule, "expected": one.expected, "got": one.got, "severity": "warning"}
-    return {**stated, "message": one.message} if one.message else stated
+def _show_violation(violation: Violation) -> JsonObject:
+    stated = {
+        "field": violation.field,
+        "rule": violation.rule,
+        "expected": violation.expected,
+        "got": violation.got,
+        "severity": "warning",
+    }
+    return {**stated, "message": violation.message} if violation.message else stated
 
 
 def show_issue(issue: Issue) -> JsonObject:
@@ -214,7 +220,7 @@ def show_issue(issue: Issue) -> JsonObject:
 
 def show_types(schema: Schema) -> dict[str, Json]:
     """The core types and the types that `kb.yaml` or a plugin declares, with their declarations."""
-    return {one.name: _show_type(one) for one in schema.types.values()}
+    return {entry_type.name: _show_type(entry_type) for entry_type in schema.types.values()}
 
 
 def selected(row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Json]:
@@ -224,10 +230,10 @@ def selected(row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Js
     """
     if not fields:
         return row
-    kept = {"id", "kb_name", *fields}
+    kept_fields = {"id", "kb_name", *fields}
     metadata = row.get("metadata")
     further = {key: metadata[key] for key in fields if key in metadata} if isinstance(metadata, dict) else {}
-    return {key: value for key, value in {**further, **row}.items() if key in kept}
+    return {key: value for key, value in {**further, **row}.items() if key in kept_fields}
 
 
 SHOWN_FIELDS = (
@@ -242,16 +248,20 @@ MAX_NAMED_FIELDS = 40
 
 def unknown_fields(collections: Sequence[Collection], fields: Sequence[str] | None) -> list[Json]:
     """A warning about the names among `fields` that no entry of these bases has or could have; [] if there is none."""
-    asked = [name for name in dict.fromkeys(fields or ()) if name not in {*SHOWN_FIELDS, *COMMON_FIELDS, *_TIMES}]
-    if not asked:
+    requested_names = [
+        name for name in dict.fromkeys(fields or ()) if name not in {*SHOWN_FIELDS, *COMMON_FIELDS, *_TIMES}
+    ]
+    if not requested_names:
         return []
-    types = (one for base in collections for one in typed_entries.current_schema(base).types.values())
-    declared = {name for one in types for name in (*one.field_names, *one.required, *one.optional)}
+    types = (entry_type for base in collections for entry_type in typed_entries.current_schema(base).types.values())
+    declared = {
+        name for entry_type in types for name in (*entry_type.field_names, *entry_type.required, *entry_type.optional)
+    }
     own: set[str] = set()
     for record in (record for base in collections for record in base.index.records()):
         nested = record.frontmatter.get("metadata")
         own |= {*record.frontmatter, *(nested if isinstance(nested, Mapping) else ())}
-    unknown = [name for name in asked if name not in own | declared]
+    unknown = [name for name in requested_names if name not in own | declared]
     if not unknown:
         return []
     further = sorted(own - {*SHOWN_FIELDS} - _OWN_KEYS)
@@ -263,22 +273,22 @@ def unknown_fields(collections: Sequence[Collection], fields: Sequence[str] | No
 
 def without_empty(row: dict[str, Json], fields: Sequence[str] | None = None) -> dict[str, Json]:
     """The row without null and empty values, except those of requested fields."""
-    asked = fields or ()
-    return {key: value for key, value in row.items() if key in asked or value not in (None, "", [], {})}
+    requested_row = fields or ()
+    return {key: value for key, value in row.items() if key in requested_row or value not in (None, "", [], {})}
 
 
 def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> dict[str, Json]:
     """A notice for an empty answer about a type that no base declares or contains; {} for a known type."""
     if not entry_type:
         return {}
-    schemas = [typed_entries.current_schema(one) for one in collections]
-    known = {name for one in schemas for name in one.types}
-    known |= {name for one in collections for name, _ in one.index.counts().types if name}
-    if entry_type.casefold() in {name.casefold() for name in known}:
+    schemas = [typed_entries.current_schema(collection) for collection in collections]
+    names = {name for schema in schemas for name in schema.types}
+    names |= {name for collection in collections for name, _ in collection.index.counts().types if name}
+    if entry_type.casefold() in {name.casefold() for name in names}:
         return {}
-    near = get_close_matches(entry_type.casefold(), sorted(known), MAX_NEAREST_IDS)
+    near = get_close_matches(entry_type.casefold(), sorted(names), MAX_NEAREST_IDS)
     message = f"No base declares or has the type {entry_type!r}. Call kb_schema for the types of a base."
-    problems = [finding for one in schemas for finding in typed_entries.schema_findings(one)]
+    problems = [finding for schema in schemas for finding in typed_entries.schema_findings(schema)]
     return {
         "suggestion": message,
         "did_you_mean": list(near),
@@ -286,9 +296,9 @@ def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> d
     }
 
 
-def file_uri(found: FoundDocument) -> str:
+def file_uri(document: FoundDocument) -> str:
     """The URI of the resource that is the document's unchanged file."""
-    name, path = (quote(part, safe="") for part in (found.collection.name, found.record.address.path))
+    name, path = (quote(part, safe="") for part in (document.collection.name, document.record.address.path))
     return f"commonplace://kbs/{name}/files/{path}"
 
 
@@ -333,13 +343,13 @@ def slice_of(items: Sequence[T], offset: int, limit: int) -> tuple[Sequence[T], 
     return page, offset + len(page) < len(items)
 
 
-def _show_type(one: EntryType) -> JsonObject:
+def _show_type(entry_type: EntryType) -> JsonObject:
     shown: dict[str, Json] = {
-        **(one.declared or {}),
-        "description": one.description,
-        "required": list(one.required),
-        "optional": list(one.optional),
-        "subdirectory": one.subdirectory,
+        **(entry_type.declared or {}),
+        "description": entry_type.description,
+        "required": list(entry_type.required),
+        "optional": list(entry_type.optional),
+        "subdirectory": entry_type.subdirectory,
     }
     return without_empty(shown, ("description", "required"))
 
@@ -349,10 +359,10 @@ def _is_stated(neighbour: LinkedDocument) -> bool:
 
 
 def _stated_link(collection: Collection, neighbour: LinkedDocument) -> JsonObject:
-    link, found = neighbour.resolved.link, neighbour.found
+    link, document = neighbour.resolved.link, neighbour.found
     return {
-        "target_id": found.record.reference if found else link.target,
-        "target_kb": found.collection.name if found else link.collection or collection.name,
+        "target_id": document.record.reference if document else link.target,
+        "target_kb": document.collection.name if document else link.collection or collection.name,
         "relation": shown_relation(neighbour, is_incoming=False),
         "note": link.note or None,
     }

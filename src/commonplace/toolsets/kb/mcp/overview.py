@@ -121,7 +121,9 @@ def kb_orient(call: Call, arguments: KbOrient) -> ToolResult:
         "total_entries": counts.documents,
         "types": [{"type": name, "count": count} for name, count in _type_counts(counts.types).most_common()],
         "top_tags": [{"name": tag, "count": count} for tag, count in tags],
-        "recent": [selected(show_row(one), ("title", "entry_type", "updated_at", "summary")) for one in recent],
+        "recent": [
+            selected(show_row(document), ("title", "entry_type", "updated_at", "summary")) for document in recent
+        ],
         "schema": {"types": show_types(schema)},
         **_problems(schema),
         **collection.extensions.supplement(collection.name, schema.kb_type or "generic"),
@@ -137,13 +139,13 @@ def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
     """Findings, most severe first."""
     collections = call.services.collections
     if arguments.entry_id:
-        found = find_document(collections, arguments.entry_id, arguments.kb_name)
-        issues = findings.page_issues(collections, found.collection, found.record, strict=True)
+        document = find_document(collections, arguments.entry_id, arguments.kb_name)
+        issues = findings.page_issues(collections, document.collection, document.record, strict=True)
     else:
         issues = _all_issues(call, collections.select(arguments.kb_name))
-    kept = findings.at_least(issues, Severity(arguments.severity))
-    page, more = slice_of(kept, arguments.offset, arguments.limit)
-    return {"issues": [show_issue(issue) for issue in page], "count": len(kept), "truncated": more, "has_more": more}
+    leasts = findings.at_least(issues, Severity(arguments.severity))
+    page, more = slice_of(leasts, arguments.offset, arguments.limit)
+    return {"issues": [show_issue(issue) for issue in page], "count": len(leasts), "truncated": more, "has_more": more}
 
 
 def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
@@ -152,38 +154,40 @@ def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
     issues = _all_issues(call, chosen)
     severities = Counter(issue.severity.value for issue in issues)
     covered = [assessments.coverage(collection) for collection in chosen]
-    kept = [(collection, one) for collection in chosen for one in assessments.history(collection)]
-    kept.sort(key=lambda pair: pair[1].assessed_at, reverse=True)
+    collections = [(collection, assessment) for collection in chosen for assessment in assessments.history(collection)]
+    collections.sort(key=lambda pair: pair[1].assessed_at, reverse=True)
     return {
         "total_entries": sum(collection.index.counts().documents for collection in chosen),
         "total_issues": len(issues),
         "issues_by_severity": {severity.value: severities[severity.value] for severity in SEVERITIES},
         "issues_by_rule": dict(Counter(issue.rule for issue in issues).most_common()),
         "coverage": _show_coverage(covered),
-        "assessments": [_show_kept(collection, one) for collection, one in kept[:SHOWN_ASSESSMENTS]],
+        "assessments": [
+            _show_kept(collection, assessment) for collection, assessment in collections[:SHOWN_ASSESSMENTS]
+        ],
     }
 
 
-def _show_kept(collection: Collection, one: KeptAssessment) -> JsonObject:
+def _show_kept(collection: Collection, assessment: KeptAssessment) -> JsonObject:
     return {
-        "assessment_id": one.id,
-        "target_entry": one.target,
+        "assessment_id": assessment.id,
+        "target_entry": assessment.target,
         "kb_name": collection.name,
-        "qa_status": one.status,
-        "issues_found": one.issues_found,
-        "assessed_at": one.assessed_at,
+        "qa_status": assessment.status,
+        "issues_found": assessment.issues_found,
+        "assessed_at": assessment.assessed_at,
     }
 
 
 def _show_coverage(covered: Sequence[AssessmentCoverage]) -> JsonObject:
-    total = sum(one.total for one in covered)
-    assessed = sum(one.assessed for one in covered)
+    total = sum(coverage.total for coverage in covered)
+    assessed = sum(coverage.assessed for coverage in covered)
     return {
         "total": total,
         "assessed": assessed,
         "unassessed": total - assessed,
         "coverage_pct": round(100 * assessed / total, 1) if total else 0.0,
-        "by_status": {status: sum(one.by_status[status] for one in covered) for status in assessments.STATUSES},
+        "by_status": {status: sum(item.by_status[status] for item in covered) for status in assessments.STATUSES},
     }
 
 

@@ -53,8 +53,8 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
     ]
     shown = bases[offset : offset + limit]
     query = ListQuery(sort="path", offset=max(0, offset - len(bases)), limit=limit - len(shown) + 1)
-    found = listing.list_documents(call.services.collections.members, query).found
-    shown += [_resource(one) for one in islice(found, limit - len(shown))]
+    documents = listing.list_documents(call.services.collections.members, query).found
+    shown += [_resource(document) for document in islice(documents, limit - len(shown))]
     total = len(bases) + sum(collection.index.counts().documents for collection in call.services.collections)
     return shown, offset + len(shown) < total
 
@@ -67,7 +67,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
     # The parts of the URI are decoded separately, so that an id may contain a slash, a percent sign or a question mark.
     match rest.split("/"):
         case ["kbs"]:
-            bases: list[Json] = [show_collection(one) for one in call.services.collections]
+            bases: list[Json] = [show_collection(collection) for collection in call.services.collections]
             shown: Json = bases if scheme == REFERENCE_SCHEME else {"knowledge_bases": bases}
         case ["kbs", name, "entries"]:
             return _rows(call, unquote(name), Filter(), bare=scheme == REFERENCE_SCHEME)
@@ -105,21 +105,21 @@ def _made_of(call: Call, parts: Sequence[str]) -> ResourceSource | None:
         case ["kbs", name, "files", *path] if path:
             return ResourceSource(collections.get(name).name, parse_address("/".join(path)))
         case ["kbs", name, "entries", *reference] if reference:
-            found = collections.locate("/".join(reference), name)
+            document = collections.locate("/".join(reference), name)
         case ["entries", *reference] if reference:
-            found = collections.locate("/".join(reference))
+            document = collections.locate("/".join(reference))
         case _:
             return None
-    return ResourceSource(found.collection.name, found.record.address)
+    return ResourceSource(document.collection.name, document.record.address)
 
 
 def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
     """Paths of documents that contain the typed text; paths that begin with it come first."""
-    wanted = typed.casefold()
+    wanted_text = typed.casefold()
     chosen = call.services.collections.select(others.get("name"))
     paths = {address.path for collection in chosen for address in collection.index.revisions()}
-    found = [path for path in paths if wanted in path.casefold()]
-    return sorted(found, key=lambda path: (not path.casefold().startswith(wanted), path))
+    complete_paths = [path for path in paths if wanted_text in path.casefold()]
+    return sorted(complete_paths, key=lambda path: (not path.casefold().startswith(wanted_text), path))
 
 
 def complete_tag(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
@@ -153,13 +153,13 @@ def _file(call: Call, name: str, path: str) -> ResourceContents:
         return ResourceContents(raw)
 
 
-def _rows(call: Call, name: str, kept: Filter, *, bare: bool = False) -> ResourceContents:
+def _rows(call: Call, name: str, kept_filter: Filter, *, bare: bool = False) -> ResourceContents:
     """The entries that match a filter, in the order of `kb_list_entries`, up to the size limit of a resource.
 
     A bare list is an array; otherwise an object with the number of entries. Each entry is serialized at once, because
     thousands of entry objects would take five times the memory.
     """
-    query = ListQuery(filter=kept, sort="title")
+    query = ListQuery(filter=kept_filter, sort="title")
     collection = call.services.collections.get(name)
     rows: list[str] = []
     left = MAX_LISTED_RESOURCES
@@ -180,24 +180,24 @@ def _rows(call: Call, name: str, kept: Filter, *, bare: bool = False) -> Resourc
 
 
 def _entry(call: Call, reference: str, name: str | None, *, bare: bool) -> Json:
-    found = find_document(call.services.collections, reference, name)
-    document = found.collection.index.document(found.record.address)
-    entry = whole_entry(call, found, document)
-    remember(call, found, document, entry)
+    found_document = find_document(call.services.collections, reference, name)
+    document = found_document.collection.index.document(found_document.record.address)
+    entry = whole_entry(call, found_document, document)
+    remember(call, found_document, document, entry)
     return entry if bare else {"entry": entry}
 
 
-def _resource(found: FoundDocument) -> Resource:
-    record = found.record
+def _resource(document: FoundDocument) -> Resource:
+    record = document.record
     try:
-        stat = found.collection.store.stat(record.address)
+        stat = document.collection.store.stat(record.address)
     except StorageError:  # the resource is then listed with the data of the index
         stat = None
     return Resource(
-        uri=file_uri(found),
+        uri=file_uri(document),
         name=record.id,
         title=record.title,
-        description=record.description or f"{record.type or DEFAULT_TYPE} in {found.collection.name}",
+        description=record.description or f"{record.type or DEFAULT_TYPE} in {document.collection.name}",
         size=stat.size if stat else record.size,
         last_modified=record.updated,
     )

@@ -56,18 +56,18 @@ def kb_create(call: Call, arguments: KbCreate) -> ToolResult:
         _new_entry(arguments, allow_undeclared=arguments.allow_undeclared),
         WriteRequest(session=call.session),
     )
-    return _told(call, collection, saved, created=True, asked=arguments.validate_)
+    return _told(call, collection, saved, created=True, validate=arguments.validate_)
 
 
 def kb_bulk_create(call: Call, arguments: KbBulkCreate) -> ToolResult:
     """Create several entries in one step. An invalid entry does not prevent the others."""
     collection = call.services.collections.get(arguments.kb_name)
     checked = [_checked_entry(values, allow_undeclared=arguments.allow_undeclared) for values in arguments.entries]
-    entries = [one for one in checked if isinstance(one, NewEntry)]
+    entries = [entry for entry in checked if isinstance(entry, NewEntry)]
     results = iter(typed_entries.create_entries(collection, entries, WriteRequest(session=call.session)))
-    ordered = [one if isinstance(one, KnowledgeError) else next(results) for one in checked]
-    shown = [_show_created(call, collection, one) for one in ordered]
-    created = sum(isinstance(one, SavedEntry) for one in ordered)
+    ordered = [entry if isinstance(entry, KnowledgeError) else next(results) for entry in checked]
+    shown = [_show_created(call, collection, error) for error in ordered]
+    created = sum(isinstance(error, SavedEntry) for error in ordered)
     return {"total": len(shown), "created": created, "failed": len(shown) - created, "results": shown}
 
 
@@ -76,7 +76,7 @@ def kb_update(call: Call, arguments: KbUpdate) -> ToolResult:
 
     Replacing the whole body requires the entry's revision, passed or shown to this session.
     """
-    found = call.services.collections.locate(arguments.entry_id, arguments.kb_name)
+    document = call.services.collections.locate(arguments.entry_id, arguments.kb_name)
     checked_day("date", arguments.date)
     names = ("title", "importance", "tags", "participants", "metadata", "status", "date", "location", "summary")
     changes = {name: getattr(arguments, name) for name in names if name in arguments.model_fields_set}
@@ -85,38 +85,41 @@ def kb_update(call: Call, arguments: KbUpdate) -> ToolResult:
     changes |= own
     intent = WriteRequest(expected=arguments.revision or "", session=call.session, unseen="refuse")
     saved = typed_entries.update_entry(
-        found.collection, found.record.address, changes, arguments.body, intent, declared_only=own
+        document.collection, document.record.address, changes, arguments.body, intent, declared_only=own
     )
-    told = _told(call, found.collection, saved, created=False, asked=arguments.validate_)
+    fields = _told(call, document.collection, saved, created=False, validate=arguments.validate_)
     ignored = sorted(READ_ONLY_FIELDS & extra.keys())
-    return {**told, "ignored": list[Json](ignored)} if ignored else told
+    return {**fields, "ignored": list[Json](ignored)} if ignored else fields
 
 
 def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
     """Delete an entry; the answer names the entries that link to it and the location of its last bytes."""
     collections = call.services.collections
-    found = collections.locate(arguments.entry_id, arguments.kb_name)
-    others, identifier = _linking_to(collections, found), found.record.reference
+    document = collections.locate(arguments.entry_id, arguments.kb_name)
+    others, identifier = _linking_to(collections, document), document.record.reference
     intent = WriteRequest(expected=arguments.revision or "", session=call.session, unseen="refuse")
-    with recording_retained() as kept:
-        typed_entries.delete_entry(found.collection, found.record.address, intent)
+    with recording_retained() as copies:
+        typed_entries.delete_entry(document.collection, document.record.address, intent)
     return {
         "deleted": True,
         "entry_id": identifier,
         "linked_from": [
-            {"id": one.record.reference, "kb_name": one.collection.name, "title": one.record.title}
-            for one in others[:MAX_LINKING]
+            {"id": document.record.reference, "kb_name": document.collection.name, "title": document.record.title}
+            for document in others[:MAX_LINKING]
         ],
         "link_count": len(others),
-        "kept": retained_list(kept),
+        "kept": retained_list(copies),
     }
 
 
-def _linking_to(collections: Collections, found: FoundDocument) -> list[FoundDocument]:
+def _linking_to(collections: Collections, document: FoundDocument) -> list[FoundDocument]:
     """The other entries that link to an entry, each once."""
-    incoming = (one.found for one in links.incoming(collections, found.collection, found.record.address))
-    others = {(one.collection.name, one.record.address): one for one in incoming if one is not None}
-    others.pop((found.collection.name, found.record.address), None)
+    incoming = (
+        linked_document.found
+        for linked_document in links.incoming(collections, document.collection, document.record.address)
+    )
+    others = {(item.collection.name, item.record.address): item for item in incoming if item is not None}
+    others.pop((document.collection.name, document.record.address), None)
     return list(others.values())
 
 
@@ -163,21 +166,24 @@ def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
     """A warning with the nearest known relations for a relation without a known inverse; {} for a known relation."""
     schema = current_schema(collection)
     pairs = {**dict(RELATIONS), **dict(collection.extensions.relations), **schema.relations}
-    known = {DEFAULT_RELATION, *pairs, *pairs.values()} - {""}
-    if relation in known:
+    known_texts = {DEFAULT_RELATION, *pairs, *pairs.values()} - {""}
+    if relation in known_texts:
         return {}
     message = f"The relation {relation!r} is not known: backlinks show {DEFAULT_RELATION}. kb_schema lists those known."
-    warnings = [warning("relation", message), *(warning("schema", one) for one in schema_findings(schema))]
-    return {"warnings": warnings, "did_you_mean": list(get_close_matches(relation, sorted(known), MAX_NEAREST_IDS))}
+    warnings = [warning("relation", message), *(warning("schema", finding) for finding in schema_findings(schema))]
+    return {
+        "warnings": warnings,
+        "did_you_mean": list(get_close_matches(relation, sorted(known_texts), MAX_NEAREST_IDS)),
+    }
 
 
 def kb_qa_assess(call: Call, arguments: KbQaAssess) -> ToolResult:
     """Assess one entry, or all entries of a base without a recent assessment."""
     collections = call.services.collections
     if arguments.entry_id:
-        found = find_document(collections, arguments.entry_id, arguments.kb_name)
-        (result,) = assessments.assess(collections, found.collection, [found.record], max_age_hours=0)
-        return _show_assessment(found.collection, result)
+        document = find_document(collections, arguments.entry_id, arguments.kb_name)
+        (result,) = assessments.assess(collections, document.collection, [document.record], max_age_hours=0)
+        return _show_assessment(document.collection, result)
     collection = collections.get(arguments.kb_name)
     targets = assessments.assessable(collection)
     results = assessments.assess(collections, collection, targets, arguments.max_age_hours, call.progress)
@@ -230,10 +236,10 @@ def _new_entry(arguments: KbCreate | BulkEntryArguments, *, allow_undeclared: bo
 def _show_created(call: Call, collection: Collection, result: SavedEntry | KnowledgeError) -> JsonObject:
     if isinstance(result, KnowledgeError):
         return {"created": False, **show_error(result)}
-    return _told(call, collection, result, created=True, asked=False)
+    return _told(call, collection, result, created=True, validate=False)
 
 
-def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: bool, asked: bool) -> dict[str, Json]:
+def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: bool, validate: bool) -> dict[str, Json]:
     """The answer to a write, with warnings and issues. A check that times out becomes a warning, never an error."""
     shown = show_saved(saved, created=created)
     schema = current_schema(collection)
@@ -242,7 +248,7 @@ def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: boo
     if saved.same:
         message = f"The entry {saved.same!r} says nearly the same: update that one instead, or link the two."
         shown = _warned(shown, "near_duplicate", message)
-    if not (asked or schema.qa_on_write):
+    if not (validate or schema.qa_on_write):
         return shown
     checks = partial(_quality, call, collection, saved)
     issues = saved.written.answer_by.within(checks, f"{collection.name}: checking a written entry")
@@ -252,8 +258,8 @@ def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: boo
 
 
 def _warned(shown: dict[str, Json], rule: str, message: str) -> dict[str, Json]:
-    known = shown.get("warnings")
-    return shown | {"warnings": [*(known if isinstance(known, list) else ()), warning(rule, message)]}
+    warnings = shown.get("warnings")
+    return shown | {"warnings": [*(warnings if isinstance(warnings, list) else ()), warning(rule, message)]}
 
 
 def _quality(call: Call, collection: Collection, saved: SavedEntry) -> dict[str, Json]:

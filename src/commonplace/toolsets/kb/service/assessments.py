@@ -103,18 +103,18 @@ def assessable(collection: Collection) -> list[Record]:
 
 def coverage(collection: Collection) -> AssessmentCoverage:
     """The number of entries with an assessment, and the number per status."""
-    known = assessable(collection)
+    records = assessable(collection)
     statuses: dict[str, str] = {}
-    for kept in history(collection):
-        statuses.setdefault(kept.target, kept.status)
-    latest = [statuses.get(record.id) or statuses.get(record.address.path) for record in known]
+    for assessment in history(collection):
+        statuses.setdefault(assessment.target, assessment.status)
+    latest = [statuses.get(record.id) or statuses.get(record.address.path) for record in records]
     counted = Counter(status for status in latest if status is not None)
-    return AssessmentCoverage(len(known), counted.total(), {status: counted[status] for status in STATUSES})
+    return AssessmentCoverage(len(records), counted.total(), {status: counted[status] for status in STATUSES})
 
 
 def history(collection: Collection) -> list[KeptAssessment]:
     """All stored assessments, newest first."""
-    kept = [
+    assessments = [
         KeptAssessment(
             record.id,
             str(record.frontmatter.get("target_entry") or ""),
@@ -124,7 +124,7 @@ def history(collection: Collection) -> list[KeptAssessment]:
         )
         for record in _kept(collection)
     ]
-    return sorted(kept, key=lambda one: (one.assessed_at, one.id), reverse=True)
+    return sorted(assessments, key=lambda assessment: (assessment.assessed_at, assessment.id), reverse=True)
 
 
 def _assessment(
@@ -167,10 +167,10 @@ def _fresh_revisions(collection: Collection, max_age_hours: float) -> dict[str, 
     """Revisions by path of the entries with a recent assessment, as of the newest assessment."""
     oldest = _text_of(datetime.now(UTC) - timedelta(hours=max_age_hours))
     fresh: dict[str, str] = {}
-    for kept in sorted(_kept(collection), key=lambda one: str(one.frontmatter.get("assessed_at"))):
-        if str(kept.frontmatter.get("assessed_at")) >= oldest:
-            path = kept.frontmatter.get("target_path") or f"{kept.frontmatter.get('target_entry')}.md"
-            fresh[str(path)] = str(kept.frontmatter.get("target_revision"))
+    for record in sorted(_kept(collection), key=lambda other_record: str(other_record.frontmatter.get("assessed_at"))):
+        if str(record.frontmatter.get("assessed_at")) >= oldest:
+            path = record.frontmatter.get("target_path") or f"{record.frontmatter.get('target_entry')}.md"
+            fresh[str(path)] = str(record.frontmatter.get("target_revision"))
     return fresh
 
 

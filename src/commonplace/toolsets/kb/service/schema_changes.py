@@ -68,8 +68,8 @@ def set_schema(collection: Collection, schema: JsonObject) -> Schema:
         NotFoundError: kind "preset": there is no such preset.
     """
     if "preset" in schema:
-        given = {key: value for key, value in schema.items() if key != "preset"}
-        schema = {**_preset(collection, schema["preset"]), **given}
+        given_values = {key: value for key, value in schema.items() if key != "preset"}
+        schema = {**_preset(collection, schema["preset"]), **given_values}
     unknown = sorted(set(schema) - KEYS)
     if unknown:
         raise InvalidInputError(
@@ -155,12 +155,12 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     whole = text if not text or text.endswith("\n") else text + newline
     old = mapping_of(loaded.value)
     normalised = {key: as_json_types(value) for key, value in changes.items()}
-    wanted = {key: one for key, one in normalised.items() if key in old or one is not None}
-    wanted = {key: one for key, one in wanted.items() if key not in old or not equal_json(old[key], one)}
-    if not wanted:
+    wanted_values = {key: element for key, element in normalised.items() if key in old or element is not None}
+    target = {key: value for key, value in wanted_values.items() if key not in old or not equal_json(old[key], value)}
+    if not target:
         return raw
-    changed = change_keys(whole, old, wanted, newline)
-    expected = {key: one for key, one in {**old, **wanted}.items() if key not in wanted or one is not None}
+    changed = change_keys(whole, old, target, newline)
+    expected = {key: element for key, element in {**old, **target}.items() if key not in target or element is not None}
     if not equal_json(mapping_of(load(changed).value), expected):
         raise InvalidInputError(
             f"{SCHEMA_FILE} cannot be changed by key: it would not read back the same.",

@@ -45,53 +45,53 @@ MAX_PAGES_NAMED = 8
 def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     """The changes of pages, newest first."""
     answer = BoundedAnswer(arguments.max_tokens)
-    chosen, wanted = _wanted(call, arguments)
+    chosen, change_filter = _wanted(call, arguments)
     if arguments.sections:
-        return _shown(answer, _section_lines(chosen[0], wanted))
+        return _shown(answer, _section_lines(chosen[0], change_filter))
     if arguments.deleted:
-        lines = [line for one in chosen for line in _deleted_lines(call, one, wanted)]
+        lines = [line for collection in chosen for line in _deleted_lines(call, collection, change_filter)]
         return _shown(answer, lines or ["No deleted pages."])
     skipped = _cursor(arguments.cursor)
     lines: list[str] = []
     for collection in () if skipped else chosen:
-        lines += _trash_lines(call, collection, wanted) if wanted.address else []
+        lines += _trash_lines(call, collection, change_filter) if change_filter.address else []
         if not collection.store.history.available:
-            lines += _without_history(collection, wanted)
+            lines += _without_history(collection, change_filter)
         else:
-            lines += _uncommitted(collection, wanted, diff=arguments.diff)
-    with_commits = (one for one in chosen if one.store.history.available)
-    every = ((where, one) for where in with_commits for one in commits(where, wanted, call.go_on))
+            lines += _uncommitted(collection, change_filter, diff=arguments.diff)
+    with_commits = (other_collection for other_collection in chosen if other_collection.store.history.available)
+    every = ((where, commit) for where in with_commits for commit in commits(where, change_filter, call.go_on))
     ends: list[int] = []
-    for collection, one in islice(every, skipped, skipped + MAX_SHOWN_COMMITS + 1):
-        lines.append(_commit_line(one, wanted.address))
+    for collection, commit in islice(every, skipped, skipped + MAX_SHOWN_COMMITS + 1):
+        lines.append(_commit_line(commit, change_filter.address))
         if arguments.diff:
-            lines += _diffs(collection, one)
+            lines += _diffs(collection, commit)
         ends.append(len(lines))
     if not lines and not skipped:
-        require_known_folder(chosen, wanted.prefix)
-        _require_known_author(chosen, wanted, call)
+        require_known_folder(chosen, change_filter.prefix)
+        _require_known_author(chosen, change_filter, call)
     more = len(ends) > MAX_SHOWN_COMMITS
     lines = lines[: ends[-2]] if more else lines
     return _shown(answer, lines or ["No changes."], skipped, ends[:MAX_SHOWN_COMMITS], more=more)
 
 
-def _require_known_author(chosen: Sequence[Collection], wanted: ChangeFilter, call: Call) -> None:
+def _require_known_author(chosen: Sequence[Collection], change_filter: ChangeFilter, call: Call) -> None:
     """Raise if no commit is by the requested person, agent or program.
 
     Raises:
         NotFoundError: kind "author"; context holds `nearest`.
     """
-    if not wanted.by:
+    if not change_filter.by:
         return
     names: Counter[str] = Counter()
     for collection in chosen:
-        for one in commits(collection, ChangeFilter(), call.go_on):
-            names.update({one.commit.author.name, *one.credits})
-            if wanted.by.casefold() in f"{one.commit.author.name} <{one.commit.author.email}>".casefold():
+        for commit in commits(collection, ChangeFilter(), call.go_on):
+            names.update({commit.commit.author.name, *commit.credits})
+            if change_filter.by.casefold() in f"{commit.commit.author.name} <{commit.commit.author.email}>".casefold():
                 return
-    if not any(wanted.by.casefold() in name.casefold() for name in names):
-        known = [name for name, _ in names.most_common(MAX_PEOPLE_NAMED)]
-        raise unknown("author", wanted.by, known, sorted(names))
+    if not any(change_filter.by.casefold() in name.casefold() for name in names):
+        known_names = [name for name, _ in names.most_common(MAX_PEOPLE_NAMED)]
+        raise unknown("author", change_filter.by, known_names, sorted(names))
 
 
 def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], ChangeFilter]:
@@ -120,17 +120,17 @@ def _with_commit(chosen: Sequence[Collection], commit: str) -> Sequence[Collecti
         NotFoundError: kind "revision": no folder's branch contains it.
     """
     unknown: NotFoundError | None = None
-    found: list[Collection] = []
+    collections: list[Collection] = []
     for collection in chosen:
         try:
             if collection.past is not None:
                 collection.past.commits.commit(commit)
-            found.append(collection)
+            collections.append(collection)
         except NotFoundError as error:
             unknown = error
-    if unknown is not None and not found:
+    if unknown is not None and not collections:
         raise unknown
-    return found
+    return collections
 
 
 def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
@@ -142,8 +142,8 @@ def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
     if path.collection.store.history.log(path.address, limit=1):
         return path.collection, path.address
     chosen, _ = folder_prefix(call.services.collections, reference)
-    gone = [(collection, one) for collection in chosen for one in gone_pages(collection)]
-    return next((known for known in gone if ends_path(fold(path.address.id), known[1], fold)), None)
+    gone = [(collection, address) for collection in chosen for address in gone_pages(collection)]
+    return next((known_pair for known_pair in gone if ends_path(fold(path.address.id), known_pair[1], fold)), None)
 
 
 def _since(chosen: Sequence[Collection], text: str) -> tuple[datetime | None, str]:
@@ -196,20 +196,20 @@ def _shown(
     return answer.text(f"More: {', or '.join(ways)}.")
 
 
-def _commit_line(one: PageCommit, page: Address | None) -> str:
+def _commit_line(commit: PageCommit, page: Address | None) -> str:
     """One commit; with the pages that it changed, if the answer is not about one page under its current path."""
-    when = datetime.fromtimestamp(one.commit.when, UTC)
-    subject = line_of(one.commit.message.partition("\n")[0], 100)
-    people = people_of(one.commit)
-    names = [address.path for address in one.pages[:MAX_PAGES_NAMED]]
-    more = f" and {len(one.pages) - len(names)} more" if len(one.pages) > len(names) else ""
-    touched = f": {', '.join(names)}{more}" if names and one.pages != (page,) else ""
-    return f"{one.commit.id[:10]} {when:%Y-%m-%d %H:%M} {people}: {subject}{touched}"
+    when = datetime.fromtimestamp(commit.commit.when, UTC)
+    subject = line_of(commit.commit.message.partition("\n")[0], 100)
+    people = people_of(commit.commit)
+    names = [address.path for address in commit.pages[:MAX_PAGES_NAMED]]
+    more = f" and {len(commit.pages) - len(names)} more" if len(commit.pages) > len(names) else ""
+    touched = f": {', '.join(names)}{more}" if names and commit.pages != (page,) else ""
+    return f"{commit.commit.id[:10]} {when:%Y-%m-%d %H:%M} {people}: {subject}{touched}"
 
 
-def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
-    for address in one.pages[:MAX_PAGES_NAMED]:
-        yield from _diff(collection, address, "", one.commit.id)
+def _diffs(collection: Collection, commit: PageCommit) -> Iterator[str]:
+    for address in commit.pages[:MAX_PAGES_NAMED]:
+        yield from _diff(collection, address, "", commit.commit.id)
 
 
 def _diff(collection: Collection, address: Address, old: str, new: str) -> Iterator[str]:
@@ -230,76 +230,82 @@ def _without_file_names(diff: str) -> Iterator[str]:
     yield from (line.removesuffix("\r") for line in lines[first:])
 
 
-def _section_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
+def _section_lines(collection: Collection, change_filter: ChangeFilter) -> list[str]:
     """The sections of a page, each with the author and date of its last change."""
-    if wanted.address is None:
+    if change_filter.address is None:
         raise InvalidInputError("sections is about one page.", kind="argument", hint="Give page.")
     lines: list[str] = []
-    for one in section_blame(collection, wanted.address):
-        name = line_of(one.section.heading, 80) if one.section.level else "(beginning)"
+    for change in section_blame(collection, change_filter.address):
+        name = line_of(change.section.heading, 80) if change.section.level else "(beginning)"
         said = "not committed"
-        if one.commit is not None:
-            when = datetime.fromtimestamp(one.commit.when, UTC)
-            said = f"{when:%Y-%m-%d} {people_of(one.commit)} {one.commit.id[:10]}"
-        lines.append(f"{'  ' * max(0, one.section.level - 1)}- {name}: {said}")
+        if change.commit is not None:
+            when = datetime.fromtimestamp(change.commit.when, UTC)
+            said = f"{when:%Y-%m-%d} {people_of(change.commit)} {change.commit.id[:10]}"
+        lines.append(f"{'  ' * max(0, change.section.level - 1)}- {name}: {said}")
     return lines
 
 
-def _uncommitted(collection: Collection, wanted: ChangeFilter, *, diff: bool) -> list[str]:
-    if wanted.by:
+def _uncommitted(collection: Collection, change_filter: ChangeFilter, *, diff: bool) -> list[str]:
+    if change_filter.by:
         return []
     store = collection.store
     changed: Mapping[Address, str] = store.changed() if isinstance(store, ServedView) else {}
-    proposed = [one for one in changed if one.path.startswith(wanted.prefix) and wanted.address in {None, one}]
-    known = collection.index.revisions(Filter(prefix=wanted.prefix))
-    known = {one: known[one] for one in known if wanted.address in {None, one} and one not in changed}
+    proposed = [
+        address
+        for address in changed
+        if address.path.startswith(change_filter.prefix) and change_filter.address in {None, address}
+    ]
+    revisions = collection.index.revisions(Filter(prefix=change_filter.prefix))
+    known_revisions = {
+        item: revisions[item] for item in revisions if change_filter.address in {None, item} and item not in changed
+    }
     lines = [f"Proposed, not yet in the base: {_paths(sorted(proposed))}"] if proposed else []
     history = collection.store.history
-    found = sorted(history.uncommitted(known))
-    if not found:
+    addresses = sorted(history.uncommitted(known_revisions))
+    if not addresses:
         return lines
-    lines.append(f"Not committed: {_paths(found)}")
+    lines.append(f"Not committed: {_paths(addresses)}")
     head = history.head()
-    shown = found[:MAX_PAGES_NAMED] if diff and head else []
-    return lines + [line for one in shown for line in _diff(collection, one, head, "")]
+    shown = addresses[:MAX_PAGES_NAMED] if diff and head else []
+    return lines + [line for address in shown for line in _diff(collection, address, head, "")]
 
 
 def _paths(addresses: Sequence[Address]) -> str:
     """The first paths, and the number of the others."""
     more = f" and {len(addresses) - MAX_PAGES_NAMED} more" if len(addresses) > MAX_PAGES_NAMED else ""
-    return ", ".join(one.path for one in addresses[:MAX_PAGES_NAMED]) + more
+    return ", ".join(address.path for address in addresses[:MAX_PAGES_NAMED]) + more
 
 
-def _without_history(collection: Collection, wanted: ChangeFilter) -> list[str]:
+def _without_history(collection: Collection, change_filter: ChangeFilter) -> list[str]:
     """The changes of a folder without Git: the pages with the dates of their files."""
-    since = f"{wanted.since:%Y-%m-%d}" if wanted.since else ""
-    among = (wanted.address,) if wanted.address else None
+    since = f"{change_filter.since:%Y-%m-%d}" if change_filter.since else ""
+    among = (change_filter.address,) if change_filter.address else None
     query = ListQuery(
-        filter=Filter(prefix=wanted.prefix, updated_from=since, among=among),
+        filter=Filter(prefix=change_filter.prefix, updated_from=since, among=among),
         sort="updated",
         descending=True,
         limit=MAX_SHOWN_COMMITS,
     )
     records = collection.index.list(query).records
     head = f"{collection.name} has no Git history; by the dates of its files:"
-    return [head, *(f"{one.updated[:16].replace('T', ' ')} {one.address.path}" for one in records)]
+    return [head, *(f"{record.updated[:16].replace('T', ' ')} {record.address.path}" for record in records)]
 
 
-def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> list[str]:
+def _deleted_lines(call: Call, collection: Collection, change_filter: ChangeFilter) -> list[str]:
     """Deleted pages, each with the command that restores it, or the path to which it was moved."""
     lines: list[str] = []
-    for one in deleted_pages(collection, wanted, MAX_DELETED, call.go_on):
-        what = f"moved to {one.moved_to}" if one.moved_to else "deleted"
+    for page in deleted_pages(collection, change_filter, MAX_DELETED, call.go_on):
+        what = f"moved to {page.moved_to}" if page.moved_to else "deleted"
         who = "and not committed yet"
-        if one.deleted_in is not None:
-            who = f"{day(one.deleted_in.when)} by {people_of(one.deleted_in)} in {one.deleted_in.id[:10]}"
+        if page.deleted_in is not None:
+            who = f"{day(page.deleted_in.when)} by {people_of(page.deleted_in)} in {page.deleted_in.id[:10]}"
         how = (
             ""
-            if one.moved_to
-            else f"; last in {one.last_in[:12]}: {_way_back(call, collection, one.address, one.last_in)}"
+            if page.moved_to
+            else f"; last in {page.last_in[:12]}: {_way_back(call, collection, page.address, page.last_in)}"
         )
-        lines.append(f"{one.address.path} {what} {who}{how}")
-    return lines + _trash_lines(call, collection, wanted)
+        lines.append(f"{page.address.path} {what} {who}{how}")
+    return lines + _trash_lines(call, collection, change_filter)
 
 
 def _way_back(call: Call, collection: Collection, address: Address, at: str) -> str:
@@ -308,7 +314,7 @@ def _way_back(call: Call, collection: Collection, address: Address, at: str) -> 
     return next_call(tool, page=shown_path(call.services.collections, collection, address), at=at[:12])
 
 
-def _trash_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> list[str]:
+def _trash_lines(call: Call, collection: Collection, change_filter: ChangeFilter) -> list[str]:
     """The files in the trash that are gone from their paths, each with the call that brings it back."""
     trash = collection.store.trash
     return [
@@ -316,6 +322,6 @@ def _trash_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> li
         f" {_way_back(call, collection, item.address, item.revision)}"
         for item in (trash.items() if trash else ())
         if collection.store.stat(item.address) is None
-        and item.address.path.startswith(wanted.prefix)
-        and wanted.address in {None, item.address}
+        and item.address.path.startswith(change_filter.prefix)
+        and change_filter.address in {None, item.address}
     ]

@@ -39,12 +39,14 @@ def brief(call: Call, arguments: NotesBrief) -> ToolResult:
     collections = call.services.collections
     with suppress(IndexingError):
         collections.wait_ready(BUILDING_WAIT_SECONDS, call.progress)
-    found = brief_service.brief(call.services, arguments.task, call.actor)
+    found_brief = brief_service.brief(call.services, arguments.task, call.actor)
     viewer = call.proposer if call.tier == PROPOSE else None
     served = (call.served or call.services).collections
     proposals = [] if call.tier == "read" else decisions.listed(served, viewer)
     named = len(collections.members) > 1
-    lines = brief_lines(found, proposals, answer.room, lambda one, path: f"{one.name}:{path}" if named else path)
+    lines = brief_lines(
+        found_brief, proposals, answer.room, lambda item, path: f"{item.name}:{path}" if named else path
+    )
     answer.add_all(lines)
     return answer.text("" if lines and arguments.task else next_call("overview"))
 
@@ -87,11 +89,11 @@ def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> st
     empty = True
     share = max(1, len(chosen))
     for number, collection in enumerate(chosen, 1):
-        found = folder_overview(collections, collection, prefix)
-        if prefix and not found.pages:
+        found_overview = folder_overview(collections, collection, prefix)
+        if prefix and not found_overview.pages:
             continue
         room = answer.room // (share - number + 1)
-        for line in _overview_lines(found, prefix, room, named=len(collections.members) > 1):
+        for line in _overview_lines(found_overview, prefix, room, named=len(collections.members) > 1):
             empty = False
             if not answer.add(line):
                 break
@@ -102,35 +104,35 @@ def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> st
     return answer.text()
 
 
-def _overview_lines(found: FolderOverview, prefix: str, room: int, *, named: bool) -> Iterator[str]:
+def _overview_lines(result: FolderOverview, prefix: str, room: int, *, named: bool) -> Iterator[str]:
     """The lines of one folder's overview, most important first. Long lists are truncated to a share of the room."""
-    counts = found.counts
+    counts = result.counts
     whole = "" if prefix else f", {counts.sections} sections, {counts.links} links"
-    name = (f"{found.name}:{prefix}" if named else prefix) if prefix else found.name
-    yield f"{name}: {found.pages} pages{whole}" + (f" (read-only: {found.read_only})" if found.read_only else "")
-    if found.purpose_page:
-        yield f"About ({found.purpose_page}): {line_of(found.purpose, max(80, room // 6))}"
+    name = (f"{result.name}:{prefix}" if named else prefix) if prefix else result.name
+    yield f"{name}: {result.pages} pages{whole}" + (f" (read-only: {result.read_only})" if result.read_only else "")
+    if result.purpose_page:
+        yield f"About ({result.purpose_page}): {line_of(result.purpose, max(80, room // 6))}"
     part = max(60, room // 7)
     for label, values in (
-        ("Folders", found.folders if len(found.folders) > 1 else ()),
-        ("Types", found.types),
-        ("Tags", found.tags),
-        ("Fields", found.fields),
-        ("Most linked", found.hubs),
+        ("Folders", result.folders if len(result.folders) > 1 else ()),
+        ("Types", result.types),
+        ("Tags", result.tags),
+        ("Fields", result.fields),
+        ("Most linked", result.hubs),
     ):
         line = _counted(label, values, part)
         if line:
             yield line
-    changed = [f"{one.address.path} ({one.updated[:10]})" for one in found.recent or ()]
-    if found.recent is None:
+    changed = [f"{record.address.path} ({record.updated[:10]})" for record in result.recent or ()]
+    if result.recent is None:
         yield "Changed lately: not known yet, the history is being read"
     if changed:
         yield f"Changed lately: {_listed(changed, part)}"
-    written = "; ".join(part for part in (f"files {found.naming}" if found.naming else "", found.linking) if part)
+    written = "; ".join(part for part in (f"files {result.naming}" if result.naming else "", result.linking) if part)
     if written:
         yield f"Written as: {written}"
-    if found.findings:
-        yield f"To mend: {_listed([f'{one.rule} {one.count} ({one.first})' for one in found.findings], 2 * part)}"
+    if result.findings:
+        yield f"To mend: {_listed([f'{item.rule} {item.count} ({item.first})' for item in result.findings], 2 * part)}"
 
 
 def _counted(label: str, values: Sequence[tuple[str, int]], room: int) -> str:
@@ -140,20 +142,20 @@ def _counted(label: str, values: Sequence[tuple[str, int]], room: int) -> str:
 
 def _listed(items: Sequence[str], room: int) -> str:
     """The items that fit, and the number of the others."""
-    kept: list[str] = []
+    kept_texts: list[str] = []
     for item in items:
-        if kept and sum(size_of(one) + 2 for one in kept) + size_of(item) > room:
+        if kept_texts and sum(size_of(kept_text) + 2 for kept_text in kept_texts) + size_of(item) > room:
             break
-        kept.append(item)
-    more = len(items) - len(kept)
-    return ", ".join(kept) + (f" and {more} more" if more else "")
+        kept_texts.append(item)
+    more = len(items) - len(kept_texts)
+    return ", ".join(kept_texts) + (f" and {more} more" if more else "")
 
 
 def links(call: Call, arguments: NotesLinks) -> ToolResult:
     """Links of a page, or the wanted pages of the whole base."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
-        pages = [page_at(call, then, one) for one in (arguments.page, arguments.page and arguments.to) if one]
+        pages = [page_at(call, then, page) for page in (arguments.page, arguments.page and arguments.to) if page]
         return _links(then, arguments, answer, pages)
 
 
@@ -163,9 +165,9 @@ def _links(call: Call, arguments: NotesLinks, answer: BoundedAnswer, pages: Sequ
         if arguments.to or arguments.kind not in {"all", "wanted"}:
             raise InvalidInputError("links needs a page for this.", kind="argument", hint="Give page.")
         lines = [
-            f"{one.name} <- {', '.join(source.path for source in one.sources[:5])}"
+            f"{page.name} <- {', '.join(source.path for source in page.sources[:5])}"
             for collection in collections
-            for one in links_service.wanted_pages(collections, collection)
+            for page in links_service.wanted_pages(collections, collection)
         ]
         answer.add(f"Wanted pages (linked to, not there): {len(lines)}")
         return _closed(answer, lines)
@@ -190,28 +192,28 @@ def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
     lines: list[str] = []
     if kind in {"all", "out"}:
         out = links_service.outgoing(collections, collection, address)
-        lines += [_line(call, "->", one) for one in links_service.distinct(out)]
+        lines += [_line(call, "->", document) for document in links_service.distinct(out)]
     if kind in {"all", "in"}:
         back = links_service.incoming(collections, collection, address)
-        lines += [_line(call, "<-", one) for one in links_service.distinct(back)]
+        lines += [_line(call, "<-", document) for document in links_service.distinct(back)]
     if kind in {"all", "wanted"}:
-        wanted = links_service.wanted_pages(collections, collection, address)
-        lines += [f"?? {one.name} (not there)" for one in wanted]
+        pages = links_service.wanted_pages(collections, collection, address)
+        lines += [f"?? {wanted_page.name} (not there)" for wanted_page in pages]
     if kind in {"all", "mentions"}:
         lines += [
-            f"~ {shown_path(collections, collection, one.found.record.address)} names it without a link:"
-            f" {line_of(one.snippet, MAX_SENTENCE)}"
-            for one in mentions(collection, page.record, MAX_MENTIONS)
+            f"~ {shown_path(collections, collection, mention.found.record.address)} names it without a link:"
+            f" {line_of(mention.snippet, MAX_SENTENCE)}"
+            for mention in mentions(collection, page.record, MAX_MENTIONS)
         ]
     return lines or ["none"]
 
 
-def _line(call: Call, arrow: str, one: LinkedDocument) -> str:
-    if one.found is None:
+def _line(call: Call, arrow: str, document: LinkedDocument) -> str:
+    if document.found is None:
         return ""
-    path = shown_path(call.services.collections, one.found.collection, one.found.record.address)
-    relation = "" if one.relation == DEFAULT_RELATION else f" ({one.relation})"
-    said = one.resolved.link.note or one.resolved.sentence
+    path = shown_path(call.services.collections, document.found.collection, document.found.record.address)
+    relation = "" if document.relation == DEFAULT_RELATION else f" ({document.relation})"
+    said = document.resolved.link.note or document.resolved.sentence
     return f"{arrow} {path}{relation}" + (f": {line_of(said, MAX_SENTENCE)}" if said else "")
 
 
@@ -229,12 +231,12 @@ def _path(call: Call, start: FoundPage, end: FoundPage, answer: BoundedAnswer) -
 
 
 def _neighbours(call: Call, page: FoundPage, depth: int, answer: BoundedAnswer) -> str:
-    found = link_graph(page.collection).neighbours(page.record.address, depth)
-    titles = resolved_titles(page.collection, [address for address, _ in found])
-    answer.add(f"{len(found)} pages within {depth} links of {page.record.address.path}")
+    neighbours = link_graph(page.collection).neighbours(page.record.address, depth)
+    titles = resolved_titles(page.collection, [address for address, _ in neighbours])
+    answer.add(f"{len(neighbours)} pages within {depth} links of {page.record.address.path}")
     lines = [
         f"{far} {shown_path(call.services.collections, page.collection, address)} ({line_of(titles[address], 60)})"
-        for address, far in found
+        for address, far in neighbours
         if address in titles
     ]
     return _closed(answer, lines)

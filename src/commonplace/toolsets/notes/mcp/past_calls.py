@@ -56,9 +56,9 @@ def page_at(call: Call, then: Call, reference: str) -> FoundPage:
     if then is not call:
         with suppress(NotFoundError):
             now = find_page(call.services.collections, reference)
-            found = document_then(FoundDocument(now.collection, now.record), then.services.collections)
-            if found is not None:
-                return FoundPage(found.collection, found.record, now.fragment)
+            document = document_then(FoundDocument(now.collection, now.record), then.services.collections)
+            if document is not None:
+                return FoundPage(document.collection, document.record, now.fragment)
     return find_page(then.services.collections, reference)
 
 

@@ -59,22 +59,22 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix), status=arguments.status)
     window, skipped = _cursor(arguments.cursor)
     gathered = evidence(chosen, query, "hybrid", offset=window)
-    found = without_repeats(gathered.sections)
-    if not found and not window:
+    sections = without_repeats(gathered.sections)
+    if not sections and not window:
         _require_known(arguments, chosen, prefix)
         return _nothing(arguments, chosen, answer, gathered.notice)
-    if len(found) <= skipped:
+    if len(sections) <= skipped:
         answer.add("No more results.")
         return answer.text()
     if gathered.notice and size_of(gathered.notice) < answer.room // 4:  # sections take precedence
         answer.add(gathered.notice)
     further = _further(call, gathered)
     answer.reserve(max(next_call("search", query="", cursor="999999.9999"), further, key=size_of))
-    left = found[skipped:]
-    heads = {id(one): _hit_line(call, one, at, answer.room) for at, one in enumerate(left, skipped + 1 + window)}
+    left = sections[skipped:]
+    heads = {id(item): _hit_line(call, item, at, answer.room) for at, item in enumerate(left, skipped + 1 + window)}
 
-    def form(one: EvidenceSection, text: str) -> tuple[tuple[str, str], int]:
-        head = heads[id(one)]
+    def form(section: EvidenceSection, text: str) -> tuple[tuple[str, str], int]:
+        head = heads[id(section)]
         return (head, text), size_of(head) + size_of(text) + 2
 
     rows = fit(left, answer.room, form)
@@ -86,7 +86,7 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
         for part in filter(None, row):
             answer.add(part)
     shown = skipped + max(len(rows), 1)
-    more = _more(window, shown, len(found), {one.record.address for one in found})
+    more = _more(window, shown, len(sections), {section.record.address for section in sections})
     return answer.text(f"More: cursor={more!r}" if more else further)
 
 
@@ -116,7 +116,7 @@ def _nothing(arguments: NotesSearch, chosen: Sequence[Collection], answer: Bound
         answer.add(notice)
     narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens", "at"}
     if narrowed:
-        by = [f"fields ({', '.join(arguments.fields)})" if one == "fields" else one for one in sorted(narrowed)]
+        by = [f"fields ({', '.join(arguments.fields)})" if text == "fields" else text for text in sorted(narrowed)]
         answer.add(f"It was narrowed by {', '.join(by)}. {answer.following('search', query=arguments.query)}")
     near = [name for collection in chosen for name in collection.index.nearest(arguments.query)]
     if near:
@@ -124,20 +124,20 @@ def _nothing(arguments: NotesSearch, chosen: Sequence[Collection], answer: Bound
     return answer.text()
 
 
-def _more(window: int, shown: int, found: int, pages: set[object]) -> str:
+def _more(window: int, shown: int, count: int, pages: set[object]) -> str:
     """The cursor of the next page: number of skipped documents, and of skipped sections after them; "" at the end."""
-    if shown < found:
+    if shown < count:
         return f"{window}.{shown}"
     return f"{window + MAX_EVIDENCE_DOCUMENTS}.0" if len(pages) >= MAX_EVIDENCE_DOCUMENTS else ""
 
 
-def _hit_line(call: Call, one: EvidenceSection, number: int, room: int) -> str:
+def _hit_line(call: Call, section: EvidenceSection, number: int, room: int) -> str:
     """The place of a section, with its headings if there is room for them."""
-    path = shown_path(call.services.collections, one.collection, one.record.address)
-    anchor = f"#{one.anchor}" if one.anchor else ""
-    headings = " > ".join(one.path)
-    title = headings if headings.startswith(one.record.title) else " > ".join([one.record.title, *one.path])
-    mark = f" {line_of(one.status.mark, 120)}" if one.status and one.status.mark else ""
+    path = shown_path(call.services.collections, section.collection, section.record.address)
+    anchor = f"#{section.anchor}" if section.anchor else ""
+    headings = " > ".join(section.path)
+    title = headings if headings.startswith(section.record.title) else " > ".join([section.record.title, *section.path])
+    mark = f" {line_of(section.status.mark, 120)}" if section.status and section.status.mark else ""
     place = f"[{number}] {path}{anchor}{mark}"
     whole = f"{place} ({line_of(title, 120)})"
     return whole if size_of(whole) <= room else place
@@ -159,12 +159,12 @@ def _filter(arguments: NotesSearch, prefix: str) -> Filter:
 
 
 def _cursor(text: str) -> tuple[int, int]:
-    found = _CURSOR.fullmatch(text) if text else None
-    if text and found is None:
+    match = _CURSOR.fullmatch(text) if text else None
+    if text and match is None:
         raise InvalidInputError(
             f"Invalid cursor {text[:40]!r}.", kind="argument", hint="Give the one of the last answer, or none."
         )
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +255,11 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     text = source[part.start : part.end] if part else source
     first = source.count(b"\n", 0, part.start) + 1 if part else 1
     lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
-    wanted = line_range(arguments.lines, len(lines)) if arguments.lines else LineRange(1, len(lines))
+    wanted_range = line_range(arguments.lines, len(lines)) if arguments.lines else LineRange(1, len(lines))
     path_shown = shown_path(collections, collection, address)
     head = f"{path_shown} {which}" + (f" [{part.name}]" if part else "")
-    shifted = LineRange(wanted.first + first - 1, wanted.last + first - 1, wanted.skipped)
-    _add_range(head, wanted.text_of(lines), path_shown, shifted, answer)
+    shifted = LineRange(wanted_range.first + first - 1, wanted_range.last + first - 1, wanted_range.skipped)
+    _add_range(head, wanted_range.text_of(lines), path_shown, shifted, answer)
     return True
 
 
@@ -298,11 +298,15 @@ def _part(document: Document, section: str, fragment: str) -> _Part | None:
     """
     if section and not section.startswith("^"):
         with suppress(NotFoundError):
-            found = section_of(document, section)
-            return _Part(found.start, found.tree_end if found.level else found.end, " > ".join(found.path) or section)
+            found_section = section_of(document, section)
+            return _Part(
+                found_section.start,
+                found_section.tree_end if found_section.level else found_section.end,
+                " > ".join(found_section.path) or section,
+            )
     if name := section or fragment:
-        start, end, found = find_fragment(document, name.replace(" > ", "#"))
-        return _Part(start, end, " > ".join(found.path) if found and found.level else name)
+        start, end, candidate = find_fragment(document, name.replace(" > ", "#"))
+        return _Part(start, end, " > ".join(candidate.path) if candidate and candidate.level else name)
     return None
 
 
@@ -321,7 +325,7 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
     following = f"Lines {end}-{end}. {answer.following('read', page=path, lines=f'{end}+{len(text)}-{end}')}"
     answer.reserve(following)
     size = f"{head} {tokens_of(text)} tokens, more than fit."
-    inner = [one for one in document.sections if one.level and part.start <= one.start < part.end]
+    inner = [section for section in document.sections if section.level and part.start <= section.start < part.end]
     if answer.room - size_of(size) >= MIN_OUTLINE_ROOM:
         answer.add(f"{size} Outline with lines and tokens:")
         add_outline(document, inner, answer)
@@ -341,41 +345,43 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
 def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
     every = document.encoded.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     count = len(every) - (not every[-1])
-    wanted = line_range(lines, count)
-    head = _head(call, page, document, f"lines {wanted.first}-{wanted.last} of {count}")
+    wanted_range = line_range(lines, count)
+    head = _head(call, page, document, f"lines {wanted_range.first}-{wanted_range.last} of {count}")
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    shown = _add_range(head, wanted.text_of(every), path, wanted, answer)
-    first, source = wanted.first + bool(wanted.skipped), document.encoded
+    shown = _add_range(head, wanted_range.text_of(every), path, wanted_range, answer)
+    first, source = wanted_range.first + bool(wanted_range.skipped), document.encoded
     if shown.whole >= first:
         _remember(call, page, document, _line_end(source, first - 1), _line_end(source, shown.whole))
 
 
 def _show_answering(
-    call: Call, page: FoundPage, document: Document, asked: tuple[str, _Part | None], answer: BoundedAnswer
+    call: Call, page: FoundPage, document: Document, requested_pair: tuple[str, _Part | None], answer: BoundedAnswer
 ) -> None:
     """Add the page's sections that match a question, best first; only those within a part, if one is named."""
-    address, (question, part) = page.record.address, asked
+    address, (question, part) = page.record.address, requested_pair
     query = SearchQuery(text=question, filter=Filter(among=(address,)))
     gathered = gather([page.collection], query, "hybrid", sections=MAX_PAGE_SECTIONS)
-    best = [one for one in gathered if one.record.address == address]
+    best = [section for section in gathered if section.record.address == address]
     if part is not None:
-        inside = {one.anchor for one in document.sections if part.start <= one.start < part.end}
-        best = [one for one in best if one.anchor in inside]
+        inside = {section.anchor for section in document.sections if part.start <= section.start < part.end}
+        best = [section for section in best if section.anchor in inside]
     head = _head(call, page, document, part.name if part else "")
     path = shown_path(call.services.collections, page.collection, address)
-    longest = max((" > ".join(one.path) for one in best), key=len, default="")
+    longest = max((" > ".join(section.path) for section in best), key=len, default="")
     following = answer.following("read", page=path, section=longest)
     answer.reserve(following)
     if not answer.add(head):
         raise no_room(answer, size_of(head) + size_of(following))
     words, rest = query_words(question), ""
-    for one in best:
-        line = f"## {' > '.join(one.path) or '(beginning)'}"
-        cut = partial(excerpt, one.text, words)
-        text = fitting(cut, one.text, answer.room - size_of(line) - 1)
+    for section in best:
+        line = f"## {' > '.join(section.path) or '(beginning)'}"
+        cut = partial(excerpt, section.text, words)
+        text = fitting(cut, section.text, answer.room - size_of(line) - 1)
         added = bool(text) and answer.add(line) and answer.add(text)
-        if not added or len(text) < len(one.text.strip()):
-            rest = answer.following("read", page=path, **({"section": " > ".join(one.path)} if one.path else {}))
+        if not added or len(text) < len(section.text.strip()):
+            rest = answer.following(
+                "read", page=path, **({"section": " > ".join(section.path)} if section.path else {})
+            )
             break
     answer.release()
     if not best:
@@ -397,7 +403,9 @@ def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:
 
 def _ordinal(document: Document, part: str) -> int:
     """The ordinal of the section whose heading path names a part; 0 for the page and any other part."""
-    return next((one.ordinal for one in document.sections if one.level and " > ".join(one.path) == part), 0)
+    return next(
+        (section.ordinal for section in document.sections if section.level and " > ".join(section.path) == part), 0
+    )
 
 
 def _remember(call: Call, page: FoundPage, document: Document, start: int, end: int) -> None:
@@ -414,8 +422,8 @@ def _remember_revision(call: Call, page: FoundPage, document: Document) -> None:
     if call.session is None:
         return
     revision, scope, name = revision_of(document.raw), page.collection.name, page.record.address.path
-    known = call.session.seen(scope, name)
-    if known is None or known.revision != revision:
+    shown_document = call.session.seen(scope, name)
+    if shown_document is None or shown_document.revision != revision:
         call.session.receive_unseen(scope, name, revision)
 
 
@@ -423,8 +431,8 @@ def _line_end(source: bytes, line: int) -> int:
     """The byte offset after a line and its line end; 0 for line 0."""
     at = 0
     for _ in range(line):
-        found = source.find(b"\n", at)
-        if found < 0:
+        position = source.find(b"\n", at)
+        if position < 0:
             return len(source)
-        at = found + 1
+        at = position + 1
     return at

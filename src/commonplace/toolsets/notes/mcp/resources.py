@@ -28,16 +28,16 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
     collections = call.services.collections.members
     first = [
         Resource(
-            uri=f"{SCHEME}://{_part(one.name)}/{name}", name=name, title=f"{title} {one.name}", mime_type="text/plain"
+            uri=f"{SCHEME}://{_part(item.name)}/{name}", name=name, title=f"{title} {item.name}", mime_type="text/plain"
         )
-        for one in collections
+        for item in collections
         for name, title in (("changes", "Changes of"), ("review", "To review in"))
     ]
     shown = first[offset : offset + limit]
     query = ListQuery(sort="path", offset=max(0, offset - len(first)), limit=limit - len(shown) + 1)
-    found = listing.list_documents(collections, query)
-    shown += [_resource(one) for one in islice(found.found, limit - len(shown))]
-    return shown, offset + len(shown) < len(first) + found.total
+    document_list = listing.list_documents(collections, query)
+    shown += [_resource(document) for document in islice(document_list.found, limit - len(shown))]
+    return shown, offset + len(shown) < len(first) + document_list.total
 
 
 def read_resource(call: Call, uri: str) -> ResourceContents:
@@ -53,7 +53,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
             return ResourceContents(str(changes(call, NotesChanges(folder=folder))), "text/plain")
         case [name, "review"]:
             items = review_queue(call.services.collections.get(name))
-            text = "\n".join(line_of(shown_item(one), MAX_ITEM_CHARS) for one in items)
+            text = "\n".join(line_of(shown_item(element), MAX_ITEM_CHARS) for element in items)
             return ResourceContents(text or "Nothing is to be reviewed.", "text/plain")
         case [name, "pages", *parts] if parts:
             return _page(call, name, "/".join(parts))
@@ -77,11 +77,11 @@ def source_of(call: Call, uri: str) -> ResourceSource | None:
 
 def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
     """Paths of pages that contain the typed text; paths that begin with it come first."""
-    wanted = typed.casefold()
+    wanted_text = typed.casefold()
     chosen = call.services.collections.select(others.get("folder"))
     paths = {address.path for collection in chosen for address in collection.index.revisions()}
-    found = [path for path in paths if wanted in path.casefold()]
-    return sorted(found, key=lambda path: (not path.casefold().startswith(wanted), path))
+    complete_paths = [path for path in paths if wanted_text in path.casefold()]
+    return sorted(complete_paths, key=lambda path: (not path.casefold().startswith(wanted_text), path))
 
 
 def _page(call: Call, name: str, path: str) -> ResourceContents:
@@ -101,10 +101,10 @@ def _page(call: Call, name: str, path: str) -> ResourceContents:
         return ResourceContents(raw)
 
 
-def _resource(found: FoundDocument) -> Resource:
-    record = found.record
+def _resource(document: FoundDocument) -> Resource:
+    record = document.record
     return Resource(
-        uri=f"{SCHEME}://{_part(found.collection.name)}/pages/{quote(record.address.path, safe='')}",
+        uri=f"{SCHEME}://{_part(document.collection.name)}/pages/{quote(record.address.path, safe='')}",
         name=record.address.path,
         title=record.title,
         description=record.description,

@@ -50,22 +50,22 @@ class LineRange:
         return "\n".join([first[self.skipped :], *others])
 
 
-def line_range(given: str, count: int) -> LineRange:
+def line_range(given_text: str, count: int) -> LineRange:
     """Parse an argument `lines`: `7`, `10-40`, `10-`, or `10+200-40` from behind the first 200 characters of line 10.
 
     Raises:
         InvalidInputError: it is no range of the lines from 1 to `count`.
     """
-    found = _LINES.fullmatch(given)
-    first = int(found[1]) if found else 0
-    last = min(int(found[3] or count), count) if found and "-" in given else first
-    if found is None or not 1 <= first <= last <= count:
+    match = _LINES.fullmatch(given_text)
+    first = int(match[1]) if match else 0
+    last = min(int(match[3] or count), count) if match and "-" in given_text else first
+    if match is None or not 1 <= first <= last <= count:
         raise InvalidInputError(
-            f"Invalid argument lines: {given[:40]!r} of {count} lines.",
+            f"Invalid argument lines: {given_text[:40]!r} of {count} lines.",
             kind="argument",
             hint="Give a range such as '10-40', counted from 1.",
         )
-    return LineRange(first, last, int(found[2] or 0))
+    return LineRange(first, last, int(match[2] or 0))
 
 
 class NoRoomError(InvalidInputError):
@@ -137,12 +137,12 @@ class BoundedAnswer:
     def text(self, *last: str) -> str:
         """The text of the answer: the lines, each of the last sentences that fits, and the size."""
         self._reserved = TRAILER
-        kept: list[str] = []
+        sentences: list[str] = []
         for sentence in last:
             if sentence and (size := size_of(sentence)) + 1 <= self.room:
-                kept.append(sentence)
+                sentences.append(sentence)
                 self._used += size + 1
-        body = "\n".join([*self._lines, *kept])
+        body = "\n".join([*self._lines, *sentences])
         size = tokens_of(body) + 4
         return f"{body}\n({size} tokens)" if body else f"({size} tokens)"
 
@@ -177,17 +177,17 @@ def add_lines(answer: BoundedAnswer, text: str, first: int, skipped: int = 0) ->
     Raises:
         NoRoomError: not even a part of the first line has room.
     """
-    kept: list[str] = []
+    lines: list[str] = []
     room = answer.room
     for line in text.split("\n"):
         size = size_of(line) + 1
         if size > room:
             break
-        kept.append(line)
+        lines.append(line)
         room -= size
-    if kept and answer.add("\n".join(kept)):
-        last = first - 1 + len(kept)
-        return ShownLines(last, 0 if skipped and len(kept) == 1 else last)
+    if lines and answer.add("\n".join(lines)):
+        last = first - 1 + len(lines)
+        return ShownLines(last, 0 if skipped and len(lines) == 1 else last)
     line = text.partition("\n")[0]
     size = skipped + len(line)
     reserved = size_of(f"Line {first} is cut: characters {size}-{size} of {size}. ")
@@ -230,8 +230,8 @@ def add_outline(document: Document, sections: Sequence[Section], answer: Bounded
     source = document.encoded
     room = int(MAX_OUTLINE_SHARE * answer.room)
     lines: list[str] = []
-    for depth in sorted({one.level for one in sections}):
-        deeper = [_outline_line(source, one) for one in sections if one.level <= depth]
+    for depth in sorted({section.level for section in sections}):
+        deeper = [_outline_line(source, section) for section in sections if section.level <= depth]
         if len(lines) > 1 and sum(size_of(line) + 1 for line in deeper) > room:
             break
         lines = deeper

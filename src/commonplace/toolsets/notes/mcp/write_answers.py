@@ -45,13 +45,13 @@ MAX_COMPARED_LINES = 250_000
 
 def result_lines(call: Call, collection: Collection, results: Sequence[StepResult]) -> list[str]:
     """The result of each step, its effect on links of other pages, and near-duplicates of new pages."""
-    lines = [_done(call, collection, one) for one in results]
-    for one in results:
-        lines += _link_lines(call, collection, one)
-        lines += [*_old_link_lines(call, collection, one), *_source_lines(one)]
-    for one in results:
-        if not isinstance(one.step, MoveStep):
-            new = new_findings(call.services.collections, collection, one.address, (one.before, one.after))
+    lines = [_done(call, collection, element) for element in results]
+    for element in results:
+        lines += _link_lines(call, collection, element)
+        lines += [*_old_link_lines(call, collection, element), *_source_lines(element)]
+    for element in results:
+        if not isinstance(element.step, MoveStep):
+            new = new_findings(call.services.collections, collection, element.address, (element.before, element.after))
             lines += new_finding_lines(shown_findings(new))
     return lines + _duplicates(collection, results)
 
@@ -60,20 +60,20 @@ def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: Move
     """The lines that preview a move."""
     name = partial(shown_path, call.services.collections, collection)
     moved = [f"{name(old)} -> {name(new)}" for old, new in step.moves if old not in plan.ignored]
-    others = [name(one) for one in plan.others if one not in plan.pinned]
+    others = [name(address) for address in plan.others if address not in plan.pinned]
     inside = f", with links rewritten in {len(plan.rewritten)}" if plan.rewritten else ""
     lines = [f"Would move {amount(len(moved), 'file')}{inside}: {named_pages(moved)}"]
     lines.append(f"Links would follow in {amount(len(others), 'other page')}" + _named(others))
     if plan.pinned:
-        pinned = [name(one) for one in plan.pinned]
+        pinned = [name(address) for address in plan.pinned]
         lines.append(
             f"Links to another page of that name would get its path in {amount(len(pinned), 'page')}{_named(pinned)}"
         )
     if plan.gained:
-        gained = [name(one) for one in plan.gained]
+        gained = [name(address) for address in plan.gained]
         lines.append(f"Links that lead nowhere would lead here in {amount(len(gained), 'page')}{_named(gained)}")
-    lines += ignored_lines([name(one) for one in plan.ignored])
-    lines += not_rewritten_lines([name(one) for one in plan.not_rewritten], would=True)
+    lines += ignored_lines([name(address) for address in plan.ignored])
+    lines += not_rewritten_lines([name(address) for address in plan.not_rewritten], would=True)
     return [*lines, "Nothing was changed."]
 
 
@@ -104,11 +104,11 @@ def foreign_links_lost(call: Call, collection: Collection, deleted: Sequence[tup
     """
     lines: list[str] = []
     for address, there in deleted:
-        found = links.distinct(links.incoming(call.services.collections, collection, there))
+        documents = links.distinct(links.incoming(call.services.collections, collection, there))
         others = {
-            shown_path(call.services.collections, one.found.collection, one.found.record.address)
-            for one in found
-            if one.found and one.found.collection.name != collection.name
+            shown_path(call.services.collections, document.found.collection, document.found.record.address)
+            for document in documents
+            if document.found and document.found.collection.name != collection.name
         }
         if others:
             lines.append(f"Links to {address.path} now lead nowhere in {named_pages(sorted(others))}")
@@ -119,67 +119,69 @@ def _named(names: Sequence[str]) -> str:
     return f": {named_pages(names)}" if names else ""
 
 
-def _done(call: Call, collection: Collection, one: StepResult) -> str:
-    path = shown_path(call.services.collections, collection, one.address)
-    revision = f"rev {one.revision[:12]}"
-    match one.step:
-        case WriteStep() if one.before is None:
+def _done(call: Call, collection: Collection, element: StepResult) -> str:
+    path = shown_path(call.services.collections, collection, element.address)
+    revision = f"rev {element.revision[:12]}"
+    match element.step:
+        case WriteStep() if element.before is None:
             return f"Created {path} {revision}"
         case DeleteStep():
             return f"Deleted {path}. Back: restore {json.dumps({'page': path}, ensure_ascii=False)}"
         case MoveStep(old=old, new=new, moves=moves):
             if old.endswith("/"):
-                inside = f", links rewritten in {len(one.rewritten)} of them" if one.rewritten else ""
-                return f"Moved {old} -> {new} ({amount(len(moves), 'file')}{inside}){_following(one)}"
+                inside = f", links rewritten in {len(element.rewritten)} of them" if element.rewritten else ""
+                return f"Moved {old} -> {new} ({amount(len(moves), 'file')}{inside}){_following(element)}"
             was = shown_path(call.services.collections, collection, moves[0][0])
-            own = "; its own links were rewritten" if one.rewritten else ""
-            return f"Moved {was} -> {path} {revision}{own}{_following(one)}"
-        case _ if one.unchanged:
+            own = "; its own links were rewritten" if element.rewritten else ""
+            return f"Moved {was} -> {path} {revision}{own}{_following(element)}"
+        case _ if element.unchanged:
             return f"Unchanged {path} {revision}: it already was so"
         case _:
-            verb = "Replaced" if isinstance(one.step, WriteStep) else "Edited"
-            return f"{verb} {path} {revision} {_line_counts(one.before or b'', one.after or b'')}"
+            verb = "Replaced" if isinstance(element.step, WriteStep) else "Edited"
+            return f"{verb} {path} {revision} {_line_counts(element.before or b'', element.after or b'')}"
 
 
-def _following(one: StepResult) -> str:
-    others = [page.path for page in one.relinked if page not in one.pinned]
+def _following(element: StepResult) -> str:
+    others = [page.path for page in element.relinked if page not in element.pinned]
     return f"; links follow in {named_pages(others)}" if others else ""
 
 
-def _link_lines(call: Call, collection: Collection, one: StepResult) -> list[str]:
+def _link_lines(call: Call, collection: Collection, element: StepResult) -> list[str]:
     name: Callable[[Address], str] = partial(shown_path, call.services.collections, collection)
-    if isinstance(one.step, MoveStep):
-        lines = moved_link_lines([*map(name, one.pinned)], [*map(name, one.gained)])
-        lines += ignored_lines([*map(name, one.ignored)])
-        return lines + not_rewritten_lines([*map(name, one.not_rewritten)])
-    return redirect_lines(one.redirected, one.address, name)
+    if isinstance(element.step, MoveStep):
+        lines = moved_link_lines([*map(name, element.pinned)], [*map(name, element.gained)])
+        lines += ignored_lines([*map(name, element.ignored)])
+        return lines + not_rewritten_lines([*map(name, element.not_rewritten)])
+    return redirect_lines(element.redirected, element.address, name)
 
 
-def _old_link_lines(call: Call, collection: Collection, one: StepResult) -> list[str]:
+def _old_link_lines(call: Call, collection: Collection, element: StepResult) -> list[str]:
     """The pages with links that meant what an edit superseded."""
-    changes = one.step.changes if isinstance(one.step, EditStep) else ()
+    changes = element.step.changes if isinstance(element.step, EditStep) else ()
     superseded = [change for change in changes if change.kind == "supersede"]
-    if not superseded or one.before is None:
+    if not superseded or element.before is None:
         return []
-    old = read_document(one.address, one.before)
+    old = read_document(element.address, element.before)
     anchors = {section_of(old, change.section).anchor for change in superseded if change.section}
     is_whole = any(not change.section and not change.old for change in superseded)
     pages = {
         shown_path(call.services.collections, collection, each.source)
-        for each in collection.index.links_to(one.address, sentences=False)
-        if each.source != one.address and (is_whole or each.link.fragment in anchors)
+        for each in collection.index.links_to(element.address, sentences=False)
+        if each.source != element.address and (is_whole or each.link.fragment in anchors)
     }
     return [f"Links that meant the old text: {named_pages(sorted(pages))}"] if pages else []
 
 
-def _source_lines(one: StepResult) -> list[str]:
+def _source_lines(result: StepResult) -> list[str]:
     """The sources that a write adds, with their numbers in the page."""
-    if one.after is None or isinstance(one.step, (DeleteStep, MoveStep)):
+    if result.after is None or isinstance(result.step, (DeleteStep, MoveStep)):
         return []
-    before = {(each.place, each.quotation) for each in citations_of(read_document(one.address, one.before or b""))}
+    before = {
+        (each.place, each.quotation) for each in citations_of(read_document(result.address, result.before or b""))
+    }
     added = [
         f"[{each.label}] {line_of(each.place, MAX_SHOWN_LINE)}"
-        for each in citations_of(read_document(one.address, one.after))
+        for each in citations_of(read_document(result.address, result.after))
         if (each.place, each.quotation) not in before
     ]
     more = f" and {len(added) - MAX_SHOWN_SOURCES} more" if len(added) > MAX_SHOWN_SOURCES else ""
@@ -212,10 +214,10 @@ def _line_counts(before: bytes, after: bytes) -> str:
 def _duplicates(collection: Collection, results: Sequence[StepResult]) -> list[str]:
     near = NearDuplicates(collection)
     lines: list[str] = []
-    for one in results:
-        if isinstance(one.step, WriteStep) and one.before is None and one.after is not None:
-            look = partial(near.of, one.address.id, read_document(one.address, one.after))
+    for element in results:
+        if isinstance(element.step, WriteStep) and element.before is None and element.after is not None:
+            look = partial(near.of, element.address.id, read_document(element.address, element.after))
             same = look()
-            if same and same != one.address.id:
+            if same and same != element.address.id:
                 lines.append(f"{same!r} says nearly the same: edit that one instead, or link the two.")
     return lines

@@ -101,14 +101,14 @@ def once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], l
 
 def answered_once(call: Call, tool: str, arguments: WriteArguments, run: Callable[[str], WriteAnswer]) -> str:
     """The answer of a write, which runs unless the call was already answered; `run` gets the mark of its commit."""
-    told = WriteCall(
-        bases=tuple(one.store.identity for one in (call.served or call.services).collections),
+    write_call = WriteCall(
+        bases=tuple(collection.store.identity for collection in (call.served or call.services).collections),
         client=call.caller if arguments.request_id else call.client,
         tool=tool,
         arguments=arguments.model_dump(mode="json", exclude_unset=True),
         request_id=arguments.request_id,
     )
-    return _REPEATS.once(told, lambda: run(told.mark))
+    return _REPEATS.once(write_call, lambda: run(write_call.mark))
 
 
 def _made_once(call: Call, message: str, steps: Callable[[], list[Made]], mark: str) -> WriteAnswer:
@@ -126,7 +126,7 @@ def _made_once(call: Call, message: str, steps: Callable[[], list[Made]], mark: 
 def _made(call: Call, message: str, made: Sequence[Made], mark: str) -> WriteAnswer:
     """Run the steps; what they did, one line each."""
     collection = made[0][0]
-    if any(one.name != collection.name for one, _ in made):
+    if any(other_collection.name != collection.name for other_collection, _ in made):
         raise InvalidInputError(
             "The steps are about pages of several folders.", kind="argument", hint="One transaction is of one folder."
         )
@@ -137,7 +137,7 @@ def _made(call: Call, message: str, made: Sequence[Made], mark: str) -> WriteAns
     if receipt.commit:
         lines.append(f"commit {receipt.commit[:12]}")
     text = "\n".join(lines)
-    left = {one.address: one.revision for one in receipt.results}
+    left = {element.address: element.revision for element in receipt.results}
     return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left, any(map(_goes_on, receipt.results)))
 
 
@@ -151,12 +151,12 @@ def _goes_on(result: StepResult) -> bool:
 
 def _deleted(made: Sequence[Made]) -> list[tuple[Address, Address]]:
     """The pages that steps delete, each with its path before the steps."""
-    found: list[tuple[Address, Address]] = []
+    addresses: list[tuple[Address, Address]] = []
     for collection, step in made:
         if isinstance(step, DeleteStep):
             was = {new: old for old, new in _moved(collection, made).items()}
-            found.append((step.address, was.get(step.address, step.address)))
-    return found
+            addresses.append((step.address, was.get(step.address, step.address)))
+    return addresses
 
 
 def _write_step(call: Call, arguments: NotesWrite) -> Made:
@@ -173,10 +173,10 @@ def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: 
     coming = _among_coming(call, arguments.page, earlier)
     if coming is not None:
         path, fragment = coming
-        changes = tuple(_change(one, fragment) for one in arguments.changes)
+        changes = tuple(_change(change, fragment) for change in arguments.changes)
         return path.collection, EditStep(path.address, changes, arguments.revision, again)
     page = find_page(call.services.collections, arguments.page)
-    changes = tuple(_change(one, page.fragment) for one in arguments.changes)
+    changes = tuple(_change(change, page.fragment) for change in arguments.changes)
     return page.collection, EditStep(_place_of(page, earlier), changes, arguments.revision, again)
 
 
@@ -192,61 +192,63 @@ def _place_of(page: FoundPage, earlier: Sequence[Made]) -> Address:
 
 def _moved(collection: Collection, made: Sequence[Made]) -> dict[Address, Address]:
     """New address by old address of the files that steps move within a folder."""
-    steps = [step for one, step in made if one.name == collection.name and isinstance(step, MoveStep)]
+    steps = [step for element, step in made if element.name == collection.name and isinstance(step, MoveStep)]
     return {old: new for step in steps for old, new in step.moves}
 
 
 def _coming(made: Sequence[Made]) -> set[tuple[str, Address]]:
     """The pages that steps create or to which steps move a file, each with the name of its folder."""
-    found: set[tuple[str, Address]] = set()
+    names: set[tuple[str, Address]] = set()
     for collection, step in made:
         match step:
             case WriteStep(address=address):
-                found.add((collection.name, address))
+                names.add((collection.name, address))
             case MoveStep(moves=moves):
-                found |= {(collection.name, new) for _, new in moves}
+                names |= {(collection.name, new) for _, new in moves}
             case _:
                 pass
-    return found
+    return names
 
 
-def _change(one: Change, fragment: str) -> PageChange:
-    needed = {"replace": one.old, "block": one.block or fragment.startswith("^"), "task": one.task}.get(one.do, True)
+def _change(change: Change, fragment: str) -> PageChange:
+    needed = {"replace": change.old, "block": change.block or fragment.startswith("^"), "task": change.task}.get(
+        change.do, True
+    )
     if not needed:
-        name = {"replace": "old", "block": "block", "task": "task"}[one.do]
+        name = {"replace": "old", "block": "block", "task": "task"}[change.do]
         raise InvalidInputError(
-            f"A change {one.do!r} needs {name!r}.", kind="argument", hint=f"Give {name} beside do={one.do!r}."
+            f"A change {change.do!r} needs {name!r}.", kind="argument", hint=f"Give {name} beside do={change.do!r}."
         )
-    if one.do in {"section", "block"} and "text" not in one.model_fields_set:
+    if change.do in {"section", "block"} and "text" not in change.model_fields_set:
         raise InvalidInputError(
-            f"A change {one.do!r} needs 'text', the new text.",
+            f"A change {change.do!r} needs 'text', the new text.",
             kind="argument",
             hint='Give text; text="" empties it.',
         )
-    if one.old and one.do not in {"replace", "supersede"}:
+    if change.old and change.do not in {"replace", "supersede"}:
         raise InvalidInputError(
-            f"A change {one.do!r} does not look for 'old'.",
+            f"A change {change.do!r} does not look for 'old'.",
             kind="argument",
             hint='Give do="replace" to replace old by text, in a section or in the whole page.',
         )
-    if one.do in {"section", "append", "insert"} and fragment.startswith("^") and not one.section:
+    if change.do in {"section", "append", "insert"} and fragment.startswith("^") and not change.section:
         raise InvalidInputError(
-            f"A change {one.do!r} is of a section, and {fragment!r} is a block.",
+            f"A change {change.do!r} is of a section, and {fragment!r} is a block.",
             kind="argument",
-            hint=f'Give do="block", or section beside do={one.do!r}.',
+            hint=f'Give do="block", or section beside do={change.do!r}.',
         )
     return PageChange(
-        kind=one.do,
-        section=one.section or ("" if fragment.startswith("^") else fragment.replace("#", " > ")),
-        text=one.text,
-        old=one.old,
-        block=one.block or fragment,
-        fields=one.fields,
-        task=one.task,
-        done=one.done,
-        by=one.by,
-        reason=one.reason,
-        sources=tuple(one.sources),
+        kind=change.do,
+        section=change.section or ("" if fragment.startswith("^") else fragment.replace("#", " > ")),
+        text=change.text,
+        old=change.old,
+        block=change.block or fragment,
+        fields=change.fields,
+        task=change.task,
+        done=change.done,
+        by=change.by,
+        reason=change.reason,
+        sources=tuple(change.sources),
     )
 
 
@@ -258,7 +260,7 @@ def _move_step(call: Call, arguments: NotesMove, earlier: Sequence[Made] = ()) -
         )
     if arguments.page.strip().endswith("/"):  # a page may have the folder's name, such as its index page
         chosen, prefix = folder_prefix(collections, arguments.page)
-        if any(has_folder(one, prefix.rstrip("/")) for one in chosen if prefix):
+        if any(has_folder(collection, prefix.rstrip("/")) for collection in chosen if prefix):
             return _folder_step(call, prefix.rstrip("/"), arguments)
     try:
         page = find_page(collections, arguments.page)
@@ -294,7 +296,7 @@ def _within(call: Call, collection: Collection, path: str) -> str:
 def _folder_step(call: Call, folder: str, arguments: NotesMove) -> tuple[Collection, MoveStep]:
     """A step that moves every file below a folder to the same relative path below the new one."""
     chosen, _ = folder_prefix(call.services.collections, arguments.page)
-    collection = next(one for one in chosen if has_folder(one, folder))
+    collection = next(other_collection for other_collection in chosen if has_folder(other_collection, folder))
     target = _within(call, collection, arguments.to).strip("/")
     moves = require_moves(collection, folder, target)
     return collection, MoveStep(f"{folder}/", f"{target}/", tuple(moves.items()))
@@ -309,16 +311,16 @@ def _delete_step(call: Call, arguments: NotesDelete, earlier: Sequence[Made] = (
 
 
 def _step(call: Call, values: dict[str, JsonValue], request_id: str, earlier: Sequence[Made]) -> Made:
-    given = {key: value for key, value in values.items() if key != "do"}
+    given_values = {key: value for key, value in values.items() if key != "do"}
     match values.get("do"):
         case "write":
-            return _write_step(call, _valid(NotesWrite, given))
+            return _write_step(call, _valid(NotesWrite, given_values))
         case "edit":
-            return _edit_step(call, _valid(NotesEdit, given), request_id, earlier)
+            return _edit_step(call, _valid(NotesEdit, given_values), request_id, earlier)
         case "move":
-            return _move_step(call, _valid(NotesMove, given), earlier)
+            return _move_step(call, _valid(NotesMove, given_values), earlier)
         case "delete":
-            return _delete_step(call, _valid(NotesDelete, given), earlier)
+            return _delete_step(call, _valid(NotesDelete, given_values), earlier)
         case other:
             raise InvalidInputError(
                 f"Invalid do {other!r}: expected one of write, edit, move, delete.",

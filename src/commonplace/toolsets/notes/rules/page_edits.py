@@ -99,9 +99,9 @@ def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
 def is_appended(document: Document, change: PageChange) -> bool:
     """Whether the text of an `append` is already the end of its section, as after a repeated call."""
     start, end = _own_range(document, change)
-    wanted = _lines(change.text)
+    lines = _lines(change.text)
     have = _lines(document.raw[start:end].decode("utf-8", "replace"))
-    return bool(wanted) and have[-len(wanted) :] == wanted
+    return bool(lines) and have[-len(lines) :] == lines
 
 
 def changes_again(document: Document, changes: Sequence[PageChange]) -> bool:
@@ -189,43 +189,45 @@ def _task(document: Document, change: PageChange) -> bytes:
     if change.section:
         section = section_of(document, change.section)
         end = section.tree_end if section.level else section.end
-        tasks = [one for one in tasks if section.start <= one.at < end]
-    wanted = " ".join(change.task.split())
-    found = [one for one in tasks if one.text == wanted] or [one for one in tasks if wanted and wanted in one.text]
-    if len(found) > 1 and len({one.text for one in found}) == 1:
-        found = _of_equal(document, found, change)
-    if len(found) != 1:
-        names = [one.text for one in found or tasks]
-        near = names[:MAX_NEAREST_TASKS] if found else get_close_matches(wanted, names, MAX_NEAREST_TASKS, 0.4)
-        problem = f"{len(found)} tasks hold" if found else "No task holds"
+        tasks = [task for task in tasks if section.start <= task.at < end]
+    target = " ".join(change.task.split())
+    found_tasks = [task for task in tasks if task.text == target] or [
+        task for task in tasks if target and target in task.text
+    ]
+    if len(found_tasks) > 1 and len({found_task.text for found_task in found_tasks}) == 1:
+        found_tasks = _of_equal(document, found_tasks, change)
+    if len(found_tasks) != 1:
+        names = [found_task.text for found_task in found_tasks or tasks]
+        near = names[:MAX_NEAREST_TASKS] if found_tasks else get_close_matches(target, names, MAX_NEAREST_TASKS, 0.4)
+        problem = f"{len(found_tasks)} tasks hold" if found_tasks else "No task holds"
         raise NotFoundError(
-            f"{problem} the text {wanted[:80]!r}.",
+            f"{problem} the text {target[:80]!r}.",
             kind="task",
             hint="Give the whole text of one task.",
             nearest=near,
         )
-    return with_task(document, found[0], done=change.done)
+    return with_task(document, found_tasks[0], done=change.done)
 
 
-def _of_equal(document: Document, found: Sequence[TaskItem], change: PageChange) -> Sequence[TaskItem]:
+def _of_equal(document: Document, found_tasks: Sequence[TaskItem], change: PageChange) -> Sequence[TaskItem]:
     """One of several tasks with the same text and heading: the first that the change would change.
 
     Raises:
         NotFoundError: kind "task": the tasks are below different headings.
     """
-    headings = {_heading_above(document, one.at) for one in found}
+    headings = {_heading_above(document, found_task.at) for found_task in found_tasks}
     if len(headings) > 1:
         raise NotFoundError(
-            f"{len(found)} tasks have the text {found[0].text[:80]!r}.",
+            f"{len(found_tasks)} tasks have the text {found_tasks[0].text[:80]!r}.",
             kind="task",
             hint=f"Give section, one of: {', '.join(sorted(headings))}.",
         )
-    return [next((one for one in found if one.done != change.done), found[0])]
+    return [next((found_task for found_task in found_tasks if found_task.done != change.done), found_tasks[0])]
 
 
 def _heading_above(document: Document, at: int) -> str:
     """The headings above a byte offset, as an argument `section` names them; "" above the first."""
-    above = [one for one in document.sections if one.level and one.start <= at]
+    above = [section for section in document.sections if section.level and section.start <= at]
     return " > ".join(above[-1].path) if above else ""
 
 

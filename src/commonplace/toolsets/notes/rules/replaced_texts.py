@@ -57,7 +57,7 @@ def superseded_passage(document: Document, old: str, text: str, section: Section
     """The page with a passage replaced, and the old one in the history."""
     within = None if section is None else (section.start, section.tree_end if section.level else section.end)
     at = document.raw.find(old.encode(), within[0] if within else document.body_start)
-    around = next((one for one in reversed(document.sections) if one.level and one.start <= at), None)
+    around = next((section for section in reversed(document.sections) if section.level and section.start <= at), None)
     changed = read_document(document.address, edits.replace_once(document, old, text, within=within))
     name, anchor = (around.heading, around.anchor) if around else (document.title, "")
     return _kept(changed, anchor, name, old.strip(), by, reason)
@@ -84,14 +84,14 @@ def _kept(document: Document, anchor: str, name: str, old: str, by: str, reason:
     """The page with an old text in its history section, which is made at the end of the page if there is none."""
     day = datetime.now(UTC).date().isoformat()
     target = by or (f"#{anchor}" if anchor else document.address.path)
-    history = next((one for one in document.sections if one.heading.casefold() in HISTORY_HEADINGS), None)
+    history = next((section for section in document.sections if section.heading.casefold() in HISTORY_HEADINGS), None)
     level = history.level if history else 2
     head = "" if history else "## History\n\n"
     because = f"\n\nSuperseded: {' '.join(reason.split())}" if reason else ""
     attributes = f"status=superseded by={_quoted(target)}"
     below = re.sub(r"(?m)^(#{1,5}) ", rf"{'#' * min(level, 1)}\1 ", old)
-    kept = f"{head}{'#' * (level + 1)} {name}, until {day} {{{attributes}}}\n\n{below}{because}"
-    return edits.insert_text(document, history.content if history else len(document.raw), kept)
+    kept_text = f"{head}{'#' * (level + 1)} {name}, until {day} {{{attributes}}}\n\n{below}{because}"
+    return edits.insert_text(document, history.content if history else len(document.raw), kept_text)
 
 
 def _quoted(reference: str) -> str:
@@ -146,7 +146,7 @@ def with_sources(raw: bytes, document: Document, texts: list[str], labels: list[
     if not labels:
         value = changed.frontmatter.values.get("sources")
         listed: list[Json] = list(value) if isinstance(value, (list, tuple)) else [value] if value else []
-        return set_fields(changed, {"sources": [*listed, *(one for one in texts if one not in listed)]})
+        return set_fields(changed, {"sources": [*listed, *(element for element in texts if element not in listed)]})
     notes = "\n".join(f"[^{label}]: {text}" for label, text in zip(labels, texts, strict=True))
     return edits.insert_text(changed, len(changed.raw), notes)
 

@@ -8,29 +8,33 @@ from dataclasses import replace
 from commonplace.services.evidence import EvidenceSection
 
 
-def without_repeats(found: Sequence[EvidenceSection]) -> list[EvidenceSection]:
+def without_repeats(sections: Sequence[EvidenceSection]) -> list[EvidenceSection]:
     """The sections, best first, with each text once.
 
     A section that contains a better one is shown without that text.
     """
-    kept: list[EvidenceSection] = []
-    for one in found:
-        better = [two for two in kept if two.record.address == one.record.address and two.collection is one.collection]
-        if any(one.anchor in two.anchors for two in better):
+    evidence_sections: list[EvidenceSection] = []
+    for section in sections:
+        better = [
+            two
+            for two in evidence_sections
+            if two.record.address == section.record.address and two.collection is section.collection
+        ]
+        if any(section.anchor in two.anchors for two in better):
             continue
-        text = one.text
+        text = section.text
         for two in better:
-            if two.anchor in one.anchors:
+            if two.anchor in section.anchors:
                 text = _without(text, two.text)
-        if text or not one.text:
-            kept.append(replace(one, text=text))
-    return kept
+        if text or not section.text:
+            evidence_sections.append(replace(section, text=text))
+    return evidence_sections
 
 
 def _without(text: str, inner: str) -> str:
     """The text without an inner section and its heading."""
-    before, found, after = text.partition(inner) if inner else (text, "", "")
-    if not found:
+    before, found_text, after = text.partition(inner) if inner else (text, "", "")
+    if not found_text:
         return text
     lines = before.rstrip().split("\n")
     if lines[-1].startswith("#"):

@@ -34,14 +34,14 @@ def require_known_folder(chosen: Sequence[Collection], prefix: str) -> None:
             counts.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
     if prefix and any(_has_empty_folder(collection, prefix.rstrip("/")) for collection in chosen):
         raise NotFoundError(f"The folder {prefix[:80]!r} has no pages.", kind="folder", reference=prefix)
-    known = sorted((name for name in counts if "/" not in name), key=lambda name: (-counts[name], name))
-    raise unknown("folder", prefix, [f"{name}/" for name in known], [f"{name}/" for name in sorted(counts)])
+    names = sorted((name for name in counts if "/" not in name), key=lambda name: (-counts[name], name))
+    raise unknown("folder", prefix, [f"{name}/" for name in names], [f"{name}/" for name in sorted(counts)])
 
 
 def _has_empty_folder(collection: Collection, folder: str) -> bool:
     """Whether there is a folder that may contain files, none of which is a page."""
     above = folder.rpartition("/")[0]
-    return normalize("NFC", folder) in (normalize("NFC", one) for one in collection.store.folders(above))
+    return normalize("NFC", folder) in (normalize("NFC", text) for text in collection.store.folders(above))
 
 
 def require_known_tag(chosen: Sequence[Collection], tag: str) -> None:
@@ -77,8 +77,8 @@ def unknown(kind: str, name: str, common: Sequence[str], names: Iterable[str]) -
         names: All known names.
     """
     by_form: dict[str, str] = {}
-    for one in names:
-        by_form.setdefault(fold(one), one)
+    for other_name in names:
+        by_form.setdefault(fold(other_name), other_name)
     close = get_close_matches(fold(name), by_form, 3, MIN_LIKENESS)
     within = [form for form in by_form if fold(name.strip("/")) in form and form not in close]
     nearest = [by_form[form] for form in [*close, *within]][:3]

@@ -38,9 +38,12 @@ class LinkGraph:
         distance = {address: 0}
         frontier = [address]
         for step in range(1, depth + 1):
-            frontier = sorted({two for one in frontier for two in self._beside(one)} - distance.keys())
+            frontier = sorted({two for address in frontier for two in self._beside(address)} - distance.keys())
             distance |= dict.fromkeys(frontier, step)
-        return sorted(((one, far) for one, far in distance.items() if far), key=lambda one: (one[1], one[0]))
+        return sorted(
+            ((address, far) for address, far in distance.items() if far),
+            key=lambda addresses: (addresses[1], addresses[0]),
+        )
 
     def path(self, start: Address, end: Address) -> list[GraphStep]:
         """The shortest path between two pages over links in either direction; [] if there is none."""
@@ -48,10 +51,10 @@ class LinkGraph:
         frontier = [start]
         while frontier and end not in came:
             following: list[Address] = []
-            for one in frontier:
-                for two in self._beside(one):
+            for address in frontier:
+                for two in self._beside(address):
                     if two not in came:
-                        came[two] = one
+                        came[two] = address
                         following.append(two)
             frontier = sorted(following)
         if end not in came:
@@ -61,7 +64,7 @@ class LinkGraph:
             way.append(came[way[-1]])
         way.reverse()
         steps = [GraphStep(start, forward=True)]
-        return steps + [GraphStep(two, two in self._out.get(one, ())) for one, two in pairwise(way)]
+        return steps + [GraphStep(two, two in self._out.get(address, ())) for address, two in pairwise(way)]
 
     def _beside(self, address: Address) -> list[Address]:
         return sorted({*self._out.get(address, ()), *self._back.get(address, ())})

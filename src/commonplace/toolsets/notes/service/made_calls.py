@@ -89,10 +89,10 @@ def _is_pending(replica: Replica, line: str) -> bool:
 def _latest(collection: Collection) -> Iterator[Commit]:
     oldest = time.time() - REPEAT_SECONDS
     for offset in range(0, MAX_REPEATS, _BATCH):
-        found = collection.store.history.log(None, limit=_BATCH, offset=offset)
-        for commit in found:
+        commits = collection.store.history.log(None, limit=_BATCH, offset=offset)
+        for commit in commits:
             if commit.when < oldest:
                 return
             yield commit
-        if len(found) < _BATCH:
+        if len(commits) < _BATCH:
             return

@@ -90,23 +90,23 @@ def folder_overview(collections: Collections, collection: Collection, prefix: st
         is_dated,
         datetime.now(UTC).date(),
     )
-    found = _CACHE.get(key)
-    if found is None:
-        found = _CACHE.put(key, _overview_of(collections, collection, prefix, is_dated=is_dated), 1)
-    return replace(found, read_only=collection.store.read_only_reason)
+    overview = _CACHE.get(key)
+    if overview is None:
+        overview = _CACHE.put(key, _overview_of(collections, collection, prefix, is_dated=is_dated), 1)
+    return replace(overview, read_only=collection.store.read_only_reason)
 
 
 def _overview_of(collections: Collections, collection: Collection, prefix: str, *, is_dated: bool) -> FolderOverview:
     every = collection.index.records()
-    records = [one for one in every if one.address.path.startswith(prefix)] if prefix else every
+    records = [record for record in every if record.address.path.startswith(prefix)] if prefix else every
     within = {record.address.path for record in records}
     purpose, page = _purpose(collection, records, prefix)
     recent = sorted(records, key=attrgetter("updated"), reverse=True)  # of one date, by path
-    kinds = _counted(one.type for one in records if one.type)
-    tags = _counted(tag for one in records for tag in {fold(tag): tag for tag in one.tags}.values())
+    kinds = _counted(record.type for record in records if record.type)
+    tags = _counted(tag for record in records for tag in {fold(tag): tag for tag in record.tags}.values())
     findings = located_findings(collections, collection, read=len(records) <= MAX_READ_PAGES)
-    unreadable = {address.path for address, one in findings if one.rule in {"bad_yaml", "bad_toml"}}
-    fields = Counter(key for one in records if one.address.path not in unreadable for key in one.frontmatter)
+    unreadable = {address.path for address, finding in findings if finding.rule in {"bad_yaml", "bad_toml"}}
+    fields = Counter(key for record in records if record.address.path not in unreadable for key in record.frontmatter)
     of_paths = prefix, tuple(record.address.path for record in records)
     folders, naming = _PATHS.get(of_paths) or _PATHS.put(of_paths, (_folders(records, prefix), _naming(records)), 1)
     return FolderOverview(
@@ -119,7 +119,7 @@ def _overview_of(collections: Collections, collection: Collection, prefix: str, 
         tags=_common(tags),
         types=_common(kinds),
         fields=_common(fields),
-        hubs=[(one.path, count) for one, count in collection.index.hubs(200) if one.path in within],
+        hubs=[(address.path, count) for address, count in collection.index.hubs(200) if address.path in within],
         recent=_changed_lately(recent) if is_dated else None,
         naming=naming,
         linking=_linking(collection, recent[:SAMPLED_PAGES]),
@@ -134,9 +134,9 @@ def _changed_lately(recent: Sequence[Record]) -> list[Record]:
     Args:
         recent: The pages, the last changed one first.
     """
-    times = Counter(one.updated for one in recent)
+    times = Counter(record.updated for record in recent)
     bulk = {time for time, count in times.items() if count > MIN_BULK_PAGES and 2 * count > len(recent)}
-    return [one for one in recent if one.updated not in bulk][:20]
+    return [record for record in recent if record.updated not in bulk][:20]
 
 
 def _counted(names: Iterable[str]) -> Counter[str]:
@@ -148,7 +148,7 @@ def _counted(names: Iterable[str]) -> Counter[str]:
 
 
 def _common(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:60]
+    return sorted(counts.items(), key=lambda element: (-element[1], element[0]))[:60]
 
 
 def _folders(records: Sequence[Record], prefix: str) -> list[tuple[str, int]]:
@@ -157,7 +157,7 @@ def _folders(records: Sequence[Record], prefix: str) -> list[tuple[str, int]]:
     for record in records:
         first, separator, _ = record.address.path[len(prefix) :].partition("/")
         counts[f"{prefix}{first}/" if separator else HERE] += 1
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(counts.items(), key=lambda element: (-element[1], element[0]))
 
 
 def _purpose(collection: Collection, records: Sequence[Record], prefix: str) -> tuple[str, str]:
@@ -170,7 +170,7 @@ def _purpose(collection: Collection, records: Sequence[Record], prefix: str) -> 
         for section in document.sections:
             source = document.source
             text = source[section.content : section.end].decode("utf-8", "replace")
-            plain = next((one for part in text.split("\n\n") if (one := strip_markdown(part).strip())), "")
+            plain = next((markdown for part in text.split("\n\n") if (markdown := strip_markdown(part).strip())), "")
             if plain:
                 return " ".join(plain.split())[:MAX_PURPOSE_CHARS], record.address.path
         return "", record.address.path
@@ -200,10 +200,12 @@ def _linking(collection: Collection, records: Sequence[Record]) -> str:
     styles: Counter[str] = Counter()
     for record in records:
         key = collection.store.identity, record.address, record.revision
-        found = _STYLES.get(key)
-        if found is None:
-            found = _STYLES.put(key, [_style(one.link) for one in collection.index.links_from(record.address)], 1)
-        styles.update(found)
+        found_texts = _STYLES.get(key)
+        if found_texts is None:
+            found_texts = _STYLES.put(
+                key, [_style(link.link) for link in collection.index.links_from(record.address)], 1
+            )
+        styles.update(found_texts)
     total = sum(styles.values())
     return ", ".join(name for name, count in styles.most_common(2) if name and count * 4 >= total)
 
@@ -222,8 +224,8 @@ def _findings(located: Sequence[LocatedFinding], prefix: str) -> list[FindingCou
         if address.path.startswith(prefix):
             kind = SEVERITIES.index(finding.severity), finding.rule
             places.setdefault(kind, []).append((address.path, finding.line))
-    ordered = sorted(places.items(), key=lambda one: (one[0][0], -len(one[1]), one[0][1]))
-    return [FindingCount(rule, len(found), _first(found)) for (_, rule), found in ordered]
+    ordered = sorted(places.items(), key=lambda element: (element[0][0], -len(element[1]), element[0][1]))
+    return [FindingCount(rule, len(found_pairs), _first(found_pairs)) for (_, rule), found_pairs in ordered]
 
 
 def _first(places: Sequence[tuple[str, int]]) -> str:

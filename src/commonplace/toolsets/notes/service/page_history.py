@@ -54,46 +54,48 @@ class DeletedPage:
     """The page to which commits moved the text; None if there is none."""
 
 
-def commits(collection: Collection, wanted: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
+def commits(collection: Collection, change_filter: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
     """The commits that match a filter, newest first. `go_on` is called regularly and may raise to stop the iteration.
 
     Raises:
         NotFoundError: kind "revision": the branch has no commit `after`.
     """
-    later = _later(collection, wanted.after, go_on) if wanted.after else None
-    for commit in _walk(collection, wanted.address, go_on):
+    later = _later(collection, change_filter.after, go_on) if change_filter.after else None
+    for commit in _walk(collection, change_filter.address, go_on):
         if later is not None and commit.id not in later:
             return
-        if wanted.since and commit.when < wanted.since.timestamp():
+        if change_filter.since and commit.when < change_filter.since.timestamp():
             return
-        kept = _kept(commit, wanted)
-        if kept is not None:
-            yield kept
+        page_commit = _kept(commit, change_filter)
+        if page_commit is not None:
+            yield page_commit
 
 
 def deleted_pages(
-    collection: Collection, wanted: ChangeFilter, limit: int, go_on: Callable[[], None]
+    collection: Collection, change_filter: ChangeFilter, limit: int, go_on: Callable[[], None]
 ) -> list[DeletedPage]:
     """Pages that commits deleted and that do not exist now, latest deletion first."""
-    found: dict[Address, DeletedPage] = {}
+    pages: dict[Address, DeletedPage] = {}
     there = collection.index.revisions()
     met: set[Address] = set()
-    for one in commits(collection, wanted, go_on):
-        for address in one.pages:
-            if address in there or address in met or wanted.address not in {None, address}:
+    for commit in commits(collection, change_filter, go_on):
+        for address in commit.pages:
+            if address in there or address in met or change_filter.address not in {None, address}:
                 continue
             met.add(address)
             last = last_commits(collection, address)
-            if last is None or last.touched.id != one.commit.id:  # another commit, which the filter excludes, was later
+            if (
+                last is None or last.touched.id != commit.commit.id
+            ):  # another commit, which the filter excludes, was later
                 continue
             if last.containing == last.touched.id:  # the file is gone, and no commit says so
-                found[address] = DeletedPage(address, None, last.containing)
+                pages[address] = DeletedPage(address, None, last.containing)
             else:
                 moved_to = moved_on(collection, address, last.touched)
-                found[address] = DeletedPage(address, last.touched, last.containing, moved_to)
-        if len(found) >= limit:
+                pages[address] = DeletedPage(address, last.touched, last.containing, moved_to)
+        if len(pages) >= limit:
             break
-    return list(found.values())[:limit]
+    return list(pages.values())[:limit]
 
 
 def gone_pages(collection: Collection) -> list[Address]:
@@ -104,7 +106,7 @@ def gone_pages(collection: Collection) -> list[Address]:
         if item.address.is_document:
             when[item.address] = max(int(item.when), when.get(item.address, 0))
     there = collection.index.revisions()
-    return sorted(when.keys() - there.keys(), key=lambda one: (-when[one], one.path))
+    return sorted(when.keys() - there.keys(), key=lambda address: (-when[address], address.path))
 
 
 def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:
@@ -122,21 +124,25 @@ def _walk(collection: Collection, address: Address | None, go_on: Callable[[], N
 
 def _later(collection: Collection, after: str, go_on: Callable[[], None]) -> frozenset[str]:
     """The ids of the folder's commits after a commit. A commit that did not change the folder is placed by its date."""
-    found: dict[str, int] = {}
+    ids: dict[str, int] = {}
     for commit in _walk(collection, None, go_on):
         if commit.id.startswith(after.lower()):
-            return frozenset(found)
-        found[commit.id] = commit.when
+            return frozenset(ids)
+        ids[commit.id] = commit.when
     if collection.past is None:
         raise NotFoundError(f"There is no commit {after[:40]!r} here.", kind="revision", hint="Give a date.")
-    known = collection.past.commits.commit(after)
-    return frozenset(identifier for identifier, when in found.items() if when > known.when)
+    known_commit = collection.past.commits.commit(after)
+    return frozenset(identifier for identifier, when in ids.items() if when > known_commit.when)
 
 
-def _kept(commit: Commit, wanted: ChangeFilter) -> PageCommit | None:
-    pages = tuple(one for one in commit.addresses if wanted.address or one.path.startswith(wanted.prefix))
+def _kept(commit: Commit, change_filter: ChangeFilter) -> PageCommit | None:
+    pages = tuple(
+        address
+        for address in commit.addresses
+        if change_filter.address or address.path.startswith(change_filter.prefix)
+    )
     names = credited(commit.message)
     people = f"{commit.author.name} <{commit.author.email}> {' '.join(names)}".casefold()
-    if (wanted.prefix and not pages) or wanted.by.casefold() not in people:
+    if (change_filter.prefix and not pages) or change_filter.by.casefold() not in people:
         return None
     return PageCommit(commit, pages, names)

@@ -123,7 +123,9 @@ def folder_prefix(collections: Collections, folder: str) -> tuple[Sequence[Colle
     path = rest.strip("/")
     prefix = f"{path}/" if path and path != "." else ""
     within = ListQuery(filter=Filter(prefix=prefix), limit=1)
-    first = (record for one in chosen if not prefix.isascii() for record in one.index.list(within).records)
+    first = (
+        record for collection in chosen if not prefix.isascii() for record in collection.index.list(within).records
+    )
     for record in first:
         return chosen, "".join(f"{name}/" for name in record.address.path.split("/")[: prefix.count("/")])
     return chosen, prefix
@@ -173,9 +175,9 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
     day = _DAY.fullmatch(name.removesuffix(".md").rpartition("/")[2])
     nearest: list[str] = []
     for collection in chosen:
-        for one in collection.index.nearest(name):
-            record = record_of(collection.index, one)
-            nearest.append(record.address.path if record else one)
+        for reference in collection.index.nearest(name):
+            record = record_of(collection.index, reference)
+            nearest.append(record.address.path if record else reference)
     error = NotFoundError(
         f"There is no page {text[:120]!r}.",
         kind="document",

@@ -108,20 +108,20 @@ class RepeatedWrites:
         """
         key = call.key
         with self._turns[int(key[:2], 16) % len(self._turns)]:
-            content, known = self._get(key)
-            if known is not None and content != call.content:
+            content, answer = self._get(key)
+            if answer is not None and content != call.content:
                 raise InvalidInputError(
                     f"The request_id {call.request_id!r} was used for another call. Nothing was written.",
                     kind="argument",
                     hint="Give each call an id of its own; the same id only to send the same call again.",
                 )
-            if known is not None and call.request_id:
-                return known.text
-            if known is not None and known.stands():
-                return f"{REPEATED}\n{known.text}"
-            known = write()
-            self._add(key, call.content, known)
-            return known.text
+            if answer is not None and call.request_id:
+                return answer.text
+            if answer is not None and answer.stands():
+                return f"{REPEATED}\n{answer.text}"
+            write_answer = write()
+            self._add(key, call.content, write_answer)
+            return write_answer.text
 
     def _add(self, key: str, content: str, answer: WriteAnswer) -> None:
         with self._lock:
@@ -131,8 +131,8 @@ class RepeatedWrites:
 
     def _get(self, key: str) -> tuple[str, WriteAnswer | None]:
         with self._lock:
-            known = self._known.get(key)
-        return known[1:] if known is not None and self._clock() - known[0] <= REPEAT_SECONDS else ("", None)
+            row = self._known.get(key)
+        return row[1:] if row is not None and self._clock() - row[0] <= REPEAT_SECONDS else ("", None)
 
 
 def _digest(value: Json) -> str:

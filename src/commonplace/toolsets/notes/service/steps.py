@@ -249,7 +249,9 @@ class _Run:
         document = read_document(address, raw)
         changes = step.changes
         if not step.again:
-            changes = tuple(one for one in changes if not (one.kind == "append" and is_appended(document, one)))
+            changes = tuple(
+                change for change in changes if not (change.kind == "append" and is_appended(document, change))
+            )
         content = apply_changes(document, changes)
         if content != raw:
             if evidence is SeenEvidence.UNSEEN and any(map(is_whole, changes)):
@@ -269,10 +271,10 @@ class _Run:
                 hint=MOVE_FIRST,
             )
         plan: MovePlan = plan_moves(self._collection, self._transaction, dict(step.moves), self._written)
-        was = {one: one for one in plan.contents if one not in plan.came} | {
+        was = {address: address for address in plan.contents if address not in plan.came} | {
             new: old for old, new in plan.moves.items()
         }
-        known = {one: self._evidence(old, self._transaction.read(old), "") for one, old in was.items()}
+        evidences = {address: self._evidence(old, self._transaction.read(old), "") for address, old in was.items()}
         before = {new: self._transaction.read(old) for old, new in plan.moves.items()}
         for old in plan.moves:
             self._transaction.remove(old, keep=False)
@@ -281,8 +283,8 @@ class _Run:
         for place, content in plan.contents.items():
             was = before[place] if place in plan.came else self._transaction.read(place)
             self._transaction.put(place, content, moved_from=plan.came_from.get(place))
-            self._keep_unseen(place, was, content, known[place])
-            self._known[place] = content, known[place]
+            self._keep_unseen(place, was, content, evidences[place])
+            self._known[place] = content, evidences[place]
         self._written |= {*plan.moves, *plan.contents}
         first = next(iter(plan.moves.values()))
         return StepResult(
@@ -312,22 +314,24 @@ class _Run:
     def _redirected(self, address: Address, before: bytes | None, after: bytes | None) -> tuple[RedirectedLink, ...]:
         """The links of other pages that a write redirects, according to the index."""
         was = self._came.get(address, (address, b""))[0]
-        found = redirected_by(self._collection, was, before, after)
+        links = redirected_by(self._collection, was, before, after)
         now = {was: address}
         return tuple(
             RedirectedLink(
-                replace(one.found, target=now.get(one.found.target, one.found.target) if one.found.target else None),
-                now.get(one.now, one.now) if one.now else None,
+                replace(
+                    link.found, target=now.get(link.found.target, link.found.target) if link.found.target else None
+                ),
+                now.get(link.now, link.now) if link.now else None,
             )
-            for one in found
-            if one.found.source not in {was, address}
+            for link in links
+            if link.found.source not in {was, address}
         )
 
     def _evidence(self, address: Address, raw: bytes, revision: str) -> SeenEvidence:
-        known = self._known.get(address)
-        if known is not None and known[0] == raw:
+        known_pair = self._known.get(address)
+        if known_pair is not None and known_pair[0] == raw:
             was = self._came.get(address)
-            return evidence_of(self._collection, *was, self._of(revision)) if was and revision else known[1]
+            return evidence_of(self._collection, *was, self._of(revision)) if was and revision else known_pair[1]
         return evidence_of(self._collection, address, raw, self._of(revision))
 
     def _require_evidence(self, address: Address, raw: bytes, revision: str) -> SeenEvidence:

@@ -53,7 +53,7 @@ def run(argv: Sequence[str], parts: CnDependencies) -> int:
     """
     command = get_command(_app(parts))
     read_plainly(command)
-    named = next((one for one in argv if one in _commands()), "")
+    named = next((element for element in argv if element in _commands()), "")
     try:
         with traced_call(f"cn {named}".rstrip(), log_name="the log above"):
             return _exit_code_of(command, argv)

@@ -259,8 +259,8 @@ def index(parts: CnDependencies, indexing: IndexOptions, engine: EngineOptions) 
     with parts.opened(engine.settings()) as place:
         place.engine.connect()
         made: RebuildReport = place.engine.rebuild(afresh=indexing.force, dry_run=indexing.dry_run)
-    for one in made.unusable:
-        message(f"Error: {one_line(one.address.path)} was left out: {one_line(one.reason)}.")
+    for page in made.unusable:
+        message(f"Error: {one_line(page.address.path)} was left out: {one_line(page.reason)}.")
     for page in made.flawed:
         message(
             f"Error: {one_line(page.address.path)} was indexed with what could be read of it: {one_line(page.flaw)}."

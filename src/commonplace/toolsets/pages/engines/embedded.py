@@ -137,48 +137,48 @@ class EmbeddedEngine:
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
         table = self._table
-        found: Sequence[SearchResult] = ()
+        row: Sequence[SearchResult] = ()
         for _ in range(MAX_TRIES):
-            found = self._by_words(query, table)
+            row = self._by_words(query, table)
             # If the index has changed since the table was created, its results may not be pages.
-            if all(one.generation == table.generation for one in found):
+            if all(element.generation == table.generation for element in row):
                 break
             table = self._current()
         first = self._titled(query, table)
-        count = min(query.limit, max(len(first), sum(len(one.addresses) for one in found)))
-        hits = [hit for one in found for hit in self._hits(one, table, first, query.snippet_chars(count))]
-        notice = next((one.notice for one in found if one.notice), "")
-        return PageAnswer(tuple(hits[: query.limit]), max(sum(one.total for one in found), len(first)), notice)
+        count = min(query.limit, max(len(first), sum(len(element.addresses) for element in row)))
+        hits = [hit for element in row for hit in self._hits(element, table, first, query.snippet_chars(count))]
+        notice = next((element.notice for element in row if element.notice), "")
+        return PageAnswer(tuple(hits[: query.limit]), max(sum(element.total for element in row), len(first)), notice)
 
     def _titled(self, query: PageQuery, table: PageTable) -> list[Page]:
         """The pages whose title equals the query. They come first unless a sort is requested."""
         titled = table.by_title.get(fold_label(as_one_line(query.text)), []) if query.sort is None else []
         if not titled or query.filter == PageFilter():
             return titled
-        kept = {page.id for page in table.chooser.matching(query.filter)}
-        return [page for page in titled if page.id in kept]
+        ids = {page.id for page in table.chooser.matching(query.filter)}
+        return [page for page in titled if page.id in ids]
 
     def _by_words(self, query: PageQuery, table: PageTable) -> Sequence[SearchResult]:
         """The results of a search. With a sort by date, pages without the date form a second result."""
-        kept = table.chooser.matching(PageFilter(labels=query.filter.labels, author=query.filter.author))
-        within = replace(self._within(table, kept), dates=_stated(query.filter))
-        asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
+        pages = table.chooser.matching(PageFilter(labels=query.filter.labels, author=query.filter.author))
+        within = replace(self._within(table, pages), dates=_stated(query.filter))
+        search_query = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
         if query.sort is None:
-            return search_collection(self._collection, asked)
+            return search_collection(self._collection, search_query)
         key = query.sort.removeprefix("-")
         dated = replace(
-            asked,
+            search_query,
             filter=replace(within, dates=(*within.dates, (key, EARLIEST, None))),
             sort="created" if key == "created_at" else "updated",
             descending=query.sort.startswith("-"),
         )
         without_date = {page.id for page in table.chooser.undated(query.sort)}
-        undated = [page for page in kept if page.id in without_date] if without_date else []
+        undated = [page for page in pages if page.id in without_date] if without_date else []
         if not undated:
             return search_collection(self._collection, dated)
         rest = replace(self._within(table, undated), dates=within.dates)
         first, last = search_collection(
-            self._collection, dated, replace(asked, filter=rest, sort="path", descending=False)
+            self._collection, dated, replace(search_query, filter=rest, sort="path", descending=False)
         )
         return [first, replace(last, addresses=last.addresses[: query.limit - len(first.addresses)])]
 
@@ -190,13 +190,13 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Does nothing: the engine owns no resources."""
 
-    def _hits(self, found: SearchResult, table: PageTable, first: Sequence[Page], length: int) -> list[PageHit]:
-        pages = [page for address in found.addresses if (page := table.by_address.get(address))]
+    def _hits(self, found_result: SearchResult, table: PageTable, first: Sequence[Page], length: int) -> list[PageHit]:
+        pages = [page for address in found_result.addresses if (page := table.by_address.get(address))]
         if first:
             pages = list({page.id: page for page in (*first, *pages)}.values())[: max(len(pages), 1)]
-        return self._shown(pages, found.highlight or NO_HIGHLIGHT, table, length)
+        return self._shown(pages, found_result.highlight or NO_HIGHLIGHT, table, length)
 
-    def _shown(self, pages: Sequence[Page], wanted: HighlightTerms, table: PageTable, length: int) -> list[PageHit]:
+    def _shown(self, pages: Sequence[Page], terms: HighlightTerms, table: PageTable, length: int) -> list[PageHit]:
         def content(page: Page) -> str:
             try:
                 raw = read(page.address, table.revisions[page.address]).raw
@@ -204,19 +204,19 @@ class EmbeddedEngine:
                 return ""
             if not page.flaw:
                 return content_of(raw)
-            found = read_page(page.address, raw, {page.address.path: page.id})
-            return found.content if isinstance(found, PageText) else ""
+            unusable_page = read_page(page.address, raw, {page.address.path: page.id})
+            return unusable_page.content if isinstance(unusable_page, PageText) else ""
 
         with self._sources.reading() as read:
-            return [PageHit(page, page_excerpt(content(page), wanted, length)) for page in pages]
+            return [PageHit(page, page_excerpt(content(page), terms, length)) for page in pages]
 
-    def _within(self, table: PageTable, kept: Sequence[Page]) -> Filter:
+    def _within(self, table: PageTable, pages: Sequence[Page]) -> Filter:
         """A filter for these pages that lists either them or the others, whichever are fewer."""
-        if len(kept) == len(table.pages):
+        if len(pages) == len(table.pages):
             return Filter(without=table.others)
-        if 2 * len(kept) <= len(table.entries):
-            return Filter(among=tuple(page.address for page in kept))
-        ids = {page.id for page in kept}
+        if 2 * len(pages) <= len(table.entries):
+            return Filter(among=tuple(page.address for page in pages))
+        ids = {page.id for page in pages}
         return Filter(without=(*table.others, *(page.address for page in table.pages.values() if page.id not in ids)))
 
     def _current(self) -> PageTable:
@@ -230,15 +230,15 @@ class EmbeddedEngine:
             return self._table
 
     def _refresh(self, generation: int) -> PageTable:
-        known = self._table
+        table = self._table
         revisions = self._index.revisions()
-        changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]
+        changed = [address for address, revision in revisions.items() if table.revisions.get(address) != revision]
         read = {record.address: self._entry(record) for record in self._records(changed, len(revisions))}
         paths = self._space().paths
-        if known.paths is paths and _same_pages(known, revisions, read):
-            return replace(known, generation=generation, revisions=revisions)
-        entries = {address: known.entries[address] for address in revisions if address in known.entries} | read
-        if len(changed) > ADDRESS_THRESHOLD and not known.revisions:
+        if table.paths is paths and _same_pages(table, revisions, read):
+            return replace(table, generation=generation, revisions=revisions)
+        entries = {address: table.entries[address] for address in revisions if address in table.entries} | read
+        if len(changed) > ADDRESS_THRESHOLD and not table.revisions:
             freeze_objects()
         nested = NestedSpaces(self._store)
         own = [entry for address, entry in entries.items() if entry is not None and not nested.hold(address)]
@@ -258,7 +258,7 @@ class EmbeddedEngine:
             chooser=PageFilterIndex(pages.values()),
             by_address=by_address,
             by_title=by_title,
-            unusable=tuple(sorted(unusable, key=lambda one: one.address)),
+            unusable=tuple(sorted(unusable, key=lambda page: page.address)),
         )
 
     def _entry(self, record: Record) -> Page | UnusablePage | None:
@@ -266,10 +266,10 @@ class EmbeddedEngine:
         if not flaw_of(record.findings):
             return page_from(record.address, record.frontmatter, record.title)
         try:
-            found = read_page(record.address, self._store.read(record.address), self._space().ids)
+            page = read_page(record.address, self._store.read(record.address), self._space().ids)
         except (NotFoundError, StorageError):
             return None
-        return found.page if isinstance(found, PageText) else found
+        return page.page if isinstance(page, PageText) else page
 
     def _records(self, changed: Sequence[Address], documents: int) -> Iterator[Record]:
         """The records of changed documents, or of all documents if many have changed."""
@@ -281,26 +281,26 @@ class EmbeddedEngine:
 
 
 def _same_pages(
-    known: PageTable, revisions: Mapping[Address, Revision], read: Mapping[Address, Page | UnusablePage | None]
+    table: PageTable, revisions: Mapping[Address, Revision], read: Mapping[Address, Page | UnusablePage | None]
 ) -> bool:
     """Whether a table still has the right pages, because only texts have changed.
 
     Args:
-        known: The table.
+        table: The table.
         revisions: Every document and its revision.
         read: The entries of the changed documents.
     """
-    if len(revisions) != len(known.revisions):
+    if len(revisions) != len(table.revisions):
         return False
     unknown = object()
-    return all(known.entries.get(address, unknown) == entry for address, entry in read.items())
+    return all(table.entries.get(address, unknown) == entry for address, entry in read.items())
 
 
 def _stated(filter_: PageFilter) -> tuple[tuple[str, int | None, int | None], ...]:
     """The dates of a filter in the form that the index compares."""
-    asked = (("created_at", filter_.created), ("updated_at", filter_.updated))
+    requested_pair = (("created_at", filter_.created), ("updated_at", filter_.updated))
     return tuple(
         (key, bounds.first, None if bounds.before is None else bounds.before - 1)
-        for key, bounds in asked
+        for key, bounds in requested_pair
         if bounds != ANY_TIME
     )

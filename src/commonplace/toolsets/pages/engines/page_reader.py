@@ -44,27 +44,27 @@ class PageReader:
         unusable: list[UnusablePage] = []
         for address in page_addresses(store):
             try:
-                found = read_page(address, store.read(address), self._ids)
+                page = read_page(address, store.read(address), self._ids)
             except NotFoundError:
                 continue
             except StorageError as error:
                 unusable.append(UnusablePage(address, str(error)))
                 continue
-            if isinstance(found, PageText):
-                pages.append(found.page)
-            elif found is not None:
-                unusable.append(found)
+            if isinstance(page, PageText):
+                pages.append(page.page)
+            elif page is not None:
+                unusable.append(page)
         self.pages, repeated = pages_by_id(pages, space.paths)
         """Pages by id."""
-        self.unusable = sorted([*unusable, *repeated], key=lambda one: one.address)
+        self.unusable = sorted([*unusable, *repeated], key=lambda page: page.address)
         self.flawed = flawed_pages(self.pages.values())
 
     def texts(self) -> Iterator[PageText]:
         """The pages with their texts, read again one by one; deleted pages and pages with a new id are omitted."""
         for page in self.pages.values():
             try:
-                found = read_page(page.address, self._store.read(page.address), self._ids)
+                unusable_page = read_page(page.address, self._store.read(page.address), self._ids)
             except (NotFoundError, StorageError):
                 continue
-            if isinstance(found, PageText) and found.page.id == page.id:
-                yield found
+            if isinstance(unusable_page, PageText) and unusable_page.page.id == page.id:
+                yield unusable_page

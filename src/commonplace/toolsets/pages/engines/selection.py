@@ -57,10 +57,10 @@ def server_for(request: EngineRequest, space: Space, home: Path) -> EngineServer
     if request.engine == EMBEDDED:
         return None
     files = ((space.search, SPACE_FILE.path), (_home_search(home), f"~/{HOME_FILE}"))
-    named = [one for search, file in files if (one := _named(search, file))]
+    named = [server for search, file in files if (server := _named(search, file))]
     if request.url:
-        known = next((one.key for one in named if one.url.rstrip("/") == request.url.rstrip("/")), "")
-        return EngineServer(request.url, request.key or known)
+        key = next((server.key for server in named if server.url.rstrip("/") == request.url.rstrip("/")), "")
+        return EngineServer(request.url, request.key or key)
     if named:
         return named[0]
     return EngineServer(DEFAULT_URL, request.key or "") if request.engine == SERVER else None

@@ -46,11 +46,11 @@ class QueryWords:
     def of(cls, text: str) -> QueryWords:
         """The words of a query. Stop words of long queries are omitted."""
         spaced = without_grams(text)
-        found = [fold_word(word) for word in WORD.findall(spaced.lower())]
-        known = list(dict.fromkeys(found))
-        chosen = content_words(known, language_of(known, lambda _: 0.0))[:MAX_QUERY_WORDS]
+        words = [fold_word(word) for word in WORD.findall(spaced.lower())]
+        known_words = list(dict.fromkeys(words))
+        chosen = content_words(known_words, language_of(known_words, lambda _: 0.0))[:MAX_QUERY_WORDS]
         open_end = text[-1:].isalnum() and spaced[-1:].isalnum()
-        last = found[-1] if open_end and found[-1] in chosen else ""
+        last = words[-1] if open_end and words[-1] in chosen else ""
         joined = [first + second for first, second in pairwise(chosen)]
         return cls((*chosen, *joined), last, tuple(dict.fromkeys(grams(text.lower()))))
 
@@ -110,8 +110,8 @@ def within_typos(word: str, other: str, most: int) -> bool:
 
 def _whole(word: str, text: str) -> list[Occurrence]:
     """The first occurrence of a word as a whole word, else []."""
-    found = _pattern(word).search(text)
-    return [found.span()] if found else []
+    match = _pattern(word).search(text)
+    return [match.span()] if match else []
 
 
 @lru_cache(maxsize=1024)
@@ -149,12 +149,14 @@ def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
     alike = re.compile(rf"{first}(?<!{WORD_CHAR}{first}){WORD_CHAR}{rest}(?!{WORD_CHAR})")
     lengths = range(len(word) - most, len(word) + most + 1) if prefix else ()
     spans: dict[str, Occurrence] = {}
-    for found in alike.finditer(text, 0, MAX_SOURCE_CHARS):
+    for match in alike.finditer(text, 0, MAX_SOURCE_CHARS):
         if len(spans) >= MAX_FORMS:
             break
-        one = found[0]
-        if one not in spans and any(within_typos(word, part, most) for part in {one, *(one[:end] for end in lengths)}):
-            spans[one] = found.span()
+        item = match[0]
+        if item not in spans and any(
+            within_typos(word, part, most) for part in {item, *(item[:end] for end in lengths)}
+        ):
+            spans[item] = match.span()
     return [*spans.values(), *(_with_another_first_letter(word, text) if most > 1 else ())]
 
 
@@ -162,10 +164,10 @@ def _with_another_first_letter(word: str, text: str) -> list[Occurrence]:
     """The first occurrence of a word whose first letter is replaced, omitted or preceded by another letter."""
     for tail in (word[1:], word):
         ending = re.escape(tail)
-        for found in islice(re.finditer(rf"{ending}(?!{WORD_CHAR})", text[:MAX_SOURCE_CHARS]), MAX_TRIES):
-            start = found.start() - (not begins_word(text, found.start()))
+        for match in islice(re.finditer(rf"{ending}(?!{WORD_CHAR})", text[:MAX_SOURCE_CHARS]), MAX_TRIES):
+            start = match.start() - (not begins_word(text, match.start()))
             if begins_word(text, start):
-                return [(start, found.end())]
+                return [(start, match.end())]
     return []
 
 
@@ -180,10 +182,10 @@ def _compound_spans(word: str, text: str) -> list[Occurrence]:
     """The two parts of a word that the text writes as two words, such as `data base`."""
     if not ONE_TYPO <= len(word) <= MAX_WORD_CHARS:
         return []
-    for found in islice(re.finditer(" ?".join(map(re.escape, word)), text[:MAX_SOURCE_CHARS]), MAX_TRIES):
-        start, end = found.span()
-        if found[0].count(" ") == 1 and begins_word(text, start) and ends_word(text, end):
-            middle = start + found[0].index(" ")
+    for match in islice(re.finditer(" ?".join(map(re.escape, word)), text[:MAX_SOURCE_CHARS]), MAX_TRIES):
+        start, end = match.span()
+        if match[0].count(" ") == 1 and begins_word(text, start) and ends_word(text, end):
+            middle = start + match[0].index(" ")
             return [(start, middle), (middle + 1, end)]
     return []
 
@@ -201,21 +203,21 @@ NO_HIGHLIGHT = HighlightTerms({})
 ELLIPSIS = "..."
 
 
-def page_excerpt(content: str, wanted: HighlightTerms, limit: int = SNIPPET_CHARS) -> str:
+def page_excerpt(content: str, terms: HighlightTerms, limit: int = SNIPPET_CHARS) -> str:
     """Plain text around a matching word in the body; the beginning of the body if no word matches.
 
     Args:
         content: A page's Markdown, with or without its title line, which is not searched.
-        wanted: The terms of the search.
+        terms: The terms of the search.
         limit: Maximum number of characters, including `...` at a truncated end.
     """
     body = without_title(content).strip()
     room = limit - 2 * (len(ELLIPSIS) - 1)  # The snippet already marks each truncated end with one character.
     # The windows overlap, so that no word is split.
     for start in range(0, max(len(body), 1), MAX_SOURCE_CHARS - limit):
-        found = matching_snippet(body[start : start + MAX_SOURCE_CHARS], wanted, room)
-        if found:
-            return _marked(found, limit, more_before=start > 0)
+        found_matching_snippet = matching_snippet(body[start : start + MAX_SOURCE_CHARS], terms, room)
+        if found_matching_snippet:
+            return _marked(found_matching_snippet, limit, more_before=start > 0)
     return _marked(snippet(body, NO_HIGHLIGHT, room), limit, more_before=False)
 
 

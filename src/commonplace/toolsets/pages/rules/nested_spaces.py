@@ -27,11 +27,11 @@ class NestedSpaces:
         return self._nested(address.path.rpartition("/")[0])
 
     def _nested(self, folder: str) -> bool:
-        found = self._known.get(folder)
-        if found is None:
-            found = self._nested(folder.rpartition("/")[0]) or self._has_space_file(folder)
-            self._known[folder] = found
-        return found
+        space_file = self._known.get(folder)
+        if space_file is None:
+            space_file = self._nested(folder.rpartition("/")[0]) or self._has_space_file(folder)
+            self._known[folder] = space_file
+        return space_file
 
     def _has_space_file(self, folder: str) -> bool:
         try:

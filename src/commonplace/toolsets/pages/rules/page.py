@@ -122,12 +122,12 @@ def page_from(address: Address, values: JsonObject, heading: str) -> Page | Unus
         values: The frontmatter.
         heading: The title if the frontmatter has none.
     """
-    given = values.get("page_id")
-    if given is None or given == "" or not is_page_path(address):
+    page_id = values.get("page_id")
+    if page_id is None or page_id == "" or not is_page_path(address):
         return None
-    identifier = "" if isinstance(given, bool | float) else as_one_line(given)
+    identifier = "" if isinstance(page_id, bool | float) else as_one_line(page_id)
     if not _ID.fullmatch(identifier):
-        return UnusablePage(address, f"its page_id {_shown(given)} is not 1 to 511 of A-Z, a-z, 0-9, - and _")
+        return UnusablePage(address, f"its page_id {_shown(page_id)} is not 1 to 511 of A-Z, a-z, 0-9, - and _")
     return Page(
         address=address,
         id=identifier,
@@ -150,13 +150,15 @@ def pages_by_id(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[s
         pages: The pages, in any order.
         paths: Path by page id.
     """
-    found: dict[str, Page] = {}
+    found_pages: dict[str, Page] = {}
     others: list[UnusablePage] = []
-    for page in sorted(pages, key=lambda one: (paths.get(one.id) != one.address.path, one.address.path)):
-        first = found.setdefault(page.id, page)
+    for page in sorted(
+        pages, key=lambda other_page: (paths.get(other_page.id) != other_page.address.path, other_page.address.path)
+    ):
+        first = found_pages.setdefault(page.id, page)
         if first is not page:
             others.append(UnusablePage(page.address, f"its page_id {page.id} is that of {first.address} too"))
-    ordered = sorted(found.values(), key=lambda one: one.address.path)
+    ordered = sorted(found_pages.values(), key=lambda page: page.address.path)
     return {page.id: page for page in ordered}, others
 
 
@@ -209,7 +211,7 @@ def _salvaged(source: bytes, block: Frontmatter, known_id: str | None) -> tuple[
 def _unclosed(source: bytes) -> tuple[JsonObject, int]:
     """The values of a frontmatter that ends at a blank line or a heading, and the offset after it."""
     start = source.index(b"\n") + 1
-    end = next((found.start() for found in _END_OF_UNCLOSED.finditer(source, start)), len(source))
+    end = next((match.start() for match in _END_OF_UNCLOSED.finditer(source, start)), len(source))
     return read_frontmatter(b"---\n" + source[start:end].rstrip() + b"\n---\n").values, end
 
 

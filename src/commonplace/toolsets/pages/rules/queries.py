@@ -177,17 +177,17 @@ def parse_duration(text: str) -> int:
     Raises:
         ValueError: the text is not a duration; the message gives the valid form.
     """
-    found = _DURATION.fullmatch(text)
-    if not found:
+    match = _DURATION.fullmatch(text)
+    if not match:
         raise ValueError("must be a duration such as 30d, 2w, 6m or 1y")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def _bounds(firsts: Sequence[int | None], befores: Sequence[int | None]) -> TimeRange:
     """The intersection of these bounds."""
     return TimeRange(
-        max((one for one in firsts if one is not None), default=None),
-        min((one for one in befores if one is not None), default=None),
+        max((element for element in firsts if element is not None), default=None),
+        min((element for element in befores if element is not None), default=None),
     )
 
 
@@ -238,8 +238,8 @@ class PageFilterIndex:
 
     def matching(self, filter_: PageFilter) -> Sequence[Page]:
         """The pages that match a filter."""
-        kept = self._kept(filter_)
-        return self._pages if len(kept) == len(self._pages) else [self._pages[place] for place in kept]
+        kept_numbers = self._kept(filter_)
+        return self._pages if len(kept_numbers) == len(self._pages) else [self._pages[place] for place in kept_numbers]
 
     def undated(self, sort: Sort) -> Sequence[Page]:
         """All pages without the date of a sort."""
@@ -257,22 +257,22 @@ class PageFilterIndex:
             sort: The sort; None for path order.
             limit: Maximum number of pages.
         """
-        kept = self._kept(filter_)
-        best = kept[:limit] if sort is None else nsmallest(limit, kept, key=self._order(sort).__getitem__)
-        return [self._pages[place] for place in best], len(kept)
+        rest = self._kept(filter_)
+        best = rest[:limit] if sort is None else nsmallest(limit, rest, key=self._order(sort).__getitem__)
+        return [self._pages[place] for place in best], len(rest)
 
     def _kept(self, filter_: PageFilter) -> Sequence[int]:
         """Positions of the pages that match a filter, in order."""
-        kept: Sequence[int] = range(len(self._pages))
+        position: Sequence[int] = range(len(self._pages))
         if filter_.labels or filter_.author:
             labelled = self._places(self._by_label, filter_.labels)
             written = self._places(self._by_author, (filter_.author,))
-            kept = sorted(labelled & written if filter_.labels and filter_.author else labelled | written)
+            position = sorted(labelled & written if filter_.labels and filter_.author else labelled | written)
         if filter_.created != ANY_TIME:
-            kept = [place for place in kept if filter_.created.holds(self._pages[place].created)]
+            position = [place for place in position if filter_.created.holds(self._pages[place].created)]
         if filter_.updated != ANY_TIME:
-            kept = [place for place in kept if filter_.updated.holds(self._pages[place].updated)]
-        return kept
+            position = [place for place in position if filter_.updated.holds(self._pages[place].updated)]
+        return position
 
     def _order(self, sort: Sort) -> Sequence[int]:
         """Rank of every page in a sort. Cached, because comparing thousands of dates is slow."""
@@ -287,8 +287,8 @@ class PageFilterIndex:
         return self._orders[sort]
 
     @staticmethod
-    def _places(known: dict[str, list[int]], values: Iterable[str]) -> set[int]:
-        return set[int]().union(*(known.get(fold_label(value), ()) for value in values))
+    def _places(label: dict[str, list[int]], values: Iterable[str]) -> set[int]:
+        return set[int]().union(*(label.get(fold_label(value), ()) for value in values))
 
 
 def sort_date(page: Page, sort: Sort) -> int | None:

@@ -103,13 +103,13 @@ def as_object(value: Json) -> JsonObject:
 def _paths(values: JsonObject) -> Mapping[str, str]:
     """Parse the paths of three formats: id to path, id to an object with `localPath`, and both in `syncState`."""
     older = as_object(values.get("syncState")).get("pages")
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for pages in (older, values.get("pages")):
         for identifier, entry in as_object(pages).items():
             path = entry.get("localPath") if isinstance(entry, Mapping) else entry
             if isinstance(path, str) and path:
-                found[identifier] = path
-    return found
+                paths[identifier] = path
+    return paths
 
 
 def _told_apart(key: str) -> str:
@@ -117,12 +117,12 @@ def _told_apart(key: str) -> str:
     return f"-{digest}" if digest else ""
 
 
-def _index_name(given: Json, key: str) -> str:
-    if given is None or given == "":
+def _index_name(index_name: Json, key: str) -> str:
+    if index_name is None or index_name == "":
         return f"cn-{_NO_NAME.sub('_', key.lower())}"[: MAX_INDEX_NAME - KEY_DIGEST_CHARS - 1] + _told_apart(key)
-    if not isinstance(given, str) or not _INDEX_NAME.fullmatch(given):
+    if not isinstance(index_name, str) or not _INDEX_NAME.fullmatch(index_name):
         raise ConfigError(
             f"{SPACE_FILE} has an indexName that is none: expected 1 to {MAX_INDEX_NAME} of A-Z, a-z, 0-9, - and _.",
             kind="space",
         )
-    return given
+    return index_name

@@ -53,14 +53,14 @@ class SpacePages:
         if not is_page_path(address) or NestedSpaces(self.store).hold(address):
             raise _no_page_path()
         try:
-            found = read_page(address, self.store.read(address), self.space().ids)
+            page = read_page(address, self.store.read(address), self.space().ids)
         except NotFoundError:
             if self._is_left_out(address):
                 raise _no_page_path() from None
             raise _missing(path) from None
-        if not isinstance(found, PageText):
+        if not isinstance(page, PageText):
             raise _no_page_path()
-        return found
+        return page
 
     def by_id(self, identifier: str) -> PageText:
         """Return the page with an id: from the space file's map, else by the id in the frontmatter.
@@ -70,16 +70,16 @@ class SpacePages:
         """
         indexed = self.engine.path_of(identifier)
         for path in (self.space().paths.get(identifier), indexed):
-            found = self._page_at(path) if path else None
-            if found and found.page.id == identifier:
-                return found
+            page = self._page_at(path) if path else None
+            if page and page.page.id == identifier:
+                return page
         # An index in this process follows the folder. It names a path without the page only if it is not yet up to
         # date.
         may_be_elsewhere = self.engine.url is not None or indexed
-        found = self._looked_up(identifier) if may_be_elsewhere else None
-        if found is None:
+        found_id = self._looked_up(identifier) if may_be_elsewhere else None
+        if found_id is None:
             raise _missing(identifier)
-        return found
+        return found_id
 
     def _page_at(self, path: str) -> PageText | None:
         """The page at a recorded path; None if it no longer exists."""
@@ -90,15 +90,15 @@ class SpacePages:
 
     def _looked_up(self, identifier: str) -> PageText | None:
         """The page whose frontmatter has the id. Searches the files, because the index may be stale."""
-        wanted, ids = identifier.encode(), self.space().ids
+        wanted_identifier, ids = identifier.encode(), self.space().ids
         for address in page_addresses(self.store):
             try:
                 raw = self.store.read(address)
             except NotFoundError:
                 continue
-            found = read_page(address, raw, ids) if wanted in raw else None
-            if isinstance(found, PageText) and found.page.id == identifier:
-                return found
+            page = read_page(address, raw, ids) if wanted_identifier in raw else None
+            if isinstance(page, PageText) and page.page.id == identifier:
+                return page
         return None
 
     def _is_left_out(self, address: Address) -> bool:
@@ -138,10 +138,10 @@ class _KnownSpaces:
             if stat is None:
                 return None
             with self._lock:
-                found = self._known.get(key)
-                if found is None or found[0] != stat:
-                    found = self._known[key] = (stat, SpaceFile(collection.store)())
-            return found[1]
+                found_pair = self._known.get(key)
+                if found_pair is None or found_pair[0] != stat:
+                    found_pair = self._known[key] = (stat, SpaceFile(collection.store)())
+            return found_pair[1]
         except KnowledgeError:  # a broken space file: the folder is treated like any other
             return None
 

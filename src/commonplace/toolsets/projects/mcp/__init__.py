@@ -32,7 +32,7 @@ def _tool(
     run: Callable[[ProjectStore, P], Answer],
     params: type[P],
     effect: Effect,
-    told: tuple[str, str],
+    reported_pair: tuple[str, str],
     answer: dict[str, str],
 ) -> Tool:
     """A row of the toolset. The arguments are those of `_long_tool`."""
@@ -41,14 +41,14 @@ def _tool(
     def without_steps(projects: ProjectStore, arguments: P, _: Progress) -> Answer:
         return run(projects, arguments)
 
-    return _long_tool(without_steps, params, effect, told, answer)
+    return _long_tool(without_steps, params, effect, reported_pair, answer)
 
 
 def _long_tool(
     run: Callable[[ProjectStore, P, Progress], Answer],
     params: type[P],
     effect: Effect,
-    told: tuple[str, str],
+    reported_pair: tuple[str, str],
     answer: dict[str, str],
 ) -> Tool:
     """A row of the toolset for an operation in several steps that reports progress.
@@ -57,11 +57,11 @@ def _long_tool(
         run: The function that answers. The tool has its name.
         params: The parameter model.
         effect: The effect of the tool.
-        told: Title and description.
+        reported_pair: Title and description.
         answer: JSON types of the fields of a successful answer; fields with a `?` may be absent.
     """
     name = run.__name__
-    title, description = told
+    title, description = reported_pair
     types = {field.removesuffix("?"): type_ for field, type_ in {"success": "boolean", **answer}.items() if type_}
     always = [field for field in ("success", *answer) if not field.endswith("?")]
     return Tool(

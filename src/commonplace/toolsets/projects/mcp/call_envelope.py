@@ -68,11 +68,11 @@ def bind_method(
                 parsed = params.model_validate(arguments)
             except ValidationError as error:
                 raise bad_argument(error) from error
-            found = run(projects, parsed, call.progress)
-            if isinstance(found, LaidOutAnswer):
-                whole: JsonObject = {"success": True, **found.values}
-                return LinkedContent(whole, (), indented_text(whole, found.levels))
-            answer: JsonObject = {"success": True, **found}
+            completed = run(projects, parsed, call.progress)
+            if isinstance(completed, LaidOutAnswer):
+                whole: JsonObject = {"success": True, **completed.values}
+                return LinkedContent(whole, (), indented_text(whole, completed.levels))
+            answer: JsonObject = {"success": True, **completed}
             withheld = projects.upstream.withheld() if writes else ""
             return {**answer, "push_error": withheld} if withheld else answer
 
@@ -143,7 +143,7 @@ def _line(
 def _report(
     error: KnowledgeError, unforeseen: Exception | None, trace: str, method: str, took: float, arguments: JsonObject
 ) -> None:
-    given = ", ".join(f"{name}={_redacted(value)}" for name, value in arguments.items())
+    given_text = ", ".join(f"{name}={_redacted(value)}" for name, value in arguments.items())
     log.log(
         logging.ERROR if unforeseen else logging.WARNING,
         "%s failed after %.1f ms: %s: %s (trace %s, parameters %s)",
@@ -152,7 +152,7 @@ def _report(
         error.context["code"],
         error,
         trace,
-        given,
+        given_text,
         exc_info=unforeseen or (error if log.isEnabledFor(logging.DEBUG) else None),
     )
 
@@ -170,11 +170,11 @@ def _refuse_surrogates(argument: str, name: str, value: Json) -> None:
         kind = kinds.get(argument, "content" if "content" in name else argument)
         check_text(in_words(argument), kind, value)
     elif isinstance(value, dict):
-        for key, one in value.items():
-            _refuse_surrogates(argument, str(key), one)
+        for key, element in value.items():
+            _refuse_surrogates(argument, str(key), element)
     elif isinstance(value, list):
-        for one in value:
-            _refuse_surrogates(argument, name, one)
+        for element in value:
+            _refuse_surrogates(argument, name, element)
 
 
 def nearest_notice(projects: ProjectStore, project_id: str) -> JsonObject:
@@ -214,12 +214,12 @@ def indented_text(value: Json, levels: int, indent: str = "") -> str:
     inner = f"{indent}  "
     if isinstance(value, list):
         opened, closed = "[]"
-        parts = [indented_text(one, levels - 1, inner) for one in value]
+        parts = [indented_text(element, levels - 1, inner) for element in value]
     else:
         opened, closed = "{}"
         parts = [
-            f"{json.dumps(key, ensure_ascii=False)}: {indented_text(one, levels - 1, inner)}"
-            for key, one in value.items()
+            f"{json.dumps(key, ensure_ascii=False)}: {indented_text(element, levels - 1, inner)}"
+            for key, element in value.items()
         ]
     return f",\n{inner}".join([f"{opened}\n{inner}{parts[0]}", *parts[1:]]) + f"\n{indent}{closed}"
 
@@ -305,8 +305,8 @@ def bad_argument(error: ValidationError) -> InvalidInputError:
     if problem["type"] == "missing":
         message = f"{where} is required"
     else:
-        told = problem["msg"].removeprefix("Input ")
-        message = f"{where} is invalid: it {told[:1].lower()}{told[1:]}; got {_shown(problem['input'])}"
+        msg = problem["msg"].removeprefix("Input ")
+        message = f"{where} is invalid: it {msg[:1].lower()}{msg[1:]}; got {_shown(problem['input'])}"
     return InvalidInputError(message, kind=kind, hint="Correct the arguments and call again.")
 
 
@@ -326,14 +326,14 @@ def in_words(name: str) -> str:
 
 def subjects(arguments: Mapping[str, Json]) -> dict[str, Json]:
     """The subject of a call: the arguments in `SUBJECTS` that have the right type."""
-    found: dict[str, Json] = {}
+    subject: dict[str, Json] = {}
     for name in SUBJECTS:
         value = arguments.get(name)
         if isinstance(value, str):
-            found[name] = value[:MAX_SUBJECT].encode("utf-8", "replace").decode()
+            subject[name] = value[:MAX_SUBJECT].encode("utf-8", "replace").decode()
         elif isinstance(value, int) and not isinstance(value, bool):
-            found[name] = value
-    return found
+            subject[name] = value
+    return subject
 
 
 def explain(error: KnowledgeError, method: str, trace: str, about: Mapping[str, Json]) -> None:
@@ -353,10 +353,15 @@ def show_error(error: KnowledgeError) -> JsonObject:
         "traceId": context.pop("traceId", None) or secrets.token_hex(16),
         "timestamp": context.pop("timestamp", None) or now_text(),
     }
-    known = {name: context[name] for name in (*SUBJECTS, "available") if name in context}
+    known_values = {name: context[name] for name in (*SUBJECTS, "available") if name in context}
     if error.hint:
-        known["hint"] = error.hint
-    return {"success": False, "error": without_folders(str(error)), "code": code, "context": {**envelope, **known}}
+        known_values["hint"] = error.hint
+    return {
+        "success": False,
+        "error": without_folders(str(error)),
+        "code": code,
+        "context": {**envelope, **known_values},
+    }
 
 
 def without_folders(message: str) -> str:

@@ -56,14 +56,14 @@ def create_knowledge_file(projects: ProjectStore, arguments: parameters.CreateFi
 def get_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
     """A whole document."""
     document = knowledge.get_document(projects, arguments.project_id, arguments.filename)
-    found = [chapter for chapter in read_chapters(document) if chapter.section.level == TOP_LEVEL]
+    candidate = [chapter for chapter in read_chapters(document) if chapter.section.level == TOP_LEVEL]
     return {
         "document": {
             "filename": document.address.name,
             "metadata": show_metadata(metadata_of(document)),
             "introduction": introduction_of(document),
             "chapters": [
-                {"title": chapter.title, "content": chapter.text, "summary": chapter.summary} for chapter in found
+                {"title": chapter.title, "content": chapter.text, "summary": chapter.summary} for chapter in candidate
             ],
             "full_content": decoded(document.raw),
         },
@@ -108,12 +108,14 @@ def remove_chapter(projects: ProjectStore, arguments: parameters.ChapterArgument
 
 def list_chapters(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
     """Titles and summaries of a document's chapters."""
-    name, found, warning = chapters.list_chapters(projects, arguments.project_id, arguments.filename)
+    name, found_chapters, warning = chapters.list_chapters(projects, arguments.project_id, arguments.filename)
     return {
         "project_id": arguments.project_id,
         "filename": name,
-        "total_chapters": len(found),
-        "chapters": [{"title": chapter.title, "summary": chapter.summary, "index": chapter.index} for chapter in found],
+        "total_chapters": len(found_chapters),
+        "chapters": [
+            {"title": chapter.title, "summary": chapter.summary, "index": chapter.index} for chapter in found_chapters
+        ],
         **_warned(warning),
     }
 
@@ -293,8 +295,8 @@ JSON_TYPE = "application/json"
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
     """The instructions and the list of documents of every project."""
     with logged_call(call, "resources/list", {}) as projects:
-        found = [resource for project in instructions.list_projects(projects) for resource in _resources(project)]
-    return found[offset : offset + limit], offset + limit < len(found)
+        resources = [resource for project in instructions.list_projects(projects) for resource in _resources(project)]
+    return resources[offset : offset + limit], offset + limit < len(resources)
 
 
 def read_resource(call: Call, uri: str) -> ResourceContents:
@@ -324,8 +326,11 @@ def _content(projects: ProjectStore, parts: Sequence[str]) -> ResourceContents:
             return _json({"files": files, "count": len(files)})
         case [project_id, "chapters", filename]:
             document = knowledge.get_document(projects, project_id, filename)
-            _, found, _ = chapters.list_chapters(projects, project_id, filename)
-            shown = [{"title": one.title, "level": one.section.level, "summary": one.summary} for one in found]
+            _, found_chapters, _ = chapters.list_chapters(projects, project_id, filename)
+            shown = [
+                {"title": chapter.title, "level": chapter.section.level, "summary": chapter.summary}
+                for chapter in found_chapters
+            ]
             title = metadata_of(document).title
             return _json({"filename": document.address.name, "title": title, "chapters": shown, "count": len(shown)})
         case _:
@@ -361,7 +366,7 @@ def _complete_project(call: Call, typed: str, _: Mapping[str, str]) -> list[str]
 
 def _complete_filename(call: Call, typed: str, others: Mapping[str, str]) -> list[str]:
     listed = knowledge.list_documents(call.services.of(PROJECTS_KEY), others.get("project_id", ""))
-    return [one.filename for one in listed if one.filename.startswith(typed.lower())]
+    return [document.filename for document in listed if document.filename.startswith(typed.lower())]
 
 
 _OF_PROJECT = {"project_id": _complete_project}

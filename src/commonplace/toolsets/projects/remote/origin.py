@@ -137,14 +137,14 @@ class Origin:
 
     def sync(self, progress: Progress | None = None) -> SyncOutcome:
         """Commit every manual change, integrate the remote's commits, and push."""
-        told = progress or _nobody
+        report = progress or _nobody
         until = time.monotonic() + SYNC_SECONDS
         with self._tree.writer.lock.held(SYNC_SECONDS):
             self._tree.writer.repair()
             files, message = self._tree.commit_all()
-        told(1, STEPS)
-        error = self._exchange(until, lambda: told(2, STEPS)) if self._configured else "No remote configured"
-        told(STEPS, STEPS)
+        report(1, STEPS)
+        error = self._exchange(until, lambda: report(2, STEPS)) if self._configured else "No remote configured"
+        report(STEPS, STEPS)
         return SyncOutcome(files=files, message=message, pushed=not error, error=error)
 
     def _exchange(self, until: float, fetched: Callable[[], None]) -> str:
@@ -203,7 +203,7 @@ class Origin:
         for _ in range(FETCH_ATTEMPTS):
             if reason_not_to_publish(self._repository):  # reported by `_push`
                 return ""
-            known = self._known()
+            known_texts = self._known()
             outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
             self._branchless = bool(outcome.code) and "couldn't find remote ref" in outcome.errors
             if outcome.code:
@@ -212,12 +212,12 @@ class Origin:
                 with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
                     # Another process of this store may have pushed meanwhile. Then the fetched state is older than the
                     # known one, and the remote would seem to have dropped that push.
-                    if self._known() != known:
+                    if self._known() != known_texts:
                         continue
                     if reason_not_to_publish(self._repository):
                         return ""
                     self._tree.writer.repair()
-                    self._integrate(remote, known)
+                    self._integrate(remote, known_texts)
             except KnowledgeError as error:
                 return error.advice
             return ""
@@ -227,14 +227,14 @@ class Origin:
         """Commits that the remote is known to have had."""
         return frozenset({self._repository.tip(SYNCED), self._repository.tip(TRACKING)} - {""})
 
-    def _integrate(self, remote: str, known: frozenset[str]) -> None:
+    def _integrate(self, remote: str, known_texts: frozenset[str]) -> None:
         """Move branch and files to the remote's commit with the local ones on top. The caller holds the lock."""
         repository = self._repository
         self._tree.commit_all()
         head = repository.head
-        dropped = any(local_commits(repository, tip, [remote]) for tip in known if repository.holds(head, tip))
+        dropped = any(local_commits(repository, tip, [remote]) for tip in known_texts if repository.holds(head, tip))
         if dropped or not repository.holds(head, remote):
-            local = local_commits(repository, head, [remote, *known])
+            local = local_commits(repository, head, [remote, *known_texts])
             result = guarded(lambda: rebase(repository, local, remote))
             rescue = self._rescue(head, result.conflicts) if dropped or result.conflicts else ""
             try:
@@ -283,9 +283,9 @@ class Origin:
     def _fetch(self, seconds: float) -> tuple[GitResult, str]:
         """Fetch the remote's branch; return its commit."""
         repository = self._repository
-        known = [repository.head, repository.tip(SYNCED), repository.tip(TRACKING)]
+        tips = [repository.head, repository.tip(SYNCED), repository.tip(TRACKING)]
         try:
-            with exchange(repository, REMOTE, known, self._started) as own:
+            with exchange(repository, REMOTE, tips, self._started) as own:
                 settings = {**self._programs(), "fetch.fsckObjects": ["true"]}
                 outcome = own.fetch(
                     f"+refs/heads/{BRANCH}:{_FETCHED}", settings=settings, timeout=self._within(seconds)
@@ -414,8 +414,8 @@ def _merged(
         merged = _reconciled(handle, path, *sides)
         if index.conflicts is not None:
             del index.conflicts[path]
-        if kept := merged or sides[1]:
-            index.add(kept)
+        if entry := merged or sides[1]:
+            index.add(entry)
         if merged is None:
             lost.append(path)
     for prefix in {conflict_unit(path) for path in lost} - {""}:

@@ -120,8 +120,8 @@ def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool 
 def _refuse_inside(path: Path) -> None:
     nearest = next((place for place in (path, *path.parents) if os.path.isdir(place)), None)
     # A folder that may not be entered is not searched; creating the store reports the error.
-    found = find_repository(nearest.resolve()) if nearest and os.access(nearest, os.X_OK) else None
-    if found is not None and found.work_tree is None:
+    repository = find_repository(nearest.resolve()) if nearest and os.access(nearest, os.X_OK) else None
+    if repository is not None and repository.work_tree is None:
         raise ConfigError(
             f"{path.name} lies inside a Git repository's own files, so no store can be created there.",
             hint="Give the folder of the store, not its .git.",
@@ -130,15 +130,15 @@ def _refuse_inside(path: Path) -> None:
 
 def _open_store(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
     """The store and its own repository; a repository in a parent folder is ignored."""
-    found = find_repository(root)
-    if found is None or found.work_tree != root:
+    repository = find_repository(root)
+    if repository is None or repository.work_tree != root:
         raise _no_repository("The store's .git is no longer a Git repository.")
     try:
-        return open_store(root, commit="auto", state_dir=state_dir), GitRepository(found.gitdir, root)
+        return open_store(root, commit="auto", state_dir=state_dir), GitRepository(repository.gitdir, root)
     except ConfigError as error:
         cause = error.__cause__
-        told = str(cause) if isinstance(cause, GitError) else "The store's .git is no longer a Git repository."
-        raise _no_repository(told) from error
+        message = str(cause) if isinstance(cause, GitError) else "The store's .git is no longer a Git repository."
+        raise _no_repository(message) from error
 
 
 def _no_repository(message: str) -> GitError:
@@ -188,7 +188,7 @@ def _make(path: Path) -> None:
 def _remove(left: Path) -> None:
     """Remove the temporary folder of a killed start, if it contains nothing but a repository."""
     with suppress(OSError):
-        if not left.is_symlink() and left.is_dir() and {one.name for one in left.iterdir()} <= {".git"}:
+        if not left.is_symlink() and left.is_dir() and {path.name for path in left.iterdir()} <= {".git"}:
             shutil.rmtree(left)
 
 

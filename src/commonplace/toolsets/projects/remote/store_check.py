@@ -79,8 +79,8 @@ def require_store(path: Path, who: Author, *, adopt: bool) -> bool:
     """
     if not os.path.isdir(path):
         return False
-    found = _look(path.resolve())
-    if _is_store(found, who):
+    found_contents = _look(path.resolve())
+    if _is_store(found_contents, who):
         return False
     if not adopt:
         raise ConfigError(
@@ -90,7 +90,7 @@ def require_store(path: Path, who: Author, *, adopt: bool) -> bool:
             hint="Name a new or empty folder, or leave out PATH for the default store. To make a store in this very "
             "folder, start once with --adopt; its other files are never committed.",
         )
-    _require_adoptable(found)
+    _require_adoptable(found_contents)
     return True
 
 
@@ -106,27 +106,27 @@ def _look(root: Path) -> _FolderContents:
     return _FolderContents(root, read_registry(_content(root, INDEX_FILE)), names, _odd_folder(root), _repository(root))
 
 
-def _is_store(found: _FolderContents, who: Author) -> bool:
-    names_projects = found.registry and any(
-        _is_project(found.root, folder, empty=False) for folder in found.registry.folders.values()
+def _is_store(found_contents: _FolderContents, who: Author) -> bool:
+    names_projects = found_contents.registry and any(
+        _is_project(found_contents.root, folder, empty=False) for folder in found_contents.registry.folders.values()
     )
-    return bool(names_projects) or _is_bare(found) or _is_committed(found, who)
+    return bool(names_projects) or _is_bare(found_contents) or _is_committed(found_contents, who)
 
 
-def _is_bare(found: _FolderContents) -> bool:
+def _is_bare(found_contents: _FolderContents) -> bool:
     """Whether the folder contains nothing but projects, or nothing at all."""
-    if found.odd or not found.names <= {INDEX_FILE, PROJECTS_KEY, IGNORE_FILE}:
+    if found_contents.odd or not found_contents.names <= {INDEX_FILE, PROJECTS_KEY, IGNORE_FILE}:
         return False
-    if found.registry or PROJECTS_KEY in found.names:
+    if found_contents.registry or PROJECTS_KEY in found_contents.names:
         return True
-    if INDEX_FILE in found.names or (found.repository and _tip(found.repository)):
+    if INDEX_FILE in found_contents.names or (found_contents.repository and _tip(found_contents.repository)):
         return False
-    return IGNORE_FILE not in found.names or ignores_log(_content(found.root, IGNORE_FILE))
+    return IGNORE_FILE not in found_contents.names or ignores_log(_content(found_contents.root, IGNORE_FILE))
 
 
-def _is_committed(found: _FolderContents, who: Author) -> bool:
+def _is_committed(found_contents: _FolderContents, who: Author) -> bool:
     """Whether the product or the older server created the first commit, or committed `index.json`."""
-    repository, head = found.repository, found.repository and _tip(found.repository)
+    repository, head = found_contents.repository, found_contents.repository and _tip(found_contents.repository)
     if not repository or not head:
         return False
     if repository.entry(head, INDEX_FILE):
@@ -143,22 +143,22 @@ def _is_of(commit: pygit2.Commit, who: Author) -> bool:
     return any((person.name, person.email) == (who.name, who.email) for person in (commit.author, commit.committer))
 
 
-def _require_adoptable(found: _FolderContents) -> None:
+def _require_adoptable(found_contents: _FolderContents) -> None:
     """Reject a folder with entries that would be mistaken for projects, or with commits that would be published.
 
     Raises:
         ConfigError: there are such entries or commits.
     """
     problem, hint = "", "Name another folder."
-    if INDEX_FILE in found.names and found.registry is None:
+    if INDEX_FILE in found_contents.names and found_contents.registry is None:
         problem = f"its {INDEX_FILE} is not a list of projects"
-    elif found.odd:
-        problem = f"its folder {PROJECTS_KEY!r} contains {found.odd!r}, which is not a project"
-    elif found.repository and (count := _unpublished(found.repository)):
+    elif found_contents.odd:
+        problem = f"its folder {PROJECTS_KEY!r} contains {found_contents.odd!r}, which is not a project"
+    elif found_contents.repository and (count := _unpublished(found_contents.repository)):
         problem = f"{count} commits of its current branch are not on origin/main as last fetched, and would be pushed"
         hint = "Push or fetch them yourself first, or name another folder."
     if problem:
-        raise ConfigError(f"{found.root.name!r} cannot be adopted: {problem}.", kind="store", hint=hint)
+        raise ConfigError(f"{found_contents.root.name!r} cannot be adopted: {problem}.", kind="store", hint=hint)
 
 
 def _unpublished(repository: GitRepository) -> int:
@@ -177,11 +177,11 @@ def _content(root: Path, name: str) -> bytes:
 
 
 def _repository(root: Path) -> GitRepository | None:
-    found = find_repository(root)
-    if found is None or found.work_tree != root:
+    repository = find_repository(root)
+    if repository is None or repository.work_tree != root:
         return None
     try:
-        return GitRepository(found.gitdir, root)
+        return GitRepository(repository.gitdir, root)
     except GitError:  # reported when the repository is opened
         return None
 
@@ -216,8 +216,11 @@ def _is_project(root: Path, name: str, *, empty: bool) -> bool:
         return True
     except OSError:
         return False
-    kept = any((folder / one).is_dir() for one in _CONTENT_FOLDERS) or (folder / INSTRUCTIONS_FILE).is_file()
-    return kept or (empty and not held)
+    exist = (
+        any((folder / content_folder).is_dir() for content_folder in _CONTENT_FOLDERS)
+        or (folder / INSTRUCTIONS_FILE).is_file()
+    )
+    return exist or (empty and not held)
 
 
 def _is_left(name: str) -> bool:
@@ -259,10 +262,10 @@ class Subfolders:
     def files(self, path: str) -> list[str]:
         """Paths of all regular files below a folder, including hidden ones."""
         folders, files = self._listed(path)
-        found = [f"{path}/{name}" for name in files]
+        paths = [f"{path}/{name}" for name in files]
         for name in folders:
-            found += self.files(f"{path}/{name}")
-        return found
+            paths += self.files(f"{path}/{name}")
+        return paths
 
     def _listed(self, path: str) -> tuple[list[str], list[str]]:
         """Names of the folders and of the regular files in a folder."""
@@ -365,18 +368,18 @@ class StatCache:
         identity = status.st_dev, status.st_ino
         with self._lock:
             self._take_notice()
-            known = self._folders.get(identity)
-            if known is None or self._clock() >= known.until:
+            refresh_folder = self._folders.get(identity)
+            if refresh_folder is None or self._clock() >= refresh_folder.until:
                 return self._sweep(identity, folder, watchable)
-            names = self._changed.get(known.watch, set[str]()) | known.doubtful
+            names = self._changed.get(refresh_folder.watch, set[str]()) | refresh_folder.doubtful
             if names:
-                before, known = known, _refresh_folder(known, folder, names)
-                if known.doubtful - before.doubtful:  # another hard link to a file of this folder
+                before, refresh_folder = refresh_folder, _refresh_folder(refresh_folder, folder, names)
+                if refresh_folder.doubtful - before.doubtful:  # another hard link to a file of this folder
                     return self._sweep(identity, folder, watchable)
-                self._folders[identity] = known
-                self._changed.pop(known.watch, None)
+                self._folders[identity] = refresh_folder
+                self._changed.pop(refresh_folder.watch, None)
             self._folders.move_to_end(identity)
-            return known.facts
+            return refresh_folder.facts
 
     def _take_notice(self) -> None:
         if self._inotify is None:
@@ -387,20 +390,20 @@ class StatCache:
             self._folders.clear()
             self._changed.clear()
             return
-        for identity, known in list(self._folders.items()):
-            if known.watch in noticed.changed_folders:
+        for identity, folder in list(self._folders.items()):
+            if folder.watch in noticed.changed_folders:
                 self._forget(identity)
         if noticed.names:
-            watched = {known.watch for known in self._folders.values()}
+            watched = {folder.watch for folder in self._folders.values()}
             for number in noticed.names.keys() & watched:
                 self._changed.setdefault(number, set()).update(noticed.names[number])
 
     def _forget(self, identity: tuple[int, int]) -> None:
-        known = self._folders.pop(identity, None)
-        if known:
-            self._changed.pop(known.watch, None)
+        folder = self._folders.pop(identity, None)
+        if folder:
+            self._changed.pop(folder.watch, None)
             if self._inotify:
-                self._inotify.unwatch(known.watch)
+                self._inotify.unwatch(folder.watch)
 
     def _sweep(self, identity: tuple[int, int], folder: int, watchable: Callable[[], bool]) -> Mapping[str, FileStat]:
         """Read all metadata. The watch is added first, so that no change is missed."""
@@ -408,16 +411,16 @@ class StatCache:
         until = self._clock() + MAX_AGE_SECONDS
         watch = self._watched(folder) if watchable() else None
         try:
-            found = _everything(folder)
+            stats = _everything(folder)
         except OSError:
             if watch is not None and self._inotify:
                 self._inotify.unwatch(watch)
             raise
         if watch is not None:
-            self._folders[identity] = _CachedFolder(watch, found.facts, frozenset(found.doubtful), until)
+            self._folders[identity] = _CachedFolder(watch, stats.facts, frozenset(stats.doubtful), until)
             while len(self._folders) > MAX_WATCHED_FOLDERS:
                 self._forget(next(iter(self._folders)))
-        return found.facts
+        return stats.facts
 
     def _watched(self, folder: int) -> int | None:
         try:
@@ -429,36 +432,36 @@ class StatCache:
 
 
 def _everything(folder: int) -> _FolderStats:
-    found = _FolderStats()
+    stats = _FolderStats()
     listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
         with os.scandir(listed) as entries:  # file types are known without a call of `stat`
             for entry in entries:
                 if _is_document(entry.name) and entry.is_file(follow_symlinks=False):
                     try:
-                        found.look(entry.name, entry.stat(follow_symlinks=False))
+                        stats.look(entry.name, entry.stat(follow_symlinks=False))
                     except FileNotFoundError:  # deleted meanwhile
                         continue
     finally:
         os.close(listed)
-    return found
+    return stats
 
 
-def _refresh_folder(known: _CachedFolder, folder: int, names: Collection[str]) -> _CachedFolder:
+def _refresh_folder(refresh_folder: _CachedFolder, folder: int, names: Collection[str]) -> _CachedFolder:
     """The folder with updated metadata of some names."""
-    found = _FolderStats(dict(known.facts), set(known.doubtful))
+    stats = _FolderStats(dict(refresh_folder.facts), set(refresh_folder.doubtful))
     for name in filter(_is_document, names):
-        found.doubtful.discard(name)
+        stats.doubtful.discard(name)
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
-            found.facts.pop(name, None)
+            stats.facts.pop(name, None)
             continue
         if stat.S_ISREG(status.st_mode):
-            found.look(name, status)
+            stats.look(name, status)
         else:
-            found.facts.pop(name, None)
-    return replace(known, facts=found.facts, doubtful=frozenset(found.doubtful))
+            stats.facts.pop(name, None)
+    return replace(refresh_folder, facts=stats.facts, doubtful=frozenset(stats.doubtful))
 
 
 def _is_document(name: str) -> bool:

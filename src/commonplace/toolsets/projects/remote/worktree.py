@@ -106,12 +106,12 @@ class WorkTree:
         files = f"{len(contents)} files"
         message = f"Sync storage: {files} updated"
         words = commit_message(self.repository, message, self.who)
-        plain = {path: None if found is None else found[1] for path, found in contents.items()}
-        read = {path: found[0] for path, found in contents.items() if found is not None}
+        plain = {path: None if found_content is None else found_content[1] for path, found_content in contents.items()}
+        read = {path: found_content[0] for path, found_content in contents.items() if found_content is not None}
         staged = self.writer.staged_blobs({path: content is None for path, content in plain.items()})
-        with recording_retained() as kept, self.retention.kept([], staged):
+        with recording_retained() as copies, self.retention.kept([], staged):
             self.writer.apply([], lambda token: self.git.plan(token, [PlannedCommit(plain, words)]), read)
-        _log_kept(kept)
+        _log_kept(copies)
         return len(contents), message
 
     def move(self, commit: str) -> None:
@@ -133,9 +133,9 @@ class WorkTree:
         changed = {path: repository.entry(commit, path) for path in paths}
         changes = [change for path in paths if (change := self._change(path, old, changed[path]))]
         staged = self.writer.staged_blobs({path: entry is None for path, entry in changed.items()})
-        with recording_retained() as kept, self.retention.kept(changes, staged):
+        with recording_retained() as copies, self.retention.kept(changes, staged):
             self.writer.apply(changes, lambda token: BranchMove(repository, token, commit, changed))
-        _log_kept(kept)
+        _log_kept(copies)
 
     def _refuse_uncommitted(self, old: str, paths: Sequence[str]) -> None:
         """Reject replacing uncommitted changes of other files. The store's own files were committed before."""
@@ -154,10 +154,10 @@ class WorkTree:
         if entry is not None and entry.mode not in _REGULAR:
             return None
         content = None if entry is None else self.repository.content(entry.id)
-        found = self._found(path)
-        if found is None:
+        found_pair = self._found(path)
+        if found_pair is None:
             return None if content is None else FileChange(path, None, content)
-        status, now = found
+        status, now = found_pair
         if self.repository.entry(old, path) is None or now == content:
             return None
         return FileChange(path, SeenFile(status, revision_of(now)), content, keep=True)
@@ -177,11 +177,11 @@ class WorkTree:
                 continue
             if path == ACTIVITY_FILE:
                 continue
-            found = self._found(path)
-            if found is None and entry is not None and not self._is_there(path):
+            pair = self._found(path)
+            if pair is None and entry is not None and not self._is_there(path):
                 yield path, None
-            elif found and (entry is None or entry.id != revision_of(stored_form(repository, path, found[1]))):
-                yield path, found
+            elif pair and (entry is None or entry.id != revision_of(stored_form(repository, path, pair[1]))):
+                yield path, pair
 
     def _newly_ignored(self, head: str, rules: GitIgnoreRules) -> Iterator[str]:
         for path, _ in TreeDiff(self.repository).files(self.repository.tree_of(head)):
@@ -206,8 +206,8 @@ class WorkTree:
             return entry is not None
         if entry is not None:
             return entry.mode in _REGULAR and ignores_log(self.repository.content(entry.id))
-        found = self._found(path)
-        return found is not None and ignores_log(found[1])
+        found_pair = self._found(path)
+        return found_pair is not None and ignores_log(found_pair[1])
 
     def _found(self, path: str) -> tuple[FileStat, bytes] | None:
         """Metadata and bytes of the regular file at a path; None for a link or no file."""
@@ -227,17 +227,17 @@ class WorkTree:
         return True
 
 
-def _log_kept(kept: Sequence[RetainedCopy]) -> None:
+def _log_kept(copies: Sequence[RetainedCopy]) -> None:
     """Log and record text that no commit contains."""
-    record_retained(kept)
-    for one in kept:
-        if one.staged:
-            log.warning("%s had staged text that no commit has: git cat-file blob %s", one.address, one.revision)
-        elif one.place != "commit":
+    record_retained(copies)
+    for copy in copies:
+        if copy.staged:
+            log.warning("%s had staged text that no commit has: git cat-file blob %s", copy.address, copy.revision)
+        elif copy.place != "commit":
             log.warning(
                 "%s was edited while the remote's text was brought in; commonplace restore --at %s has the edit",
-                one.address,
-                one.revision,
+                copy.address,
+                copy.revision,
             )
 
 

@@ -64,8 +64,8 @@ def has_title(document: Document, section: Section, title: str) -> bool:
 
 def titles_between(document: Document, start: int, end: int) -> tuple[str, ...]:
     """Titles of the sections that begin in a byte range of the document, in order."""
-    found = [section for section in document.sections if section.level and start <= section.start < end]
-    return tuple(title_of(document, section) for section in found)
+    sections = [section for section in document.sections if section.level and start <= section.start < end]
+    return tuple(title_of(document, section) for section in sections)
 
 
 def without_hiding(
@@ -84,10 +84,10 @@ def without_hiding(
         InvalidInputError: kind "content": a section would be hidden.
     """
     again = read_document(document.address, changed)
-    kept = [title_of(document, section) for section in behind]
+    titles = [title_of(document, section) for section in behind]
     now = [title_of(again, section) for section in again.sections if section.level]
     before = sum(1 for section in document.sections if section.level) - len(behind)
-    if now[len(now) - len(kept) :] != kept or (added and len(now) < before + added + len(kept)):
+    if now[len(now) - len(titles) :] != titles or (added and len(now) < before + added + len(titles)):
         if not behind and _hides_what_follows(document):
             raise InvalidInputError(
                 f"The last {what} would hide one after it: a code fence, HTML block or comment in it is not closed",
@@ -150,12 +150,12 @@ def read_chapters(document: Document) -> list[Chapter]:
     sections = [section for section in document.sections if TOP_LEVEL <= section.level <= LAST_LEVEL]
     source = document.encoded
     ends = [*(section.start for section in sections), len(source)][1:]
-    found: list[Chapter] = []
+    chapters: list[Chapter] = []
     for index, (section, end) in enumerate(zip(sections, ends, strict=True)):
         text = _text(source[section.content : end])
         whole = _text(source[section.start : end])
-        found.append(Chapter(section, end, title_of(document, section), index, text, whole, first_paragraph(text)))
-    return found
+        chapters.append(Chapter(section, end, title_of(document, section), index, text, whole, first_paragraph(text)))
+    return chapters
 
 
 def introduction_of(document: Document) -> str:
@@ -171,7 +171,7 @@ def introduction_of(document: Document) -> str:
 
 def unclosed_warning(document: Document) -> str:
     """Warning about a code fence or comment that nothing closes, with the headings behind it; "" without one."""
-    finding = next((one for one in document.findings if one.rule == "unclosed_block"), None)
+    finding = next((element for element in document.findings if element.rule == "unclosed_block"), None)
     if finding is None:
         return ""
     hidden = [heading for _, heading in hidden_headings(document)]
@@ -196,15 +196,15 @@ def find_chapter(document: Document, title: str, what: str = "Chapter") -> Chapt
         NotFoundError: kind "chapter": there is no such chapter.
     """
     chapters = read_chapters(document)
-    wanted = title.strip()
+    wanted_title = title.strip()
     for chapter in chapters:
-        if chapter.title == wanted:
+        if chapter.title == wanted_title:
             return chapter
     for chapter in chapters:
-        if has_title(document, chapter.section, wanted):
+        if has_title(document, chapter.section, wanted_title):
             return chapter
     raise NotFoundError(
-        f"{what} '{wanted}' not found",
+        f"{what} '{wanted_title}' not found",
         kind="chapter",
         hint="Titles are case-sensitive; list the chapters.",
         nearest=[chapter.title for chapter in chapters[:20]],
@@ -383,10 +383,10 @@ def _with_chapters(document: Document, start: int, text: str, taken: str = "") -
     for chapter in added:
         _require_new(document, chapter.title, taken)
     level = min(chapter.section.level for chapter in added)
-    later = (one.start for one in document.sections if one.start >= start and 0 < one.level <= level)
+    later = (section.start for section in document.sections if section.start >= start and 0 < section.level <= level)
     at = next(later, len(document.raw))
     changed = inserted(document, at, _trimmed(text))
-    behind = [one for one in document.sections if one.start >= at and one.level]
+    behind = [section for section in document.sections if section.start >= at and section.level]
     return read_document(document.address, without_hiding(document, changed, behind, added=len(added)))
 
 

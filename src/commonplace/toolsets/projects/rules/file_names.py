@@ -59,8 +59,8 @@ def ascii_slug(text: str, most: int = _MAX_SLUG_BYTES) -> str:
         most: Maximum length in bytes of UTF-8.
     """
     plain = unicodedata.normalize("NFC", text).lower().translate(_WORDS)
-    kept = "".join(_latin(character) for character in plain)
-    result = _BLANKS.sub("-", "".join(filter(_is_kept, unicodedata.normalize("NFC", kept)))).strip("-")
+    kept_text = "".join(_latin(character) for character in plain)
+    result = _BLANKS.sub("-", "".join(filter(_is_kept, unicodedata.normalize("NFC", kept_text)))).strip("-")
     if not any(character.isalnum() for character in result):
         result = _named(text)
     if len(result.encode()) <= most:

@@ -48,7 +48,7 @@ def update_section(document: Document, header: str, text: str) -> EditedDocument
     lines, added = _parted(_without_header(header, text), section.level)
     if added:
         document = _with_sections(document, section.tree_end, added)
-    behind = [one for one in document.sections if one.level and one.start >= section.tree_end]
+    behind = [element for element in document.sections if element.level and element.start >= section.tree_end]
     changed = replace_section(document, section, lines)
     return EditedDocument(without_hiding(document, changed, behind, what="section"), gone)
 
@@ -75,7 +75,7 @@ def add_section(document: Document, header: str, text: str, position: Position =
         document = _with_sections(document, at, added, taken=header)
     line = heading_line(level, title)
     changed = inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
-    behind = [one for one in document.sections if one.level and one.start >= at]
+    behind = [section for section in document.sections if section.level and section.start >= at]
     return without_hiding(document, changed, behind, added=1, what="section")
 
 
@@ -98,14 +98,14 @@ def find_instruction_section(document: Document, header: str, what: str = "Secti
         InvalidInputError: kind "title": the header is invalid.
     """
     check_header(header)
-    found = _find(document, header)
-    if found is None:
+    section = _find(document, header)
+    if section is None:
         raise NotFoundError(
             f"{what} '{header.strip()}' not found",
             kind="section",
             hint="Headers are case-sensitive; read the instructions with get_project_main.",
         )
-    return found
+    return section
 
 
 def check_reference(position: Position, reference: str, name: str) -> None:
@@ -147,7 +147,7 @@ def _with_sections(document: Document, start: int, text: str, taken: str = "") -
     for section in added:
         _require_new(document, heading_line(section.level, title_of(parsed, section)), taken)
     level = min(section.level for section in added)
-    later = (one.start for one in document.sections if one.start >= start and 0 < one.level <= level)
+    later = (section.start for section in document.sections if section.start >= start and 0 < section.level <= level)
     return read_document(document.address, inserted(document, next(later, len(document.raw)), text))
 
 

@@ -68,8 +68,8 @@ def new_document(
     fields = {"title": title, "keywords": list(keywords), "created": now, "updated": now}
     raw = set_fields(f"\n{body}".encode() if body else b"", fields)
     titles = [chapter.title for chapter in read_chapters(read_document(Address("new.md"), raw))]
-    wanted = iter(titles)
-    if not all(title in wanted for title, _ in chapters):
+    wanted_titles = iter(titles)
+    if not all(title in wanted_titles for title, _ in chapters):
         raise InvalidInputError(
             "The content of a chapter would hide the next one: a code fence, HTML block or comment is not closed",
             kind="content",
@@ -90,11 +90,11 @@ def with_updated(document: Document, raw: bytes, now: str) -> bytes:
     if not block.present:
         return raw
     start, end = block.span.start, block.span.end
-    head, found = raw[start:end], _UPDATED_LINE.search(raw, start, end)
-    if found:
-        quote = found["quote"]
-        key = found[1] if found[1].endswith((b" ", b"\t")) else found[1] + b" "  # `updated:` without a value
-        return raw[: found.start()] + key + quote + now.encode() + quote + found[3] + raw[found.end() :]
+    head, match = raw[start:end], _UPDATED_LINE.search(raw, start, end)
+    if match:
+        quote = match["quote"]
+        key = match[1] if match[1].endswith((b" ", b"\t")) else match[1] + b" "  # `updated:` without a value
+        return raw[: match.start()] + key + quote + now.encode() + quote + match[3] + raw[match.end() :]
     if any(finding.rule == "bad_yaml" for finding in block.findings):
         return raw
     return raw[:start] + set_fields(head, {"updated": now}) + raw[end:]

@@ -47,8 +47,8 @@ def merge_file(path: str, sides: MergeSides, merge: MergeLines) -> bytes | None:
 
 def conflict_unit(path: str) -> str:
     """The folder of files that conflict together with a file (its to-do list); "" if the file conflicts alone."""
-    found = _TODO.match(path)
-    return found[0] if found else ""
+    match = _TODO.match(path)
+    return match[0] if match else ""
 
 
 def _updated(raw: bytes) -> str:

@@ -48,35 +48,35 @@ class SubstringIndex:
                 self._listed.setdefault(token, []).append(number)
         self._vocabulary = _EDGE + "".join(f"{token}{_EDGE}" for token in self._listed)
 
-    def holding(self, wanted: str) -> Collection[int]:
+    def holding(self, wanted_text: str) -> Collection[int]:
         """Numbers of the texts that contain a string, each once.
 
         Args:
-            wanted: The string, at least one character.
+            wanted_text: The string, at least one character.
         """
-        tokens = _TOKEN.findall(wanted)
-        if len(tokens) == 1 and tokens[0] == wanted:
-            lists = self._lists(wanted) if len(wanted) > 1 else None
-            return self._looked_through(wanted) if lists is None else _united(lists)
-        candidates = self._candidates(tokens) if "".join(tokens) == wanted else None
+        tokens = _TOKEN.findall(wanted_text)
+        if len(tokens) == 1 and tokens[0] == wanted_text:
+            lists = self._lists(wanted_text) if len(wanted_text) > 1 else None
+            return self._looked_through(wanted_text) if lists is None else _united(lists)
+        candidates = self._candidates(tokens) if "".join(tokens) == wanted_text else None
         if candidates is None:
-            return self._looked_through(wanted)
-        return [number for number in candidates if wanted in self._texts[number]]
+            return self._looked_through(wanted_text)
+        return [number for number in candidates if wanted_text in self._texts[number]]
 
-    def whole_words(self, wanted: str) -> Collection[int] | None:
+    def whole_words(self, wanted_text: str) -> Collection[int] | None:
         """Numbers of the texts that contain a whole word, each once; None if the string is not a single word."""
-        return self._listed.get(wanted, ()) if _WORD.fullmatch(wanted) else None
+        return self._listed.get(wanted_text, ()) if _WORD.fullmatch(wanted_text) else None
 
-    def _looked_through(self, wanted: str) -> list[int]:
-        return [number for number, text in enumerate(self._texts) if wanted in text]
+    def _looked_through(self, wanted_text: str) -> list[int]:
+        return [number for number, text in enumerate(self._texts) if wanted_text in text]
 
     def _candidates(self, tokens: Sequence[str]) -> Collection[int] | None:
         """The texts with the rarest of several consecutive tokens; None if all are too common."""
         first, *between, last = tokens
-        found = [self._lists(f"{first}{_EDGE}"), self._lists(f"{_EDGE}{last}")]
-        found += [[self._listed.get(token, [])] for token in between]
-        known = [lists for lists in found if lists is not None]
-        return _united(min(known, key=lambda lists: sum(map(len, lists)))) if known else None
+        lists = [self._lists(f"{first}{_EDGE}"), self._lists(f"{_EDGE}{last}")]
+        lists += [[self._listed.get(token, [])] for token in between]
+        known_lists = [lists for lists in lists if lists is not None]
+        return _united(min(known_lists, key=lambda lists: sum(map(len, lists)))) if known_lists else None
 
     def _lists(self, part: str) -> list[list[int]] | None:
         """The texts of each token that contains `part`; None if they exceed `MAX_LISTED`."""
@@ -178,13 +178,13 @@ class Segment:
         if whole is None:
             whole = [number for number in held if _stands_alone(self._held[number], folded)]
         worth = [0] * size
-        for numbers, one in ((self._owned(held), OCCURRENCE_SCORE), (self._owned(whole), WHOLE_WORD_SCORE)):
+        for numbers, element in ((self._owned(held), OCCURRENCE_SCORE), (self._owned(whole), WHOLE_WORD_SCORE)):
             for number in numbers:
-                worth[number] += one
+                worth[number] += element
         ends = [bisect_left(held, size * field) for field in range(FIELDS + 1)]
-        for field, one in enumerate(FIELD_SCORES):
+        for field, field_score in enumerate(FIELD_SCORES):
             for number in held[ends[field] : ends[field + 1]]:
-                worth[number - size * field] += one
+                worth[number - size * field] += field_score
         return TermOccurrences(worth, _bits([number - size * FIELDS for number in held[ends[-1] :]], len(self._held)))
 
     def counted(self, number: int, parts: int) -> int:
@@ -213,7 +213,10 @@ class SearchableDocuments:
     def all(self) -> list[SearchableDocument]:
         """Every current document, in no particular order."""
         return [
-            text for one, obsolete in self.segments for number, text in enumerate(one.texts) if number not in obsolete
+            text
+            for segment, obsolete in self.segments
+            for number, text in enumerate(segment.texts)
+            if number not in obsolete
         ]
 
     def updated(self, obsolete: Collection[str], changed: Sequence[SearchableDocument]) -> SearchableDocuments:
@@ -225,11 +228,11 @@ class SearchableDocuments:
         """
         large, before = self.segments[0]
         numbers = before.union(large.numbers[name] for name in obsolete if name in large.numbers)
-        beside = [text for one, _ in self.segments[1:] for text in one.texts if text.filename not in obsolete]
+        beside = [text for segment, _ in self.segments[1:] for text in segment.texts if text.filename not in obsolete]
         beside += changed
         if max(len(numbers), len(beside)) > max(MIN_CHANGED, len(large.texts) // 8):
-            kept = [text for number, text in enumerate(large.texts) if number not in numbers]
-            return SearchableDocuments(Segment([*kept, *beside]))
+            documents = [text for number, text in enumerate(large.texts) if number not in numbers]
+            return SearchableDocuments(Segment([*documents, *beside]))
         return SearchableDocuments(large, numbers, Segment(beside) if beside else None)
 
 
@@ -336,9 +339,13 @@ def find_documents(texts: SearchableDocuments, words: Sequence[str], limit: int)
         words: Words of the query, as typed.
         limit: Maximum number of documents.
     """
-    wanted = {word.lower(): fold(word) for word in words}
-    ranked = [one for segment, obsolete in texts.segments for one in _ranked(segment, obsolete, list(wanted.values()))]
-    matches = tuple(_match(text, wanted, chapters) for _, _, chapters, text in heapq.nsmallest(limit, ranked))
+    wanted_words = {word.lower(): fold(word) for word in words}
+    ranked = [
+        other_ranked
+        for segment, obsolete in texts.segments
+        for other_ranked in _ranked(segment, obsolete, list(wanted_words.values()))
+    ]
+    matches = tuple(_match(text, wanted_words, chapters) for _, _, chapters, text in heapq.nsmallest(limit, ranked))
     return Matches(matches, len(ranked), sum(chapters for _, _, chapters, _ in ranked))
 
 
@@ -352,37 +359,39 @@ matches every document.
 
 def _ranked(segment: Segment, obsolete: frozenset[int], words: Sequence[str]) -> list[_Ranked]:
     """The documents of a segment that contain any of the words, in no particular order."""
-    found = [segment.find(word) for word in words]
+    occurrences = [segment.find(word) for word in words]
     parts = 0
-    for one in found:
-        parts |= one.parts
+    for term_occurrences in occurrences:
+        parts |= term_occurrences.parts
     ranked: list[_Ranked] = []
-    for number, worth in enumerate(map(sum, zip(*(one.worth for one in found), strict=True))):
+    for number, worth in enumerate(
+        map(sum, zip(*(term_occurrences.worth for term_occurrences in occurrences), strict=True))
+    ):
         if worth and number not in obsolete:
             chapters, text = segment.counted(number, parts), segment.texts[number]
             ranked.append((-worth - min(chapters, MAX_CHAPTER_SCORE), text.filename, chapters, text))
     return ranked
 
 
-def _match(text: SearchableDocument, wanted: dict[str, str], matching: int) -> DocumentMatch:
+def _match(text: SearchableDocument, wanted_words: dict[str, str], matching: int) -> DocumentMatch:
     parts: list[MatchingPart] = []
     rest = iter(text.parts)
     for part in rest:
-        shown = _shown(part, wanted)
+        shown = _shown(part, wanted_words)
         if shown:
             parts.append(shown)
             if len(parts) == MAX_PARTS:
                 break
     seen = {word for part in parts for word in part.keywords}
     unseen = [*text.fields, *(part.folded for part in rest)]
-    keywords = tuple(w for w, folded in wanted.items() if w in seen or any(folded in one for one in unseen))
+    keywords = tuple(w for w, folded in wanted_words.items() if w in seen or any(folded in item for item in unseen))
     return DocumentMatch(text, keywords, tuple(parts), matching)
 
 
-def _shown(part: SearchablePart, wanted: dict[str, str]) -> MatchingPart | None:
+def _shown(part: SearchablePart, wanted_words: dict[str, str]) -> MatchingPart | None:
     """The matching part of a chapter; None if none of the words occurs in the chapter."""
     text = part.folded
-    places = [(word, folded, at) for word, folded in wanted.items() if (at := text.find(folded)) >= 0]
+    places = [(word, folded, at) for word, folded in wanted_words.items() if (at := text.find(folded)) >= 0]
     if not places:
         return None
     most = MAX_EXCERPTS if len(places) <= KEYWORD_THRESHOLD else 1

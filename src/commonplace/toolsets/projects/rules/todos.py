@@ -51,14 +51,14 @@ def read_list(raw: bytes) -> TodoInfo:
         value = cast("object", json.loads(raw.decode("utf-8-sig")))
     except (ValueError, RecursionError):
         return TodoInfo("", "")
-    told = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    return TodoInfo(str(told.get("description") or ""), str(told.get("created") or ""))
+    reported_value = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return TodoInfo(str(reported_value.get("description") or ""), str(reported_value.get("created") or ""))
 
 
 def task_number(name: str) -> int:
     """The number in a task's file name; 0 for any other file."""
-    found = _TASK_FILE.fullmatch(name)
-    return int(found[1]) if found else 0
+    match = _TASK_FILE.fullmatch(name)
+    return int(match[1]) if match else 0
 
 
 def task_file(number: int, title: str) -> str:

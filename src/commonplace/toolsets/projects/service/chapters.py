@@ -63,10 +63,10 @@ def get_next_chapter(
 ) -> ChapterResult:
     """Return the chapter after the current one. Raises the same errors as `get_chapter`."""
     document = get_document(projects, project_id, filename)
-    found = rules.read_chapters(document)
+    chapters = rules.read_chapters(document)
     index = _found(document, current).index + 1
-    following = found[index] if index < len(found) else None
-    return ChapterResult(following, len(found), rules.unclosed_warning(document))
+    following = chapters[index] if index < len(chapters) else None
+    return ChapterResult(following, len(chapters), rules.unclosed_warning(document))
 
 
 def update_chapter(

@@ -183,7 +183,7 @@ class Project:
 
 def list_projects(projects: ProjectStore) -> list[Project]:
     """Every project, sorted by id. A project whose folder is missing or cannot be served is listed without files."""
-    found: list[Project] = []
+    found_projects: list[Project] = []
     for project_id, folder in sorted(projects.registry().folders.items()):
         try:
             main = projects.store.stat(parse_address(f"{PROJECTS_KEY}/{folder}/{INSTRUCTIONS_FILE}"))
@@ -193,8 +193,8 @@ def list_projects(projects: ProjectStore) -> list[Project]:
             main, stats = None, []
         newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
         updated = iso_text(datetime.fromtimestamp(newest / 1e9, UTC)) if newest else ""
-        found.append(Project(project_id, main, len(stats), updated))
-    return found
+        found_projects.append(Project(project_id, main, len(stats), updated))
+    return found_projects
 
 
 def delete_project(projects: ProjectStore, project_id: str) -> None:

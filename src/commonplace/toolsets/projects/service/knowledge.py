@@ -85,7 +85,7 @@ def get_document(projects: ProjectStore, project_id: str, filename: str) -> Docu
     """
     limits.check_project_id(project_id)
     limits.check_filename(filename)
-    address = locate(projects.folder(project_id), filename, lambda one: projects.store.stat(one) is not None)
+    address = locate(projects.folder(project_id), filename, lambda element: projects.store.stat(element) is not None)
     try:
         return read_document(address, projects.store.read(address))
     except NotFoundError as error:
@@ -137,7 +137,9 @@ def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocume
     """
     folder = f"{projects.folder(project_id)}/{KNOWLEDGE}"
     texts = projects.search_texts.texts(folder, projects.folders.documents(folder), projects.store.read)
-    return sorted((ListedDocument(text.filename, text.metadata) for text in texts.all), key=lambda one: one.filename)
+    return sorted(
+        (ListedDocument(text.filename, text.metadata) for text in texts.all), key=lambda document: document.filename
+    )
 
 
 def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Address:

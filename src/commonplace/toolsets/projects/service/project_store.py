@@ -69,21 +69,25 @@ class SearchTextCache:
         A file that is deleted before it is read, or whose name is not a valid address, is omitted.
         """
         with self._lock:
-            known = self._folders.get(folder, _NOTHING)
-        kept = known if known.is_settled and known.files == files else _kept(folder, files, known, read)
+            cached_folder = self._folders.get(folder, _NOTHING)
+        rest = (
+            cached_folder
+            if cached_folder.is_settled and cached_folder.files == files
+            else _kept(folder, files, cached_folder, read)
+        )
         with self._lock:
-            self._folders[folder] = kept
+            self._folders[folder] = rest
             self._folders.move_to_end(folder)
             while len(self._folders) > MAX_CACHED_FOLDERS:
                 self._folders.popitem(last=False)
-        return kept.texts
+        return rest.texts
 
 
 def _kept(
-    folder: str, files: Mapping[str, FileStat], known: _CachedFolder, read: Callable[[Address], bytes]
+    folder: str, files: Mapping[str, FileStat], cached_folder: _CachedFolder, read: Callable[[Address], bytes]
 ) -> _CachedFolder:
     there = dict(files)
-    before = known.files
+    before = cached_folder.files
     differing = [name for name, stat in files.items() if before.get(name) != stat]
     changed: list[SearchableDocument] = []
     for name in differing:
@@ -96,8 +100,8 @@ def _kept(
         if time.time_ns() - files[name].mtime_ns < SETTLED_NS:
             there.pop(name)
     # `before` is not used here: it omits files that were written shortly before they were read.
-    removed = {text.filename for text in known.texts.all} - files.keys()
-    texts = known.texts.updated({*differing, *removed}, changed)
+    removed = {text.filename for text in cached_folder.texts.all} - files.keys()
+    texts = cached_folder.texts.updated({*differing, *removed}, changed)
     return _CachedFolder(there, texts, is_settled=len(there) == len(texts.all))
 
 
@@ -146,9 +150,9 @@ class ProjectStore:
 
     def registry(self) -> Registry:
         """The current registry. Rebuilds and commits a damaged or missing `index.json`."""
-        found = self._read(self.store.read)
-        if found is not None:
-            return found
+        registry = self._read(self.store.read)
+        if registry is not None:
+            return registry
         rebuilt = self._rebuilt()
         if rebuilt == EMPTY_REGISTRY or self.store.read_only_reason:
             return rebuilt
@@ -217,13 +221,15 @@ class ProjectStore:
 
     def _repair(self, transaction: Transaction) -> Registry:
         """The registry inside a transaction; rebuilds a damaged `index.json`."""
-        found = self._read(transaction.read)
-        if found is None:
-            found = self._rebuilt()
-            if found != EMPTY_REGISTRY:
-                log.warning("%s was damaged or missing; it is rebuilt with %d projects", INDEX_FILE, len(found.folders))
-                transaction.put(_INDEX, found.content, keep=True)
-        return found
+        registry = self._read(transaction.read)
+        if registry is None:
+            registry = self._rebuilt()
+            if registry != EMPTY_REGISTRY:
+                log.warning(
+                    "%s was damaged or missing; it is rebuilt with %d projects", INDEX_FILE, len(registry.folders)
+                )
+                transaction.put(_INDEX, registry.content, keep=True)
+        return registry
 
     def _read(self, read: Callable[[Address], bytes]) -> Registry | None:
         try:
@@ -235,19 +241,19 @@ class ProjectStore:
         """The existing folders as projects, with the ids from the last intact `index.json`."""
         last = self._last_whole()
         there = self.folders.subfolders(PROJECTS_KEY)
-        known = {project_id: folder for project_id, folder in last.folders.items() if folder in there}
-        unknown = {folder: folder for folder in there if folder not in known.values() and folder not in known}
-        return Registry({**known, **unknown}, last.others)
+        folders = {project_id: folder for project_id, folder in last.folders.items() if folder in there}
+        unknown = {folder: folder for folder in there if folder not in folders.values() and folder not in folders}
+        return Registry({**folders, **unknown}, last.others)
 
     def _last_whole(self) -> Registry:
         history = self.store.history
         for commit in history.log(_INDEX, limit=MAX_VERSIONS) if history.available else ():
             try:
-                found = read_registry(history.read(_INDEX, commit.id))
+                registry = read_registry(history.read(_INDEX, commit.id))
             except NotFoundError:
                 continue
-            if found is not None:
-                return found
+            if registry is not None:
+                return registry
         return EMPTY_REGISTRY
 
 
@@ -308,12 +314,12 @@ def _path(project_id: str, folder: str) -> str:
 
 def unknown_project(project_id: str, registry: Registry) -> NotFoundError:
     """The error for an unknown project, with the most similar id."""
-    folded = {known.casefold(): known for known in registry.folders}
+    folded = {folder.casefold(): folder for folder in registry.folders}
     near = get_close_matches(project_id.casefold(), folded, 1)
     return NotFoundError(
         f"Project '{project_id}' not found",
         kind="project",
         hint=(f"Did you mean '{folded[near[0]]}'? " if near else "")
         + "List the projects to see their ids, which are case-sensitive.",
-        nearest=[folded[one] for one in near],
+        nearest=[folded[element] for element in near],
     )

@@ -71,8 +71,8 @@ def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
         folder = projects.folder(project_id)
     except NotFoundError:
         return []
-    found = [_read(projects, folder, number, projects.store.read) for number in _numbers(projects, folder)]
-    return [_remember(projects, project_id, todo) for todo in found]
+    todos = [_read(projects, folder, number, projects.store.read) for number in _numbers(projects, folder)]
+    return [_remember(projects, project_id, todo) for todo in todos]
 
 
 def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:

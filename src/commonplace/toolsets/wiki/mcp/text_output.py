@@ -49,12 +49,12 @@ def note_text(note: Note, content: str, section: Sequence[str] = ()) -> str:
     return "\n".join([*filter(None, lines), "", "---", content])
 
 
-def list_text(page: NoteList, wanted: NoteFilter) -> str:
+def list_text(page: NoteList, note_filter: NoteFilter) -> str:
     """A list of notes with the total, and the offset of the next page."""
-    lines = [f"Found {page.total} notes{_conditions(wanted)}:"]
+    lines = [f"Found {page.total} notes{_conditions(note_filter)}:"]
     if page.notes:
         lines += ["", *map(summary_line, page.notes)]
-    end = wanted.offset + len(page.notes)
+    end = note_filter.offset + len(page.notes)
     if page.notes and end < page.total:
         lines += ["", f"Showing {len(page.notes)} of {page.total}; pass offset={end} for more."]
     return "\n".join(lines)
@@ -77,20 +77,20 @@ def summary_line(note: NoteSummary) -> str:
     return f"- {note.path} ({', '.join(filter(None, facts))})"
 
 
-def hits_text(query: str, found: NoteHits) -> str:
+def hits_text(query: str, hits: NoteHits) -> str:
     """Notes that match a search by words."""
-    rows = [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in found.hits]
+    rows = [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in hits.hits]
     # The contract fixes the text for no results, which contains everything that a notice could say.
-    text = _ranked(query, found.total, rows, found.notice if rows else "")
-    if len(found.hits) < found.total:
-        text += f"\n\nShowing {len(found.hits)} of {found.total}; pass a higher limit or ask more narrowly."
+    text = _ranked(query, hits.total, rows, hits.notice if rows else "")
+    if len(hits.hits) < hits.total:
+        text += f"\n\nShowing {len(hits.hits)} of {hits.total}; pass a higher limit or ask more narrowly."
     return text
 
 
-def chunks_text(query: str, found: NoteChunks) -> str:
+def chunks_text(query: str, chunks: NoteChunks) -> str:
     """Chunks of notes that match a semantic search."""
-    rows = [(f"{chunk.path} (distance: {chunk.distance:.2f})", chunk.snippet) for chunk in found.chunks]
-    return _ranked(query, len(rows), rows, found.notice)
+    rows = [(f"{chunk.path} (distance: {chunk.distance:.2f})", chunk.snippet) for chunk in chunks.chunks]
+    return _ranked(query, len(rows), rows, chunks.notice)
 
 
 def links_text(links: NoteLinks) -> str:
@@ -105,14 +105,16 @@ def links_text(links: NoteLinks) -> str:
 def changes_text(changes: Sequence[NoteCommit]) -> str:
     """The latest commits, one per line."""
     heading = f"{len(changes)} recent changes:"
-    return _commits(heading, changes, lambda one: f"{minute_text(one.date)} | {one.author} | {', '.join(one.pages)}")
+    return _commits(
+        heading, changes, lambda item: f"{minute_text(item.date)} | {item.author} | {', '.join(item.pages)}"
+    )
 
 
 def history_text(path: str, changes: Sequence[NoteCommit]) -> str:
     """The commits that changed a note, one per line."""
     heading = f"History for {path} ({len(changes)} revisions):"
     return _commits(
-        heading, changes, lambda one: f"{one.revision[:SHORT_REVISION]} | {minute_text(one.date)} | {one.author}"
+        heading, changes, lambda item: f"{item.revision[:SHORT_REVISION]} | {minute_text(item.date)} | {item.author}"
     )
 
 
@@ -120,7 +122,7 @@ def attachments_text(path: str, attachments: Sequence[NoteAttachment]) -> str:
     """The attachments of a note, one per line."""
     lines = [f"{len(attachments)} attachments of {path}:"]
     if attachments:
-        lines += ["", *(f"- {one.filename} ({one.mime_type}, {one.size} bytes)" for one in attachments)]
+        lines += ["", *(f"- {item.filename} ({item.mime_type}, {item.size} bytes)" for item in attachments)]
     return "\n".join(lines)
 
 
@@ -189,21 +191,21 @@ def _commits(heading: str, changes: Sequence[NoteCommit], line: Callable[[NoteCo
     lines = [heading]
     if changes:
         lines.append("")
-    for one in changes:
-        lines.append(f"- {line(one)}".rstrip(" |"))
-        subject = one.message.partition("\n")[0].strip()
+    for commit in changes:
+        lines.append(f"- {line(commit)}".rstrip(" |"))
+        subject = commit.message.partition("\n")[0].strip()
         lines += [f"  {subject}"] if subject else []
     return "\n".join(lines)
 
 
-def _conditions(wanted: NoteFilter) -> str:
-    parts = [f"{name}={value}" for name, value in _filters(wanted) if value]
+def _conditions(note_filter: NoteFilter) -> str:
+    parts = [f"{name}={value}" for name, value in _filters(note_filter) if value]
     matching = f" matching {', '.join(parts)}" if parts else ""
-    return f"{matching} updated since {wanted.updated_since}" if wanted.updated_since else matching
+    return f"{matching} updated since {note_filter.updated_since}" if note_filter.updated_since else matching
 
 
-def _filters(wanted: NoteFilter) -> tuple[tuple[str, str], ...]:
-    return (("category", wanted.category), ("tag", wanted.tag), ("prefix", wanted.prefix))
+def _filters(note_filter: NoteFilter) -> tuple[tuple[str, str], ...]:
+    return (("category", note_filter.category), ("tag", note_filter.tag), ("prefix", note_filter.prefix))
 
 
 def _labelled(*pairs: tuple[str, str]) -> str:
@@ -228,8 +230,8 @@ NO_MEANING = "Semantic search is not set up on this server. Use search_notes ins
 def show_error(error: KnowledgeError) -> str:
     """The text of an error in the contract's words."""
     tell = _OF_KIND.get((error.code, error.kind)) or _OF_CODE.get(error.code, _plain)
-    told = tell(error)
-    return "\n".join([told, *(line for line in _help(error) if line not in told)])
+    reported_text = tell(error)
+    return "\n".join([reported_text, *(line for line in _help(error) if line not in reported_text)])
 
 
 def _not_found(error: KnowledgeError) -> str:

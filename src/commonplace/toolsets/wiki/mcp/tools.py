@@ -159,8 +159,8 @@ def read_note(call: Call, arguments: ReadNote) -> ToolResult:
 
 def write_note(call: Call, arguments: WriteNote) -> ToolResult:
     """Create or update a note."""
-    known = _seen(call, _id(arguments.path))
-    revision = arguments.revision or (known.revision if known else "")
+    document = _seen(call, _id(arguments.path))
+    revision = arguments.revision or (document.revision if document else "")
     message = _message("Update" if revision else "Create", arguments.path, arguments.commit_message)
     saved = call.services.of(WIKI_KEY).notes.write(
         arguments.path, arguments.content, revision=revision, message=message
@@ -180,7 +180,7 @@ def edit_note(call: Call, arguments: EditNote) -> ToolResult:
 
 def list_notes(call: Call, arguments: ListNotes) -> ToolResult:
     """Notes by filter, newest first."""
-    wanted = NoteFilter(
+    note_filter = NoteFilter(
         prefix=arguments.prefix or "",
         category=arguments.category or "",
         tag=arguments.tag or "",
@@ -188,7 +188,7 @@ def list_notes(call: Call, arguments: ListNotes) -> ToolResult:
         limit=arguments.limit,
         offset=arguments.offset,
     )
-    return text_output.list_text(call.services.of(WIKI_KEY).notes.list(wanted), wanted)
+    return text_output.list_text(call.services.of(WIKI_KEY).notes.list(note_filter), note_filter)
 
 
 def search_notes(call: Call, arguments: SearchNotes) -> ToolResult:
@@ -224,15 +224,15 @@ def get_history(call: Call, arguments: GetHistory) -> ToolResult:
 def rename_note(call: Call, arguments: RenameNote) -> ToolResult:
     """Rename a note and rewrite the links to it."""
     message = _message("Rename", f"{_id(arguments.path)} -> {_id(arguments.new_path)}", arguments.commit_message)
-    known = _seen(call, _id(arguments.path))
+    document = _seen(call, _id(arguments.path))
     rename = partial(call.services.of(WIKI_KEY).notes.rename, arguments.path, arguments.new_path, message=message)
     try:
-        renamed = rename(conditions=Conditions(match=(known.revision,)) if known else UNCONDITIONAL)
+        renamed = rename(conditions=Conditions(match=(document.revision,)) if document else UNCONDITIONAL)
     except PreconditionError:  # the client has not seen the renamed bytes
-        renamed, known = rename(), None
+        renamed, document = rename(), None
     _forget(call, renamed.old_path)
     _forget(call, renamed.new_path)
-    if known is not None:
+    if document is not None:
         _remember(call, renamed.new_path, renamed.revision)
     return text_output.renamed_text(renamed)
 

@@ -182,7 +182,7 @@ def download(answer: JsonObject) -> AttachmentContent:
 
 def kept(answer: JsonObject) -> list[RetainedCopy]:
     """The copies that the server retained for a request; unreadable rows are skipped."""
-    return [one for row in objects(answer, "kept") if (one := _kept(row))]
+    return [copy for row in objects(answer, "kept") if (copy := _kept(row))]
 
 
 def _kept(row: JsonObject) -> RetainedCopy | None:
@@ -201,7 +201,7 @@ def _kept(row: JsonObject) -> RetainedCopy | None:
 
 def findings(answer: JsonObject) -> list[NewFinding]:
     """The findings that a request newly caused; unreadable rows are skipped."""
-    severities = {one.value: one for one in Severity}
+    severities = {severity.value: severity for severity in Severity}
     return [
         NewFinding(
             path=text(row, "path"), line=number(row, "line"), severity=severities[text(row, "severity")],
@@ -304,10 +304,10 @@ def quoted(path: str) -> str:
 
 
 def _headers(conditions: Conditions) -> dict[str, str]:
-    given = {"If-Match": conditions.match, "If-None-Match": conditions.none_match}
+    given_values = {"If-Match": conditions.match, "If-None-Match": conditions.none_match}
     return {
         name: ", ".join(tag if tag == "*" else f'"{tag}"' for tag in tags)
-        for name, tags in given.items()
+        for name, tags in given_values.items()
         if tags is not None
     }
 
@@ -359,7 +359,7 @@ def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
     context: dict[str, str | int | list[str]] = {}
     nearest = answer.get("nearest")
     if isinstance(nearest, list | tuple):
-        context["nearest"] = [str(one) for one in nearest]
+        context["nearest"] = [str(element) for element in nearest]
     for name in ("current_revision", "reference"):
         value = answer.get(name)
         if isinstance(value, str):

@@ -54,22 +54,22 @@ class RemoteNotes:
     def __init__(self, client: RestClient) -> None:
         self._client = client
 
-    def list(self, wanted: NoteFilter) -> NoteList:
+    def list(self, note_filter: NoteFilter) -> NoteList:
         """Notes, newest first, then by path."""
         answer = self._client.get(
             "/pages",
             "pages",
-            prefix=wanted.prefix,
-            category=wanted.category,
-            tag=wanted.tag,
-            updated_since=wanted.updated_since,
-            limit=wanted.limit,
-            offset=wanted.offset or None,
+            prefix=note_filter.prefix,
+            category=note_filter.category,
+            tag=note_filter.tag,
+            updated_since=note_filter.updated_since,
+            limit=note_filter.limit,
+            offset=note_filter.offset or None,
         )
         notes = tuple(map(json_values.summary, json_values.objects(answer, "pages")))
         total = json_values.number(answer, "total")
         if len(notes) == total:  # all notes: Otterwiki's API has no pages of a list
-            notes = notes[wanted.offset :][: wanted.limit]
+            notes = notes[note_filter.offset :][: note_filter.limit]
         return NoteList(notes, total)
 
     def read(self, path: str, revision: str = "") -> Note:
@@ -208,7 +208,7 @@ class RemoteNoteQueries:
             for row in json_values.objects(answer, "edges")
         ]
         nodes = map(json_values.node, json_values.items(answer, "nodes"))
-        return NoteGraph(tuple(one for one in nodes if one), tuple(edges))
+        return NoteGraph(tuple(node for node in nodes if node), tuple(edges))
 
     def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
         """Paths of the notes to which at least one of these notes links."""

@@ -38,18 +38,18 @@ def health(_: RestRequest) -> RestResponse:
 def list_pages(request: RestRequest) -> RestResponse:
     """Pages that match a filter, newest first."""
     query = cast("models.ListParameters", request.query)
-    with wiki_at(request.services, query.at) as asked:
-        page = asked.notes.list(rules.NoteFilter(**query.model_dump(exclude={"at"})))
+    with wiki_at(request.services, query.at) as state:
+        page = state.notes.list(rules.NoteFilter(**query.model_dump(exclude={"at"})))
     value = models.Pages(pages=[_summary(note) for note in page.notes], total=page.total)
-    return RestResponse(value, headers=_told(asked))
+    return RestResponse(value, headers=_told(state))
 
 
 def get_page(request: RestRequest) -> RestResponse:
     """A page, current or at a revision."""
     query = cast("models.RevisionParameters", request.query)
-    with wiki_at(request.services, query.at) as asked:
-        note = asked.notes.read(asked.path_then(request.path), query.revision)
-    etag = (("etag", f'"{note.revision}"'), *_told(asked))
+    with wiki_at(request.services, query.at) as state:
+        note = state.notes.read(state.path_then(request.path), query.revision)
+    etag = (("etag", f'"{note.revision}"'), *_told(state))
     if not request.conditions.is_empty and _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
         return RestResponse(None, 304, etag)
     page = models.Page(
@@ -130,8 +130,8 @@ def page_history(request: RestRequest) -> RestResponse:
 def page_diff(request: RestRequest) -> RestResponse:
     """The differences between two revisions of a page."""
     query = cast("models.DiffParameters", request.query)
-    found = request.services.of(WIKI_KEY).versions.diff(request.path, query.old, query.new)
-    return RestResponse(models.Differences(path=found.path, old=query.old, new=query.new, diff=found.diff))
+    diff = request.services.of(WIKI_KEY).versions.diff(request.path, query.old, query.new)
+    return RestResponse(models.Differences(path=diff.path, old=query.old, new=query.new, diff=diff.diff))
 
 
 def restore_page(request: RestRequest) -> RestResponse:
@@ -145,37 +145,37 @@ def restore_page(request: RestRequest) -> RestResponse:
 def search(request: RestRequest) -> RestResponse:
     """Pages that match words, or that match in the requested mode."""
     query = cast("models.SearchParameters", request.query)
-    with wiki_at(request.services, query.at) as asked:
-        found = asked.queries.search(query.q, query.limit, query.mode)
-    rows = [models.Hit(name=hit.name, path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits]
+    with wiki_at(request.services, query.at) as state:
+        hits = state.queries.search(query.q, query.limit, query.mode)
+    rows = [models.Hit(name=hit.name, path=hit.path, snippet=hit.snippet, score=hit.score) for hit in hits.hits]
     return RestResponse(
-        models.Hits(query=query.q, results=rows, total=found.total, notice=found.notice), headers=_told(asked)
+        models.Hits(query=query.q, results=rows, total=hits.total, notice=hits.notice), headers=_told(state)
     )
 
 
 def semantic_search(request: RestRequest) -> RestResponse:
     """Chunks of pages that are semantically close to a query."""
     query = cast("models.SemanticSearchParameters", request.query)
-    found = request.services.of(WIKI_KEY).queries.semantic_search(query.q, query.n, query.max_chunks_per_page)
-    rows = [_chunk(chunk) for chunk in found.chunks]
-    return RestResponse(models.Chunks(query=query.q, results=rows, total=len(rows), notice=found.notice))
+    chunks = request.services.of(WIKI_KEY).queries.semantic_search(query.q, query.n, query.max_chunks_per_page)
+    rows = [_chunk(chunk) for chunk in chunks.chunks]
+    return RestResponse(models.Chunks(query=query.q, results=rows, total=len(rows), notice=chunks.notice))
 
 
 def page_links(request: RestRequest) -> RestResponse:
     """Outgoing and incoming links of a page."""
-    with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as asked:
-        links = asked.queries.links(asked.path_then(request.path))
+    with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as state:
+        links = state.queries.links(state.path_then(request.path))
     value = models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
-    return RestResponse(value, headers=_told(asked))
+    return RestResponse(value, headers=_told(state))
 
 
 def all_links(request: RestRequest) -> RestResponse:
     """All links between pages."""
-    with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as asked:
-        graph = asked.queries.graph()
+    with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as state:
+        graph = state.queries.graph()
     edges = [models.Edge(source=source, target=target) for source, target in graph.edges]
-    nodes = [models.Node(path=one.path, exists=one.exists) for one in graph.nodes]
-    return RestResponse(models.Graph(nodes=nodes, edges=edges), headers=_told(asked))
+    nodes = [models.Node(path=node.path, exists=node.exists) for node in graph.nodes]
+    return RestResponse(models.Graph(nodes=nodes, edges=edges), headers=_told(state))
 
 
 def changelog(request: RestRequest) -> RestResponse:
@@ -193,7 +193,7 @@ def changelog(request: RestRequest) -> RestResponse:
 def list_attachments(request: RestRequest) -> RestResponse:
     """The attachments of a page."""
     path, attachments = request.services.of(WIKI_KEY).attachments.list(request.path)
-    rows = [_attachment(one) for one in attachments]
+    rows = [_attachment(attachment) for attachment in attachments]
     return RestResponse(models.Attachments(attachments=rows, total=len(rows), path=path))
 
 
@@ -211,14 +211,16 @@ def put_attachment(request: RestRequest) -> RestResponse:
 def download_attachment(request: RestRequest) -> RestResponse:
     """An attachment of a page."""
     download = request.services.of(WIKI_KEY).attachments.download(request.path, request.filename)
-    one, revision = download.attachment, revision_of(download.content)
+    attachment, revision = download.attachment, revision_of(download.content)
     etag = (("etag", f'"{revision}"'),)
     if _is_known(request, revision, download.content):
         return RestResponse(None, 304, etag)
     if request.accepts_bytes:
-        return RestResponse(None, headers=etag, body=download.content, media_type=one.mime_type)
+        return RestResponse(None, headers=etag, body=download.content, media_type=attachment.mime_type)
     content = base64.b64encode(download.content).decode()
-    value = models.Downloaded(filename=one.filename, content=content, size=one.size, mime_type=one.mime_type)
+    value = models.Downloaded(
+        filename=attachment.filename, content=content, size=attachment.size, mime_type=attachment.mime_type
+    )
     return RestResponse(value, headers=etag)
 
 
@@ -244,20 +246,22 @@ def _saved(saved: rules.SavedNote) -> RestResponse:
 
 
 def _upload(request: RestRequest, filename: str, content: bytes, message: str | None = None) -> RestResponse:
-    path, one = request.services.of(WIKI_KEY).attachments.upload(
+    path, attachment = request.services.of(WIKI_KEY).attachments.upload(
         request.path,
         filename,
         content,
         message=message or f"[api] Attach: {request.path}/{filename}",
         conditions=request.conditions,
     )
-    value = models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type)
-    return RestResponse(value, 201 if one.created else 200, (("etag", f'"{revision_of(content)}"'),))
+    value = models.Uploaded(
+        filename=attachment.filename, path=path, size=attachment.size, mime_type=attachment.mime_type
+    )
+    return RestResponse(value, 201 if attachment.created else 200, (("etag", f'"{revision_of(content)}"'),))
 
 
-def _told(asked: WikiState) -> tuple[tuple[str, str], ...]:
+def _told(state: WikiState) -> tuple[tuple[str, str], ...]:
     """The header with the commit of a past state; () for the current state."""
-    return (("commonplace-at", asked.commit),) if asked.commit else ()
+    return (("commonplace-at", state.commit),) if state.commit else ()
 
 
 def _is_known(request: RestRequest, revision: str, content: bytes) -> bool:
@@ -306,9 +310,12 @@ def _chunk(chunk: rules.NoteChunk) -> models.Chunk:
     )
 
 
-def _attachment(one: rules.NoteAttachment) -> models.Attachment:
+def _attachment(attachment: rules.NoteAttachment) -> models.Attachment:
     return models.Attachment(
-        filename=one.filename, size=one.size, mime_type=one.mime_type, last_modified=one.last_modified or None
+        filename=attachment.filename,
+        size=attachment.size,
+        mime_type=attachment.mime_type,
+        last_modified=attachment.last_modified or None,
     )
 
 

@@ -152,7 +152,7 @@ def require_current(collection: Collection, address: Address, state: NoteState, 
         ConflictError: another revision is current; context holds `current_revision`.
     """
     require_revision(revision)
-    if not any(known.startswith(revision.lower()) for known in state.names):
+    if not any(name.startswith(revision.lower()) for name in state.names):
         error = conflict(address.id, state.revision)
         error.changes = changes_since(collection, address, state.raw, revision)
         raise error
@@ -266,18 +266,18 @@ class NoteCache:
                 changed.
         """
         with self._lock:
-            found = self._notes.get(address)
-            if found is None or found.state.raw != raw:
+            note = self._notes.get(address)
+            if note is None or note.state.raw != raw:
                 return None
             self._notes.move_to_end(address)
-        if found.head != head:
-            if last_commit() != found.state.commit:
+        if note.head != head:
+            if last_commit() != note.state.commit:
                 return None
-            earlier, found = found, replace(found, head=head)
+            earlier, note = note, replace(note, head=head)
             with self._lock:
                 if self._notes.get(address) is earlier:
-                    self._notes[address] = found
-        return found
+                    self._notes[address] = note
+        return note
 
     def put(self, address: Address, cached: CachedNote) -> None:
         """Replace the cached note, unless its revision depends on more than the bytes and the commit."""
@@ -302,28 +302,30 @@ def outgoing(source: Address, links: Iterable[ResolvedLink]) -> tuple[str, ...]:
     A `[[wikilink]]` to a missing note counts as written, because wikis grow through such links.
     """
     paths: dict[str, None] = {}
-    for one in links:
-        if is_wanted(one):
-            paths[one.link.target] = None
-        elif one.target is not None and one.target.is_document and one.target != source:
-            paths[one.target.id] = None
+    for link in links:
+        if is_wanted(link):
+            paths[link.link.target] = None
+        elif link.target is not None and link.target.is_document and link.target != source:
+            paths[link.target.id] = None
     return tuple(paths)
 
 
 def incoming(collection: Collection, address: Address) -> tuple[str, ...]:
     """Sorted paths of the notes that link to a note, without the note itself."""
-    sources = {one.source for one in collection.index.links_to(address, sentences=False)} - {address}
+    sources = {link.source for link in collection.index.links_to(address, sentences=False)} - {address}
     return tuple(sorted(source.id for source in sources))
 
 
-def is_wanted(one: ResolvedLink) -> bool:
+def is_wanted(link: ResolvedLink) -> bool:
     """Whether a link is a wikilink to a note that does not exist."""
-    return one.target is None and one.link.kind is LinkKind.WIKI and not one.link.collection and bool(one.link.target)
+    return (
+        link.target is None and link.link.kind is LinkKind.WIKI and not link.link.collection and bool(link.link.target)
+    )
 
 
 def wanted(collection: Collection, path: str) -> NoteLinks | None:
     """The links to a missing note, whose name is compared case-insensitively; None if there are no links."""
     named = collection.index.links_named(sorted(lookup_keys(path)))
-    found = [one for one in named if is_wanted(one) and fold(one.link.target) == fold(path)]
-    sources = sorted({one.source.id for one in found})
-    return NoteLinks(found[0].link.target, (), tuple(sources)) if found else None
+    links = [link for link in named if is_wanted(link) and fold(link.link.target) == fold(path)]
+    sources = sorted({link.source.id for link in links})
+    return NoteLinks(links[0].link.target, (), tuple(sources)) if links else None

@@ -47,8 +47,8 @@ class LocalNoteQueries:
 
     def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
         """Notes that match a query, best first."""
-        asked = SearchQuery(text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS)
-        result = searches.search([self._collection], asked, mode)
+        search_query = SearchQuery(text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS)
+        result = searches.search([self._collection], search_query, mode)
         hits = [
             NoteHit(
                 hit.record.address.id,
@@ -56,7 +56,7 @@ class LocalNoteQueries:
                 marked(hit.sections[0].snippet if hit.sections else hit.record.description, hit.status),
                 _between_0_and_1(hit.score),
             )
-            for hit in (found.hit for found in result.hits)
+            for hit in (hit.hit for hit in result.hits)
         ]
         return NoteHits(tuple(hits), result.total, result.notice)
 
@@ -64,14 +64,14 @@ class LocalNoteQueries:
         """Chunks of notes by meaning, nearest first."""
         _asked(query)
         try:
-            found = searches.nearest_chunks(self._collection, query, n, per_page)
+            nearest_chunks = searches.nearest_chunks(self._collection, query, n, per_page)
         except UnavailableError as error:
             if error.context.get("retryable") == 0:
                 raise semantic_search_missing() from error
             raise
         statuses = CollectionStatuses(self._collection)
-        chunks = tuple(chunk for chunk in (self._chunk(one, statuses) for one in found.chunks) if chunk)
-        return NoteChunks(chunks, found.notice if chunks else self._embedding_notice())
+        chunks = tuple(chunk for chunk in (self._chunk(hit, statuses) for hit in nearest_chunks.chunks) if chunk)
+        return NoteChunks(chunks, nearest_chunks.notice if chunks else self._embedding_notice())
 
     def _embedding_notice(self) -> str:
         """Number of embedded notes, for a search without results; "" if all are embedded."""
@@ -107,9 +107,9 @@ class LocalNoteQueries:
     def links(self, path: str) -> NoteLinks:
         """The outgoing and incoming links of a note, or of a missing note to which links lead."""
         if note_lookup.find_note(self._collection, path) is None:
-            wanted = note_links.wanted(self._collection, path)
-            if wanted is not None:
-                return wanted
+            links = note_links.wanted(self._collection, path)
+            if links is not None:
+                return links
         address = note_lookup.require_note(self._collection, path)
         links_to = note_links.outgoing(address, self._collection.index.links_from(address))
         return NoteLinks(address.id, links_to, note_links.incoming(self._collection, address))
@@ -136,14 +136,14 @@ class LocalNoteQueries:
             folded = set(map(fold, paths))
             return {target.id for source, target in index.links() if fold(source.id) in folded and source != target}
         sources = filter(None, (note_lookup.find_note(self._collection, path) for path in paths))
-        found = [note_links.outgoing(source, index.links_from(source)) for source in sources]
-        return {target for targets in found for target in targets}
+        found_texts = [note_links.outgoing(source, index.links_from(source)) for source in sources]
+        return {target for targets in found_texts for target in targets}
 
     def changes(self, limit: int) -> list[NoteCommit]:
         """The latest commits with the notes that they changed."""
         commits = self._collection.store.history.log(None, limit=limit)
         return [
-            note_lookup.note_commit(commit, tuple(one.id for one in commit.addresses if one.is_document))
+            note_lookup.note_commit(commit, tuple(address.id for address in commit.addresses if address.is_document))
             for commit in commits
         ]
 

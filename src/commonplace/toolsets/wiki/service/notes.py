@@ -96,14 +96,20 @@ class LocalNotes:
         self._options = options
         self._cache = NoteCache()
 
-    def list(self, wanted: NoteFilter) -> NoteList:
+    def list(self, note_filter: NoteFilter) -> NoteList:
         """Notes, newest first, then by path."""
-        query = ListQuery(filter=_filter(wanted), sort="updated_day", descending=True, offset=wanted.offset)
-        if wanted.limit is None:
+        query = ListQuery(filter=_filter(note_filter), sort="updated_day", descending=True, offset=note_filter.offset)
+        if note_filter.limit is None:
             records = tuple(every_document(self._collection, query))
-            return NoteList(tuple(map(_summary, records[wanted.offset :])), len(records))
+            return NoteList(tuple(map(_summary, records[note_filter.offset :])), len(records))
         page = self._collection.index.list(
-            ListQuery(filter=query.filter, sort=query.sort, descending=True, offset=wanted.offset, limit=wanted.limit)
+            ListQuery(
+                filter=query.filter,
+                sort=query.sort,
+                descending=True,
+                offset=note_filter.offset,
+                limit=note_filter.limit,
+            )
         )
         return NoteList(tuple(map(_summary, page.records)), page.total)
 
@@ -188,8 +194,8 @@ class LocalNotes:
         new_address = self._new_address(new_path)
 
         def move(intent: WriteRequest) -> WriteReceipt:
-            attached = [one for one, _ in note_lookup.attached(self._collection, address)]
-            files = {one: Address(f"{new_address.id}/{one.name}") for one in attached}
+            attached = [other_address for other_address, _ in note_lookup.attached(self._collection, address)]
+            files = {other_address: Address(f"{new_address.id}/{other_address.name}") for other_address in attached}
             return writes.rename(self._collection, address, new_address, intent, files)
 
         written = self._write(address, move, _Demand("", conditions), message)
@@ -219,7 +225,7 @@ class LocalNotes:
             note_lookup.require_note(self._collection, path)
             raise revision_not_found(address.id, revision) from error
         commits = history.log(address, limit=MAX_LOOKED_THROUGH)
-        of_commit = next((one for one in commits if one.id.startswith(revision.lower())), None)
+        of_commit = next((commit for commit in commits if commit.id.startswith(revision.lower())), None)
         of_commit = of_commit or note_lookup.last_commit_at(self._collection, address, revision)
         document = read_document(address, raw)
         note = _note(document, of_commit.id if of_commit else revision_of(raw), of_commit)
@@ -352,10 +358,10 @@ def _note(document: Document, revision: str, last: Commit | None) -> Note:
     )
 
 
-def _filter(wanted: NoteFilter) -> Filter:
-    fields = [(key, value) for key, value in (("category", wanted.category), ("tags", wanted.tag)) if value]
-    since = _day(wanted.updated_since) if wanted.updated_since else ""
-    return Filter(prefix=wanted.prefix, prefix_any_case=True, fields=tuple(fields), updated_from=since)
+def _filter(note_filter: NoteFilter) -> Filter:
+    fields = [(key, value) for key, value in (("category", note_filter.category), ("tags", note_filter.tag)) if value]
+    since = _day(note_filter.updated_since) if note_filter.updated_since else ""
+    return Filter(prefix=note_filter.prefix, prefix_any_case=True, fields=tuple(fields), updated_from=since)
 
 
 def _day(text: str) -> str:

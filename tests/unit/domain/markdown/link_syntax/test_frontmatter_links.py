@@ -62,8 +62,10 @@ def test_what_is_no_link(frontmatter: str) -> None:
 
 
 def test_wikilinks_in_any_value_are_links() -> None:
-    found = links("up: '[[Parent]]'\nsee:\n  - '[[a|A]] and [[b]]'\n  - deep: {er: '[[c]]'}\ntext: |\n  Also [[d]].")
-    assert [(link.target, link.label) for link in found] == [
+    found_links = links(
+        "up: '[[Parent]]'\nsee:\n  - '[[a|A]] and [[b]]'\n  - deep: {er: '[[c]]'}\ntext: |\n  Also [[d]]."
+    )
+    assert [(link.target, link.label) for link in found_links] == [
         ("Parent", ""),
         ("a", "A"),
         ("b", ""),

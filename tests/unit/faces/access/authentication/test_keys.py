@@ -37,12 +37,12 @@ def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
 
 
 def test_another_process_sees_a_new_key_and_a_revoked_one_at_once(tmp_path: Path) -> None:
-    one, other = KeyStore(tmp_path), KeyStore(tmp_path)
-    assert one.all() == other.all() == ()
+    store, other = KeyStore(tmp_path), KeyStore(tmp_path)
+    assert store.all() == other.all() == ()
     assert not other.ever()
-    token, key = one.create("a", "read")
+    token, key = store.create("a", "read")
     assert other.find(token) == key
-    one.revoke(key.id)
+    store.revoke(key.id)
     assert other.find(token) is None
     assert other.ever(), "the last key being revoked opens nothing"
 
@@ -62,11 +62,11 @@ def test_a_name_may_be_of_any_script(tmp_path: Path, name: str) -> None:
 
 def test_keys_of_one_name_are_revoked_by_their_ids(tmp_path: Path) -> None:
     store = KeyStore(tmp_path)
-    (_, one), (_, two) = store.create("a", "read"), store.create("a", "admin")
-    with pytest.raises(InvalidInputError, match=f"2 keys are named 'a': {one.id}, {two.id}") as caught:
+    (_, key), (_, two) = store.create("a", "read"), store.create("a", "admin")
+    with pytest.raises(InvalidInputError, match=f"2 keys are named 'a': {key.id}, {two.id}") as caught:
         store.revoke("a")
     assert caught.value.hint == "Give the id."
-    assert store.revoke(one.id) == one
+    assert store.revoke(key.id) == key
     assert store.revoke("a") == two
     with pytest.raises(NotFoundError, match="no key 'a'"):
         store.revoke("a")

@@ -12,10 +12,10 @@ def headers(*fields: tuple[str, str]) -> Headers:
 
 
 def test_all_values_of_a_field_count() -> None:
-    given = headers(("x-a", "1"), ("x-b", "2"), ("x-a", "3"))
-    assert combined(given, "X-A") == "1, 3"
-    assert combined(given, "x-b") == "2"
-    assert combined(given, "x-c") == ""
+    given_headers = headers(("x-a", "1"), ("x-b", "2"), ("x-a", "3"))
+    assert combined(given_headers, "X-A") == "1, 3"
+    assert combined(given_headers, "x-b") == "2"
+    assert combined(given_headers, "x-c") == ""
 
 
 def test_no_credentials_are_told_from_empty_ones_and_two_are_none_that_is_known() -> None:

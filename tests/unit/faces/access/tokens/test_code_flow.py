@@ -23,8 +23,8 @@ Begun = tuple[CodeFlow, str, str]
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[LocalProvider]:
-    with local_provider() as known:
-        yield known
+    with local_provider() as known_provider:
+        yield known_provider
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +38,11 @@ def test_a_person_is_sent_to_the_provider_with_what_it_needs_to_know(provider: L
     flow = CodeFlow(TokenVerifier(provider.issuer, AUDIENCE), "pages & more")
     (first, sealed), (second, other) = flow.begin(BACK, "/"), flow.begin(BACK, "/")
     assert urlsplit(first).query.startswith("tenant=1&")
-    asked, again = provider.asked(first), provider.asked(second)
-    assert (asked["client_id"], asked["redirect_uri"], asked["resource"]) == ("pages & more", BACK, AUDIENCE)
-    assert (asked["code_challenge_method"], asked["scope"]) == ("S256", "openid commonplace:read")
-    assert asked["code_challenge"] != again["code_challenge"]
-    assert asked["state"] != again["state"]
+    request, again = provider.asked(first), provider.asked(second)
+    assert (request["client_id"], request["redirect_uri"], request["resource"]) == ("pages & more", BACK, AUDIENCE)
+    assert (request["code_challenge_method"], request["scope"]) == ("S256", "openid commonplace:read")
+    assert request["code_challenge"] != again["code_challenge"]
+    assert request["state"] != again["state"]
     assert sealed != other
 
 

@@ -9,11 +9,11 @@ from support import GitRepo
 
 def test_rules_changes_and_sections_are_told(shell: Shell, repo: GitRepo) -> None:
     repo.commit("Rules", **{"AGENTS.md": "# Rules\n\nPlain words.\n", "walrus.md": "# Walrus\n\nIt swims.\n"})
-    told = shell.ok("brief", "how does a walrus swim", "--since", "yesterday", "--max-tokens", "400")
-    assert told.lines[0] == "AGENTS.md: # Rules"
-    assert "walrus.md (" in told.text
-    assert "[walrus.md#walrus] changed since Walrus" in told.text
-    assert tokens_of(told.text) <= 400
+    done = shell.ok("brief", "how does a walrus swim", "--since", "yesterday", "--max-tokens", "400")
+    assert done.lines[0] == "AGENTS.md: # Rules"
+    assert "walrus.md (" in done.text
+    assert "[walrus.md#walrus] changed since Walrus" in done.text
+    assert tokens_of(done.text) <= 400
     row = shell.ok("brief", "--json").json
     assert row["since"] is None
     assert row["lines"][0] == "AGENTS.md: # Rules\nPlain words."

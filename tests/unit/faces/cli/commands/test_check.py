@@ -15,9 +15,9 @@ def test_what_is_only_worth_knowing_is_left_out_and_still_counted(shell: Shell) 
     whole, quiet = shell("check", "--json"), shell("check", "--quiet", "--json")
     assert (whole.code, quiet.code) == (1, 1)
     assert whole.json["counts"] == quiet.json["counts"]
-    severities = {one["severity"] for one in whole.json["findings"]}
+    severities = {finding["severity"] for finding in whole.json["findings"]}
     assert "info" in severities
-    assert {one["severity"] for one in quiet.json["findings"]} == severities - {"info"}
+    assert {finding["severity"] for finding in quiet.json["findings"]} == severities - {"info"}
 
 
 def test_notes_that_are_only_worth_knowing_are_no_failure(shell: Shell, repo: GitRepo) -> None:
@@ -58,7 +58,7 @@ def test_a_question_whose_page_is_not_found_is_a_finding_in_the_file_of_question
     repo.write("questions.yaml", "- {question: boil water, pages: [lonely.md], budget: 300}\n")
     failed = shell("check", "--questions", "--json")
     assert failed.code == 1
-    assert [one["path"] for one in failed.json["findings"]] == ["questions.yaml"]
+    assert [finding["path"] for finding in failed.json["findings"]] == ["questions.yaml"]
 
 
 def test_on_a_terminal_the_gravest_come_first_by_rule_and_each_sentence_once(shell: Shell, repo: GitRepo) -> None:
@@ -71,5 +71,5 @@ def test_on_a_terminal_the_gravest_come_first_by_rule_and_each_sentence_once(she
     assert heads[0] == "error: bad_yaml (1)"
     severities = [line.partition(":")[0] for line in heads]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
-    told = [line for line in lines if "The link to 'no' leads nowhere." in line]
-    assert told == ["The link to 'no' leads nowhere. links.md:3, more.md:3"]
+    reported_lines = [line for line in lines if "The link to 'no' leads nowhere." in line]
+    assert reported_lines == ["The link to 'no' leads nowhere. links.md:3, more.md:3"]

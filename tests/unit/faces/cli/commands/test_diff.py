@@ -12,9 +12,9 @@ def test_without_a_revision_it_is_what_no_commit_has(shell: Shell, repo: GitRepo
     assert nothing.text == ""
     assert nothing.stderr == f"Nothing since commit {head[:10]}; see what it changed: --from REV.\n"
     repo.write("lonely.md", "# Lonely\n\nSomebody names it.\n")
-    found = shell.ok("diff", "Lonely", "--json").json
-    assert (found["collection"], found["path"], found["from"], found["to"]) == ("notes", "lonely.md", head, "")
-    assert [line for line in found["diff"].splitlines() if line[:1] in "+-" and line[1:2] != line[:1]] == [
+    json = shell.ok("diff", "Lonely", "--json").json
+    assert (json["collection"], json["path"], json["from"], json["to"]) == ("notes", "lonely.md", head, "")
+    assert [line for line in json["diff"].splitlines() if line[:1] in "+-" and line[1:2] != line[:1]] == [
         "-Nobody names it.",
         "+Somebody names it.",
     ]
@@ -55,12 +55,12 @@ def test_without_a_page_it_is_all_that_no_commit_has(shell: Shell, repo: GitRepo
     repo.write("new.md", "# New\n")
     (repo.path / "lonely.md").unlink()
     rows = shell.ok("diff", "--json").json["uncommitted"]
-    assert [(one["path"], one["change"]) for one in rows] == [
+    assert [(row["path"], row["change"]) for row in rows] == [
         ("idea.md", "modified"),
         ("lonely.md", "deleted"),
         ("new.md", "new"),
     ]
-    assert {one["from"] for one in rows} == {repo.git("rev-parse", "HEAD")}
+    assert {row["from"] for row in rows} == {repo.git("rev-parse", "HEAD")}
     done = shell.ok("diff")
     assert done.stderr == "Not committed: 1 modified, 1 new, 1 deleted.\n"
     assert all(line in done.lines for line in ("+# Another idea", "-Nobody names it.", "+# New"))

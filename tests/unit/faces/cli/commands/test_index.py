@@ -16,8 +16,8 @@ def test_the_status_takes_nothing_in(shell: Shell, repo: GitRepo) -> None:
     assert first["types"]["note"] == 1
     repo.write("new.md", "# New\n")
     (repo.path / "lonely.md").unlink()
-    told = shell.ok("index", "--status", "--json").json["collections"][0]
-    assert told == {key: first[key] for key in ("collection", "documents", "sections", "links", "tags", "types")}
+    collection = shell.ok("index", "--status", "--json").json["collections"][0]
+    assert collection == {key: first[key] for key in ("collection", "documents", "sections", "links", "tags", "types")}
     second = shell.ok("index", "--json").json["collections"][0]
     assert (second["documents"], second["added"], second["removed"]) == (4, 1, 1)
 
@@ -31,10 +31,10 @@ def test_a_rebuild_counts_every_page_as_added(shell: Shell) -> None:
 def test_what_cannot_be_read_is_named_with_its_reason(shell: Shell, repo: GitRepo, tmp_path: Path) -> None:
     (tmp_path / "elsewhere.md").write_text("# Elsewhere\n")
     (repo.path / "away.md").symlink_to(tmp_path / "elsewhere.md")
-    found = shell.ok("index", "--json").json["collections"][0]
-    assert found["documents"] == 4
+    collection = shell.ok("index", "--json").json["collections"][0]
+    assert collection["documents"] == 4
     plain = shell.ok("index", "--rebuild")
-    assert [f"{one['path']}: {one['reason']}" for one in found["unreadable"]] == plain.stderr.splitlines()
+    assert [f"{value['path']}: {value['reason']}" for value in collection["unreadable"]] == plain.stderr.splitlines()
 
 
 @pytest.mark.parametrize("other", ["--rebuild", "--embed"])

@@ -69,4 +69,4 @@ def test_of_two_keys_with_one_name_each_is_revoked_by_its_id(shell: Shell) -> No
     assert first in done.stderr
     assert second in done.stderr
     shell.ok("keys", "revoke", first)
-    assert [one["id"] for one in shell.ok("keys", "list", "--json").json["keys"]] == [second]
+    assert [key["id"] for key in shell.ok("keys", "list", "--json").json["keys"]] == [second]

@@ -12,7 +12,11 @@ from support import GitRepo
 
 def test_only_the_asked_direction_is_answered(shell: Shell) -> None:
     both = shell.ok("links", "idea", "--json").json
-    assert (both["page"]["path"], both["out"], [one["path"] for one in both["back"]]) == ("idea.md", [], ["index.md"])
+    assert (both["page"]["path"], both["out"], [value["path"] for value in both["back"]]) == (
+        "idea.md",
+        [],
+        ["index.md"],
+    )
     assert set(shell.ok("links", "idea", "--out", "--json").json) == {"page", "out"}
     back = shell.ok("links", "idea", "--back", "--json").json
     assert set(back) == {"page", "back"}
@@ -21,9 +25,9 @@ def test_only_the_asked_direction_is_answered(shell: Shell) -> None:
 
 
 def test_a_broken_link_has_no_page_at_its_end(shell: Shell) -> None:
-    found = shell.ok("links", "index", "--out", "--json").json["out"]
-    broken = [one for one in found if one["broken"]]
-    assert [(one["target"], one["path"], one["title"], one["collection"]) for one in broken] == [
+    found_value = shell.ok("links", "index", "--out", "--json").json["out"]
+    broken = [element for element in found_value if element["broken"]]
+    assert [(element["target"], element["path"], element["title"], element["collection"]) for element in broken] == [
         ("not written", None, None, None)
     ]
     assert "-> not written  (broken)" in shell.ok("links", "index").lines

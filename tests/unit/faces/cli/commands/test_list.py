@@ -9,7 +9,7 @@ from support import GitRepo
 
 
 def paths(shell: Shell, *arguments: str) -> list[str]:
-    return [one["path"] for one in shell.ok("list", *arguments, "--json").json["documents"]]
+    return [document["path"] for document in shell.ok("list", *arguments, "--json").json["documents"]]
 
 
 def test_names_sort_upwards_and_dates_downwards_unless_turned_round(shell: Shell, repo: GitRepo) -> None:
@@ -18,9 +18,9 @@ def test_names_sort_upwards_and_dates_downwards_unless_turned_round(shell: Shell
     assert paths(shell) == every
     assert paths(shell, "--reverse") == every[::-1]
     assert paths(shell, "--sort", "date", "--field", "date=2020-01-01") == ["older.md"]
-    dated = [one for one in paths(shell, "--sort", "date") if one in {"idea.md", "older.md"}]
+    dated = [path for path in paths(shell, "--sort", "date") if path in {"idea.md", "older.md"}]
     assert dated == ["idea.md", "older.md"]
-    turned = [one for one in paths(shell, "--sort", "date", "--reverse") if one in {"idea.md", "older.md"}]
+    turned = [path for path in paths(shell, "--sort", "date", "--reverse") if path in {"idea.md", "older.md"}]
     assert turned == ["older.md", "idea.md"]
 
 
@@ -46,7 +46,7 @@ def test_a_list_of_the_past_has_the_pages_of_then(shell: Shell, repo: GitRepo) -
     repo.commit("Delete", **{"new.md": "# New\n"})
     past = shell.ok("list", "--at", then, "--json").json
     assert past["at"] == {"notes": then}
-    assert [one["path"] for one in past["documents"]] == ["drinks/tea.md", "idea.md", "index.md", "lonely.md"]
+    assert [document["path"] for document in past["documents"]] == ["drinks/tea.md", "idea.md", "index.md", "lonely.md"]
     assert "new.md" in paths(shell)
 
 

@@ -13,10 +13,10 @@ def test_a_page_has_its_own_commits_and_the_folder_all(shell: Shell, repo: GitRe
     second = repo.commit("Change tea\n\nMore.", **{"drinks/tea.md": "# Tea\n"})
     third = repo.commit("Change the idea", **{"idea.md": "# Idea\n"})
     of_page = shell.ok("log", "Tea", "--json").json
-    assert (of_page["path"], [one["commit"] for one in of_page["commits"]]) == ("drinks/tea.md", [second, first])
+    assert (of_page["path"], [commit["commit"] for commit in of_page["commits"]]) == ("drinks/tea.md", [second, first])
     assert of_page["commits"][0]["message"].startswith("Change tea\n\nMore.")
     every = shell.ok("log", "--json").json
-    assert (every["path"], [one["commit"] for one in every["commits"]]) == (None, [third, second, first])
+    assert (every["path"], [commit["commit"] for commit in every["commits"]]) == (None, [third, second, first])
     assert [line[:10] for line in shell.ok("log", "--limit", "1", "--offset", "1").lines] == [second[:10]]
     assert shell.ok("log", "--offset", "9").stderr == "No commits.\n"
 
@@ -58,7 +58,7 @@ def test_a_diff_is_of_one_page(shell: Shell, repo: GitRepo) -> None:
 def test_the_commits_of_several_folders_stand_in_one_order(shell: Shell, repo: GitRepo, tmp_path: Path) -> None:
     other = new_repo(tmp_path / "other", {"a.md": "# A\n"})
     shell.ok("write", "lonely", "--append", stdin="More.\n")
-    found = shell.ok("log", "-C", repo.path, "-C", other.path, "--json").json["commits"]
-    assert {one["collection"] for one in found} == {"notes", "other"}
-    dates = [one["date"] for one in found]
+    commits = shell.ok("log", "-C", repo.path, "-C", other.path, "--json").json["commits"]
+    assert {commit["collection"] for commit in commits} == {"notes", "other"}
+    dates = [commit["date"] for commit in commits]
     assert dates == sorted(dates, reverse=True)

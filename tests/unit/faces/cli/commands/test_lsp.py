@@ -9,7 +9,7 @@ from shell import Shell
 
 
 def framed(*messages: dict[str, Any]) -> bytes:
-    bodies = [json.dumps({"jsonrpc": "2.0", **one}).encode() for one in messages]
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
     return b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
 
 

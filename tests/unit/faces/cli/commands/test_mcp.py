@@ -12,8 +12,8 @@ from shell import Shell
 
 def test_only_what_is_given_becomes_a_setting() -> None:
     assert set(McpOptions().flags().values()) == {None}
-    given = McpOptions(tier="write", port="8090", no_embed=True, adopt=True).flags()
-    assert {name: value for name, value in given.items() if value is not None} == {
+    given_flags = McpOptions(tier="write", port="8090", no_embed=True, adopt=True).flags()
+    assert {name: value for name, value in given_flags.items() if value is not None} == {
         "tier": "write",
         "port": "8090",
         "embed": "false",

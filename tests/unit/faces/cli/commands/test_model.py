@@ -37,7 +37,7 @@ def test_what_is_no_model_is_refused_and_nothing_is_installed(
     assert done.code != 0
     assert name in done.error["message"]
     assert done.error["hint"]
-    assert not [one for one in (tmp_path / "models").rglob("*") if one.is_file()]
+    assert not [path for path in (tmp_path / "models").rglob("*") if path.is_file()]
 
 
 def test_an_unknown_action_is_refused(shell: Shell) -> None:

@@ -33,7 +33,7 @@ def test_a_person_reads_amends_and_accepts(tmp_path: Path, shell: Shell, identif
     amended = shell.ok("proposals", "amend", identifier, "b.md", str(tmp_path / "better.md"), *base)
     assert amended.text == f"Amended {identifier}: b.md\n"
     report = shell.ok("proposals", "show", identifier, "--json", *base).json
-    assert [(one["path"], one["action"], one["new_findings"]) for one in report["files"]] == [
+    assert [(file["path"], file["action"], file["new_findings"]) for file in report["files"]] == [
         ("a.md", "change", []),
         ("b.md", "change", []),
     ]
@@ -44,7 +44,9 @@ def test_a_person_reads_amends_and_accepts(tmp_path: Path, shell: Shell, identif
     assert (tmp_path / "base/a.md").read_text(encoding="utf-8") == A.replace("two", "TWO")
     assert (tmp_path / "base/b.md").read_text(encoding="utf-8") == "# B\n\nsee [[a]]\n"
     assert shell.ok("proposals", "--json", *base).json == {"proposals": []}
-    assert [one["state"] for one in shell.ok("proposals", "--all", "--json", *base).json["proposals"]] == ["accepted"]
+    assert [proposal["state"] for proposal in shell.ok("proposals", "--all", "--json", *base).json["proposals"]] == [
+        "accepted"
+    ]
 
 
 def test_decline_withdraw_and_push(tmp_path: Path, shell: Shell, identifier: str) -> None:

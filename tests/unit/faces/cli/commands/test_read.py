@@ -36,13 +36,13 @@ def test_two_parts_at_once_are_refused(shell: Shell, others: list[str]) -> None:
 
 
 def test_an_outline_names_each_heading_with_its_line_and_anchor(shell: Shell) -> None:
-    found = shell.ok("read", "idea", "--outline", "--json").json
-    assert found["outline"] == [
+    json = shell.ok("read", "idea", "--outline", "--json").json
+    assert json["outline"] == [
         {"level": 1, "heading": "Idea", "anchor": "idea", "line": 6},
         {"level": 2, "heading": "Plan", "anchor": "plan", "line": 10},
         {"level": 2, "heading": "End", "anchor": "end", "line": 14},
     ]
-    assert not {"text", "frontmatter"} & found.keys()
+    assert not {"text", "frontmatter"} & json.keys()
     assert [line.split() for line in shell.ok("read", "idea", "--outline").lines][1] == ["10", "##", "Plan"]
 
 
@@ -50,12 +50,12 @@ def test_a_page_is_read_as_it_was_under_the_name_that_it_had(shell: Shell, repo:
     then = repo.git("rev-parse", "HEAD")
     shell.ok("write", "idea", "--rename", "thought")
     assert shell.ok("read", "idea", "--at", then).text.startswith("---\ntype: note\n")
-    found = shell.ok("read", "idea", "--at", then, "--json").json
-    assert (found["path"], found["at"]) == ("idea.md", {"notes": then})
+    json = shell.ok("read", "idea", "--at", then, "--json").json
+    assert (json["path"], json["at"]) == ("idea.md", {"notes": then})
     assert shell("read", "idea#Nothing", "--at", then).code == 3
 
 
 def test_as_json_a_part_says_where_it_begins(shell: Shell) -> None:
-    found = shell.ok("read", "idea", "--section", "End", "--json").json
-    assert (found["heading"], found["first_line"], found["text"]) == (["Idea", "End"], 14, "## End\n\nDone\n")
-    assert (found["frontmatter"]["type"], found["title"]) == ("note", "Idea")
+    json = shell.ok("read", "idea", "--section", "End", "--json").json
+    assert (json["heading"], json["first_line"], json["text"]) == (["Idea", "End"], 14, "## End\n\nDone\n")
+    assert (json["frontmatter"]["type"], json["title"]) == ("note", "Idea")

@@ -11,10 +11,10 @@ from support import GitRepo
 def test_near_pages_come_first_and_linked_ones_are_marked(shell: Shell, repo: GitRepo) -> None:
     repo.write("green.md", "# Green tea\n\nBoil the water for green tea. See [tea](drinks/tea.md).\n")
     repo.write("black.md", "# Black tea\n\nBoil the water for black tea.\n")
-    found = shell.ok("related", "green", "--json").json
-    assert found["page"] == "green"
-    assert "green.md" not in [one["path"] for one in found["related"]]
-    assert {one["path"]: one["linked"] for one in found["related"][:2]} == {"black.md": False, "drinks/tea.md": True}
+    json = shell.ok("related", "green", "--json").json
+    assert json["page"] == "green"
+    assert "green.md" not in [element["path"] for element in json["related"]]
+    assert {item["path"]: item["linked"] for item in json["related"][:2]} == {"black.md": False, "drinks/tea.md": True}
     assert "drinks/tea.md  Tea  linked" in shell.ok("related", "green").lines
     assert len(shell.ok("related", "green", "--limit", "1").lines) == 1
 

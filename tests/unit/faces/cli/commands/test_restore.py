@@ -12,8 +12,8 @@ def test_a_deleted_page_comes_back_as_it_last_was_committed(shell: Shell, repo: 
     text = (repo.path / "lonely.md").read_bytes()
     shell.ok("rm", "lonely", "--force")
     assert not (repo.path / "lonely.md").exists()
-    found = shell.ok("restore", "lonely.md", "--json").json
-    assert (found["path"], found["action"], found["commit"]) == ("lonely.md", "created", repo.git("rev-parse", "HEAD"))
+    json = shell.ok("restore", "lonely.md", "--json").json
+    assert (json["path"], json["action"], json["commit"]) == ("lonely.md", "created", repo.git("rev-parse", "HEAD"))
     assert (repo.path / "lonely.md").read_bytes() == text
 
 
@@ -48,9 +48,9 @@ def test_text_that_no_commit_has_is_not_replaced_without_force(shell: Shell, rep
     repo.write("lonely.md", "# Uncommitted\n")
     assert shell("restore", "lonely", "--at", old).code == 5
     assert (repo.path / "lonely.md").read_text() == "# Uncommitted\n"
-    found = shell.ok("restore", "lonely", "--at", old, "--force", "--json").json
-    assert [one["path"] for one in found["kept"]] == ["lonely.md"]
-    assert [one["loss"] for one in shell.ok("restore", "--json").json["items"]] == ["replaced"]
+    json = shell.ok("restore", "lonely", "--at", old, "--force", "--json").json
+    assert [element["path"] for element in json["kept"]] == ["lonely.md"]
+    assert [element["loss"] for element in shell.ok("restore", "--json").json["items"]] == ["replaced"]
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ def test_the_question_is_all_words_or_standard_input(shell: Shell) -> None:
 
 
 def test_facets_count_all_pages_found_whatever_part_is_shown(shell: Shell) -> None:
-    found = shell.ok("search", "tea", "--facets", "tags,tags,nothing", "--limit", "1", "--json").json
-    assert (found["total"], len(found["hits"])) == (3, 1)
-    tags, nothing = found["facets"]
-    assert {one["value"]: one["count"] for one in tags["values"]} == {"tea": 2, "plan/next": 1, "": 1}
+    found_json = shell.ok("search", "tea", "--facets", "tags,tags,nothing", "--limit", "1", "--json").json
+    assert (found_json["total"], len(found_json["hits"])) == (3, 1)
+    tags, nothing = found_json["facets"]
+    assert {element["value"]: element["count"] for element in tags["values"]} == {"tea": 2, "plan/next": 1, "": 1}
     assert nothing == {"name": "nothing", "values": [{"value": "", "count": 3}]}
     assert "facets" not in shell.ok("search", "tea", "--json").json
     assert shell.ok("search", "zzqq", "--facets", "tags", "--json").json["facets"] == []
@@ -46,17 +46,17 @@ def test_nothing_found_says_why(shell: Shell) -> None:
 
 
 def test_going_on_reaches_every_hit_once(shell: Shell) -> None:
-    every = [one["path"] for one in shell.ok("search", "tea", "--json").json["hits"]]
+    every = [hit["path"] for hit in shell.ok("search", "tea", "--json").json["hits"]]
     parts = [shell.ok("search", "tea", "--limit", "1", "--offset", str(at), "--json").json for at in range(3)]
     assert [part["hits"][0]["path"] for part in parts] == every
     assert shell.ok("search", "tea", "--limit", "1").stderr.endswith("Showing 1 of 3; pass --offset 1 for more.\n")
 
 
 def test_another_order_turns_round(shell: Shell) -> None:
-    found = shell.ok("search", "tea", "--sort", "path", "--json").json["hits"]
-    assert [one["path"] for one in found] == ["drinks/tea.md", "idea.md", "index.md"]
+    hits = shell.ok("search", "tea", "--sort", "path", "--json").json["hits"]
+    assert [hit["path"] for hit in hits] == ["drinks/tea.md", "idea.md", "index.md"]
     turned = shell.ok("search", "tea", "--sort", "path", "--reverse", "--json").json["hits"]
-    assert [one["path"] for one in turned] == ["index.md", "idea.md", "drinks/tea.md"]
+    assert [element["path"] for element in turned] == ["index.md", "idea.md", "drinks/tea.md"]
 
 
 def test_a_search_of_the_past_does_not_know_the_present(shell: Shell, repo: GitRepo) -> None:

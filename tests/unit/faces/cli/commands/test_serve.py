@@ -14,8 +14,11 @@ from shell import Shell
 def test_only_what_is_given_becomes_a_setting() -> None:
     assert set(ServeOptions().flags().values()) == {None}
     assert set(ReplicaOptions().flags().values()) == {None}
-    given = {**ServeOptions(port="0", peer=[]).flags(), **ReplicaOptions(replica_of=["u"], replica_writes=True).flags()}
-    assert {name: value for name, value in given.items() if value is not None} == {
+    given_values = {
+        **ServeOptions(port="0", peer=[]).flags(),
+        **ReplicaOptions(replica_of=["u"], replica_writes=True).flags(),
+    }
+    assert {name: value for name, value in given_values.items() if value is not None} == {
         "port": "0",
         "replica_of": ["u"],
         "replica_writes": "true",

@@ -12,10 +12,10 @@ def test_pages_that_no_commit_has_are_named(shell: Shell, repo: GitRepo) -> None
     head = repo.git("rev-parse", "HEAD")
     repo.write("new.md", "# New\n")
     repo.write("lonely.md", "# Changed\n")
-    (found,) = shell.ok("status", "--json").json["collections"]
-    assert (found["collection"], found["commit"], found["message"]) == ("notes", head, "Begin")
-    assert (found["uncommitted"], found["documents"], found["read_only"]) == (["lonely.md", "new.md"], 5, "")
-    assert (found["docs_trees"], found["left_out"]) == ([], {})
+    (value,) = shell.ok("status", "--json").json["collections"]
+    assert (value["collection"], value["commit"], value["message"]) == ("notes", head, "Begin")
+    assert (value["uncommitted"], value["documents"], value["read_only"]) == (["lonely.md", "new.md"], 5, "")
+    assert (value["docs_trees"], value["left_out"]) == ([], {})
     lines = shell.ok("status").lines
     assert lines[0].startswith(f"notes: commit {head[:10]} Begin; index generation ")
     assert lines[1:] == ["    not committed: lonely.md", "    not committed: new.md"]
@@ -33,8 +33,8 @@ def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:
     (tmp_path / "plain" / "a.md").write_text("# A\n")
     (tmp_path / "plain" / "b.rst").write_text("B\n")
     shell = Shell(tmp_path / "plain")
-    (found,) = shell.ok("status", "--json").json["collections"]
-    assert (found["commit"], found["message"], found["uncommitted"], found["documents"]) == ("", "", [], 1)
+    (value,) = shell.ok("status", "--json").json["collections"]
+    assert (value["commit"], value["message"], value["uncommitted"], value["documents"]) == ("", "", [], 1)
     assert shell.ok("status").text.startswith("plain: no commits; index generation ")
 
 

@@ -42,8 +42,13 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 def test_fields_are_set_as_yaml_reads_them_and_taken_out(shell: Shell, repo: GitRepo) -> None:
     shell.ok("write", "idea", "--set", "tags=[a, b]", "--set", "count=3", "--set", "note=a: b", "--set", "date=")
     text = (repo.path / "idea.md").read_text()
-    found = shell.ok("read", "idea", "--json").json["frontmatter"]
-    assert (found["tags"], found["count"], found["note"], "date" in found) == (["a", "b"], 3, "a: b", False)
+    frontmatter = shell.ok("read", "idea", "--json").json["frontmatter"]
+    assert (frontmatter["tags"], frontmatter["count"], frontmatter["note"], "date" in frontmatter) == (
+        ["a", "b"],
+        3,
+        "a: b",
+        False,
+    )
     assert text.endswith("## End\n\nDone\n")
     assert shell.ok("write", "idea", "--set", "count=3", "--json").json["action"] == "unchanged"
 

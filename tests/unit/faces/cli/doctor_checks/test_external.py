@@ -44,20 +44,20 @@ def test_a_free_port_is_free() -> None:
 
 def test_a_server_of_ours_is_recognised() -> None:
     with answering(b'{"status": "ok"}') as number:
-        found = port(chosen(number))
-    assert (found.severity, found.message) == (None, "A server of commonplace is running there.")
+        diagnostic = port(chosen(number))
+    assert (diagnostic.severity, diagnostic.message) == (None, "A server of commonplace is running there.")
 
 
 @each_case("body", [b"", b"<html>", b'{"status": "other"}', b"[" * 1_000, b"\xff", b"null"])
 def test_another_program_on_the_port_is_named_with_a_port_to_take(body: bytes) -> None:
     with answering(body) as number:
-        found = port(chosen(number))
-    assert found.severity is Severity.WARNING
-    assert "cannot listen there" in found.message
-    assert found.command == f"commonplace serve --port {number + 1 if number >= 1024 else 8090}"
+        diagnostic = port(chosen(number))
+    assert diagnostic.severity is Severity.WARNING
+    assert "cannot listen there" in diagnostic.message
+    assert diagnostic.command == f"commonplace serve --port {number + 1 if number >= 1024 else 8090}"
 
 
 def test_an_address_that_is_none_says_which_setting_to_correct() -> None:
-    found = port(chosen(8090, "no.such.host.invalid"))
-    assert found.severity is Severity.WARNING
-    assert "host" in found.hint
+    diagnostic = port(chosen(8090, "no.such.host.invalid"))
+    assert diagnostic.severity is Severity.WARNING
+    assert "host" in diagnostic.hint

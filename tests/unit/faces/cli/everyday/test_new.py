@@ -47,8 +47,8 @@ def test_an_unknown_template_is_refused_with_those_that_there_are(shell: Shell, 
     none = shell("new", "a", "-t", "meeting", "--json")
     assert (none.code, "templates/" in none.error["hint"]) == (3, True)
     repo.write("templates/meeting.md", "x\n")
-    known = shell("new", "a", "-t", "meting", "--json")
-    assert (known.code, known.error["hint"], known.error["nearest"]) == (3, "Templates: meeting.", ["meeting"])
+    done = shell("new", "a", "-t", "meting", "--json")
+    assert (done.code, done.error["hint"], done.error["nearest"]) == (3, "Templates: meeting.", ["meeting"])
     assert not (repo.path / "a.md").exists()
 
 

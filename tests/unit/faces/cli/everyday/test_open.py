@@ -25,5 +25,5 @@ def test_what_is_not_there_is_not_opened(shell: Shell) -> None:
 def test_of_several_folders_the_page_s_own_is_taken(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "far.md").write_text("# Far\n")
-    found = shell.ok("open", "far", "-C", shell.folder, "-C", tmp_path / "other", "--json").json
-    assert found["path"] == str(tmp_path / "other" / "far.md")
+    json = shell.ok("open", "far", "-C", shell.folder, "-C", tmp_path / "other", "--json").json
+    assert json["path"] == str(tmp_path / "other" / "far.md")

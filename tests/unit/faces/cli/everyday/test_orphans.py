@@ -8,8 +8,8 @@ from support import GitRepo
 
 def test_it_is_the_list_of_links(shell: Shell) -> None:
     assert shell.ok("orphans").text == shell.ok("links", "--orphans").text
-    found = shell.ok("orphans", "--json").json
-    assert (found["total"], [one["path"] for one in found["orphans"]]) == (2, ["index.md", "lonely.md"])
+    json = shell.ok("orphans", "--json").json
+    assert (json["total"], [orphan["path"] for orphan in json["orphans"]]) == (2, ["index.md", "lonely.md"])
 
 
 def test_where_every_page_is_linked_there_is_none(shell: Shell, repo: GitRepo) -> None:

@@ -14,9 +14,9 @@ def test_the_last_change_comes_first(shell: Shell, repo: GitRepo) -> None:
     for at, path in enumerate(("lonely.md", "idea.md")):
         file = repo.write(path, f"# Changed {at}\n")
         os.utime(file, (2_000_000_000 + at, 2_000_000_000 + at))
-    found = shell.ok("recent", "-n", "2", "--json").json
-    assert [one["path"] for one in found["documents"]] == ["idea.md", "lonely.md"]
-    assert (found["total"], found["limit"]) == (4, 2)
+    json = shell.ok("recent", "-n", "2", "--json").json
+    assert [document["path"] for document in json["documents"]] == ["idea.md", "lonely.md"]
+    assert (json["total"], json["limit"]) == (4, 2)
     lines = [line.split("\t") for line in shell.ok("recent").lines]
     assert [line[1] for line in lines[:2]] == ["idea.md", "lonely.md"]
     assert lines[0][0] == "2033-05-18 03:33"

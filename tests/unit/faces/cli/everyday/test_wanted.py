@@ -10,8 +10,8 @@ from support import GitRepo
 
 def test_the_most_wanted_comes_first_with_the_pages_that_want_it(shell: Shell, repo: GitRepo) -> None:
     repo.write("more.md", "# More\n\n[[kettle]] and [[not written]].\n")
-    found = shell.ok("wanted", "--json").json
-    assert found == {
+    json = shell.ok("wanted", "--json").json
+    assert json == {
         "total": 2,
         "wanted": [
             {"collection": "notes", "name": "not written", "sources": ["index.md", "more.md"]},

@@ -49,8 +49,8 @@ def finder(base: Indexed, filter_: Filter | None = None) -> Finder:
 
 
 def only(base: Indexed, text: str) -> Choice:
-    (found,) = finder(base).choices(text).found
-    return found
+    (choice,) = finder(base).choices(text).found
+    return choice
 
 
 def plain(lines: tuple[str, ...]) -> list[str]:
@@ -60,13 +60,13 @@ def plain(lines: tuple[str, ...]) -> list[str]:
 def test_without_a_text_the_pages_that_changed_last_are_found(base: Indexed) -> None:
     base.write_settled("boats.md", "# Boats\n", seconds_ago=-100)
     base.index.sync()
-    found = finder(base).choices("  ")
-    assert (found.found[0].path, found.total, found.notice) == ("boats.md", 4, "")
+    choices = finder(base).choices("  ")
+    assert (choices.found[0].path, choices.total, choices.notice) == ("boats.md", 4, "")
 
 
 def test_a_choice_names_the_section_below_the_title(base: Indexed) -> None:
-    found = only(base, "hot water")
-    assert (found.path, found.title, found.heading) == ("tea.md", "Tea", ("Brewing",))
+    choice = only(base, "hot water")
+    assert (choice.path, choice.title, choice.heading) == ("tea.md", "Tea", ("Brewing",))
     assert only(base, "leaves").heading == ()
 
 
@@ -82,15 +82,17 @@ def test_a_page_whose_title_or_alias_is_typed_is_shown_from_its_top(base: Indexe
     rest = "Leaves.\n\n## Brewing green tea of Camellia\n\nGreen tea, Camellia, green tea.\n"
     base.write("green.md", f"---\naliases: [Camellia]\n---\n\n# Green tea\n\n{rest}")
     base.index.sync()
-    found = finder(base).choices(text).found[0]
-    preview = finder(base).preview(found, text)
-    assert (found.path, found.heading) == ("green.md", ())
+    choice = finder(base).choices(text).found[0]
+    preview = finder(base).preview(choice, text)
+    assert (choice.path, choice.heading) == ("green.md", ())
     assert plain(preview.lines)[preview.best].replace("<", "").replace(">", "") == "# Green tea"
     assert preview.line == 5
 
 
 def test_a_page_without_a_question_is_shown_from_its_first_line(base: Indexed) -> None:
-    preview = finder(base).preview(next(one for one in finder(base).choices("").found if one.path == "tea.md"), "")
+    preview = finder(base).preview(
+        next(choice for choice in finder(base).choices("").found if choice.path == "tea.md"), ""
+    )
     assert (preview.lines[0], preview.line) == ("---", 1)
 
 
@@ -119,6 +121,6 @@ def test_a_page_that_lost_its_sections_is_shown_from_its_beginning(base: Indexed
 
 def test_a_filter_and_the_mode_are_those_of_the_command(base: Indexed) -> None:
     assert finder(base, Filter(prefix="b")).choices("water").found == ()
-    assert [one.path for one in finder(base, Filter(prefix="b")).choices("").found] == ["boats.md"]
+    assert [choice.path for choice in finder(base, Filter(prefix="b")).choices("").found] == ["boats.md"]
     with pytest.raises(UnavailableError):
         Finder(base.collections, Filter(), "semantic").choices("water")

@@ -39,16 +39,16 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
 def settled(base: Indexed) -> Selection:
     """A selection that is settled on nothing, to be given choices."""
     with ThreadPoolExecutor(1) as worker:
-        one = Selection(Finder(base.collections, Filter(), "keyword"), worker, "tea")
+        selection = Selection(Finder(base.collections, Filter(), "keyword"), worker, "tea")
         done = asyncio.Event()
 
         async def run() -> None:
-            task = asyncio.create_task(one.follow(lambda: done.set() if one.settled else None))
+            task = asyncio.create_task(selection.follow(lambda: done.set() if selection.settled else None))
             await asyncio.wait_for(done.wait(), 30)
             task.cancel()
 
         asyncio.run(run())
-        return one
+        return selection
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def choose(base: Indexed, settled: Selection) -> Callable[..., None]:
     """Gives the selection its choices: path and title of each."""
 
     def give(pages: Sequence[tuple[str, str]], total: int = 0, notice: str = "") -> None:
-        found = tuple(Choice(base.collection, Address(path), path, title, ("Brewing",)) for path, title in pages)
-        settled.choices = Choices(found, total or len(found), notice)
+        choices = tuple(Choice(base.collection, Address(path), path, title, ("Brewing",)) for path, title in pages)
+        settled.choices = Choices(choices, total or len(choices), notice)
 
     return give
 

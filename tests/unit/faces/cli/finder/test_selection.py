@@ -56,12 +56,12 @@ def selection(base: Indexed, worker: Gate, text: str) -> Selection:
     return Selection(Finder(base.collections, Filter(), "keyword"), worker, text)
 
 
-def walk(one: Selection, *steps: tuple[Callable[[], object], Callable[[], bool]]) -> None:
+def walk(blind: Selection, *steps: tuple[Callable[[], object], Callable[[], bool]]) -> None:
     """Take each step, and wait after each until what it leads to is there."""
 
     async def run() -> None:
         changed = asyncio.Event()
-        task = asyncio.create_task(one.follow(changed.set))
+        task = asyncio.create_task(blind.follow(changed.set))
         async with asyncio.timeout(TIMEOUT):
             for step, reached in steps:
                 step()
@@ -79,67 +79,67 @@ def nothing() -> None:
 
 
 def test_the_text_at_first_is_answered_with_a_preview(base: Indexed, worker: Gate) -> None:
-    one = selection(base, worker, "word3")
-    assert not one.settled
-    walk(one, (nothing, lambda: one.settled))
-    assert one.choice is not None
-    assert (one.choice.path, one.preview.line) == ("page3.md", 3)
+    other_selection = selection(base, worker, "word3")
+    assert not other_selection.settled
+    walk(other_selection, (nothing, lambda: other_selection.settled))
+    assert other_selection.choice is not None
+    assert (other_selection.choice.path, other_selection.preview.line) == ("page3.md", 3)
 
 
 def test_a_text_that_was_typed_over_is_not_searched(base: Indexed, worker: Gate) -> None:
-    one = selection(base, worker, "")
-    walk(one, (nothing, lambda: one.settled))
+    other_selection = selection(base, worker, "")
+    walk(other_selection, (nothing, lambda: other_selection.settled))
     before = len(worker.calls)
     worker.open.clear()
 
     def type_fast() -> None:
         for text in ("w", "wo", "wor", "word4"):
-            one.type(text)
+            other_selection.type(text)
         worker.open.set()
 
-    walk(one, (type_fast, lambda: one.settled))
+    walk(other_selection, (type_fast, lambda: other_selection.settled))
     assert worker.calls[before:] == ["word4", "word4"], "one search and one preview"
-    assert one.choice is not None
-    assert one.choice.path == "page4.md"
+    assert other_selection.choice is not None
+    assert other_selection.choice.path == "page4.md"
 
 
 def test_moving_stops_at_both_ends_and_a_new_text_begins_at_the_first(base: Indexed, worker: Gate) -> None:
-    one = selection(base, worker, "common")
+    other_selection = selection(base, worker, "common")
     walk(
-        one,
-        (lambda: one.move(3), lambda: one.settled),
-        (lambda: one.move(1), lambda: one.settled and one.chosen == 1),
-        (lambda: one.move(99), lambda: one.settled and one.chosen == 4),
-        (lambda: one.move(-99), lambda: one.settled and one.chosen == 0),
-        (lambda: one.move(2), lambda: one.settled and one.chosen == 2),
-        (lambda: one.type("common word1"), lambda: one.settled),
+        other_selection,
+        (lambda: other_selection.move(3), lambda: other_selection.settled),
+        (lambda: other_selection.move(1), lambda: other_selection.settled and other_selection.chosen == 1),
+        (lambda: other_selection.move(99), lambda: other_selection.settled and other_selection.chosen == 4),
+        (lambda: other_selection.move(-99), lambda: other_selection.settled and other_selection.chosen == 0),
+        (lambda: other_selection.move(2), lambda: other_selection.settled and other_selection.chosen == 2),
+        (lambda: other_selection.type("common word1"), lambda: other_selection.settled),
     )
-    assert one.chosen == 0
+    assert other_selection.chosen == 0
 
 
 def test_nothing_found_is_settled_without_a_choice(base: Indexed, worker: Gate) -> None:
-    one = selection(base, worker, "word1")
-    walk(one, (nothing, lambda: one.settled), (lambda: one.type("qqqxyz"), lambda: one.settled))
-    assert (one.choice, one.preview.lines) == (None, ())
+    element = selection(base, worker, "word1")
+    walk(element, (nothing, lambda: element.settled), (lambda: element.type("qqqxyz"), lambda: element.settled))
+    assert (element.choice, element.preview.lines) == (None, ())
 
 
 def test_what_cannot_be_shown_or_searched_is_said(base: Indexed, worker: Gate) -> None:
-    one = selection(base, worker, "word2")
+    other_selection = selection(base, worker, "word2")
     worker.open.clear()
 
     def lose() -> None:
         (base.folder / "page2.md").unlink()
         worker.open.set()
 
-    walk(one, (lose, lambda: one.settled))
-    assert "page2" in one.problem
+    walk(other_selection, (lose, lambda: other_selection.settled))
+    assert "page2" in other_selection.problem
     blind = Selection(Finder(base.collections, Filter(), "semantic"), worker, "word2")
     walk(blind, (nothing, lambda: blind.settled))
     assert "model" in blind.choices.notice or "meaning" in blind.choices.notice
 
 
 def test_a_problem_ends_with_the_next_page(base: Indexed, worker: Gate) -> None:
-    one = selection(base, worker, "word2")
+    element = selection(base, worker, "word2")
     (base.folder / "page2.md").unlink()
-    walk(one, (nothing, lambda: bool(one.problem)), (lambda: one.type("word1"), lambda: one.settled))
-    assert one.problem == ""
+    walk(element, (nothing, lambda: bool(element.problem)), (lambda: element.type("word1"), lambda: element.settled))
+    assert element.problem == ""

@@ -19,11 +19,11 @@ from commonplace.faces.cli.output import screen_size
 @pytest.fixture
 def screen() -> Iterator[TextIO]:
     """A terminal of 60 columns and 20 lines."""
-    one, other = pty.openpty()
+    element, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
     with os.fdopen(other, "w") as opened:
         yield opened
-    os.close(one)
+    os.close(element)
 
 
 def test_a_terminal_says_how_large_it_is_and_variables_override_it(screen: TextIO) -> None:

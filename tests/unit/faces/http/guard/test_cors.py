@@ -17,14 +17,14 @@ ORIGIN = "http://localhost:3000"
 
 
 def preflight(**headers: str) -> Answer:
-    given = Headers({name.replace("_", "-"): value for name, value in headers.items()})
+    given_headers = Headers({name.replace("_", "-"): value for name, value in headers.items()})
     sent: list[Message] = []
 
     async def run() -> None:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        await send_preflight(shared(send, ORIGIN), given)
+        await send_preflight(shared(send, ORIGIN), given_headers)
 
     anyio.run(run)
     return read_answer(sent)

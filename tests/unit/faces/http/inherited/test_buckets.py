@@ -46,7 +46,7 @@ def test_processes_and_threads_lose_no_call(file: int) -> None:
 
     def take(buckets: SharedBuckets) -> None:
         for _ in range(taken):
-            buckets.change("a", lambda found: Bucket((found.left if found else 0.0) + 1.0, 1.0))
+            buckets.change("a", lambda bucket: Bucket((bucket.left if bucket else 0.0) + 1.0, 1.0))
 
     children: list[int] = []
     for _ in range(workers):
@@ -59,14 +59,14 @@ def test_processes_and_threads_lose_no_call(file: int) -> None:
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(take, [shared, shared]))
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * workers
-    found: list[Bucket | None] = []
+    buckets: list[Bucket | None] = []
 
     def look(bucket: Bucket | None) -> Bucket:
-        found.append(bucket)
+        buckets.append(bucket)
         return Bucket(0.0, 0.0)
 
     shared.change("a", look)
-    assert found == [Bucket(float(taken * (workers + 2)), 1.0)]
+    assert buckets == [Bucket(float(taken * (workers + 2)), 1.0)]
 
 
 def test_of_too_many_callers_the_one_that_was_away_longest_is_forgotten(file: int) -> None:
@@ -74,14 +74,14 @@ def test_of_too_many_callers_the_one_that_was_away_longest_is_forgotten(file: in
     callers = [f"caller {number}" for number in range(GROUPS * ROWS * 2)]
     for at, caller in enumerate(callers):
         buckets.change(caller, lambda _, at=at: Bucket(1.0, float(at + 1)))
-    known: list[Bucket | None] = []
+    known_buckets: list[Bucket | None] = []
 
     def look(bucket: Bucket | None) -> Bucket:
-        known.append(bucket)
+        known_buckets.append(bucket)
         return bucket or Bucket(0.0, 0.0)
 
     buckets.change(callers[-1], look)
     buckets.change(callers[0], look)
-    assert known[0] == Bucket(1.0, float(len(callers)))
-    assert known[1] is None
+    assert known_buckets[0] == Bucket(1.0, float(len(callers)))
+    assert known_buckets[1] is None
     buckets.close()

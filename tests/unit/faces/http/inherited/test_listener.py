@@ -13,9 +13,9 @@ from commonplace.faces.http.inherited import BindAddress, listening
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_a_socket_listens_before_anything_else_begins(host: str) -> None:
     with listening(BindAddress(host, 0)) as made:
-        found, port = made.getsockname()[:2]
+        address, port = made.getsockname()[:2]
         assert port > 0
-        with socket.create_connection((found, port), timeout=20):
+        with socket.create_connection((address, port), timeout=20):
             pass
 
 

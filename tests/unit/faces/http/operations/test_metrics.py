@@ -31,9 +31,9 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
 
 
 def served(*collections: Collection) -> Metrics:
-    found = Collections(lambda: collections)
-    assert found.members == collections
-    return Metrics(Services(collections=found))
+    found_collections = Collections(lambda: collections)
+    assert found_collections.members == collections
+    return Metrics(Services(collections=found_collections))
 
 
 def scraped(metrics: Metrics, method: str = "GET", caller: Caller | None = None) -> Answer:
@@ -44,9 +44,9 @@ def scraped(metrics: Metrics, method: str = "GET", caller: Caller | None = None)
 def samples(answer: Answer) -> Samples:
     """Values by name and labels."""
     return {
-        (one.name, frozenset(one.labels.values())): one.value
+        (sample.name, frozenset(sample.labels.values())): sample.value
         for family in text_string_to_metric_families(answer.text)
-        for one in family.samples
+        for sample in family.samples
     }
 
 
@@ -61,21 +61,21 @@ def test_calls_are_counted_by_verb_and_outcome_with_their_durations() -> None:
     with pytest.raises(KnowledgeError), traced_call("GET /pages/{path} ü"):
         raise RuntimeError
     answer = scraped(metrics)
-    found = samples(answer)
+    found_samples = samples(answer)
     assert answer.headers["content-type"].startswith("text/plain")
-    assert found["commonplace_calls_total", frozenset({"test_verb", "ok"})] == 2
-    assert found["commonplace_calls_total", frozenset({"test_verb", "not_found"})] == 1
-    assert found["commonplace_calls_total", frozenset({"GET /pages/{path} ü", "RuntimeError"})] == 1
-    assert found["commonplace_call_seconds_count", frozenset({"test_verb"})] == 3
-    assert found["commonplace_info", frozenset({__version__})] == 1
+    assert found_samples["commonplace_calls_total", frozenset({"test_verb", "ok"})] == 2
+    assert found_samples["commonplace_calls_total", frozenset({"test_verb", "not_found"})] == 1
+    assert found_samples["commonplace_calls_total", frozenset({"GET /pages/{path} ü", "RuntimeError"})] == 1
+    assert found_samples["commonplace_call_seconds_count", frozenset({"test_verb"})] == 3
+    assert found_samples["commonplace_info", frozenset({__version__})] == 1
 
 
 def test_two_servers_in_one_process_count_apart() -> None:
-    one, other = served(), served()
-    one.listen()
+    metrics, other = served(), served()
+    metrics.listen()
     with traced_call("counted_once"):
         pass
-    assert ("commonplace_calls_total", frozenset({"counted_once", "ok"})) in samples(scraped(one))
+    assert ("commonplace_calls_total", frozenset({"counted_once", "ok"})) in samples(scraped(metrics))
     assert ("commonplace_calls_total", frozenset({"counted_once", "ok"})) not in samples(scraped(other))
 
 
@@ -86,15 +86,15 @@ def test_a_head_request_counts_nothing_out() -> None:
 def test_a_replica_tells_its_state(collection: Collection) -> None:
     following = FixedReplica()
     metrics = served(replace(collection, replica=following))
-    found = samples(scraped(metrics))
-    assert found["commonplace_replica_ready", frozenset({"notes"})] == 1
-    assert found["commonplace_replica_age_seconds", frozenset({"notes"})] == 2.25
-    assert found["commonplace_replica_problem", frozenset({"notes"})] == 0
+    found_samples = samples(scraped(metrics))
+    assert found_samples["commonplace_replica_ready", frozenset({"notes"})] == 1
+    assert found_samples["commonplace_replica_age_seconds", frozenset({"notes"})] == 2.25
+    assert found_samples["commonplace_replica_problem", frozenset({"notes"})] == 0
     following.now = ReplicaStatus("", ready=False, age=None, problem="no answer")
-    found = samples(scraped(metrics))
-    assert found["commonplace_replica_ready", frozenset({"notes"})] == 0
-    assert found["commonplace_replica_problem", frozenset({"notes"})] == 1
-    assert ("commonplace_replica_age_seconds", frozenset({"notes"})) not in found
+    candidate = samples(scraped(metrics))
+    assert candidate["commonplace_replica_ready", frozenset({"notes"})] == 0
+    assert candidate["commonplace_replica_problem", frozenset({"notes"})] == 1
+    assert ("commonplace_replica_age_seconds", frozenset({"notes"})) not in candidate
 
 
 def test_a_replica_tells_of_its_writes_and_of_the_search_cluster_if_it_has_them(collection: Collection) -> None:
@@ -109,12 +109,12 @@ def test_a_replica_tells_of_its_writes_and_of_the_search_cluster_if_it_has_them(
         engine=EngineStatus(behind=3.5, searches={"engine": 7, "engine, in part": 2}),
         writer=WriterStatus(waiting=4, has_lease=True),
     )
-    found = samples(scraped(metrics))
-    assert found["commonplace_replica_waiting_writes", frozenset({"notes"})] == 4
-    assert found["commonplace_replica_has_lease", frozenset({"notes"})] == 1
-    assert found["commonplace_engine_behind_seconds", frozenset({"notes"})] == 3.5
-    assert found["commonplace_engine_searches_total", frozenset({"notes", "engine"})] == 7
-    assert found["commonplace_engine_searches_total", frozenset({"notes", "engine, in part"})] == 2
+    found_samples = samples(scraped(metrics))
+    assert found_samples["commonplace_replica_waiting_writes", frozenset({"notes"})] == 4
+    assert found_samples["commonplace_replica_has_lease", frozenset({"notes"})] == 1
+    assert found_samples["commonplace_engine_behind_seconds", frozenset({"notes"})] == 3.5
+    assert found_samples["commonplace_engine_searches_total", frozenset({"notes", "engine"})] == 7
+    assert found_samples["commonplace_engine_searches_total", frozenset({"notes", "engine, in part"})] == 2
 
 
 def test_nobody_learns_of_a_collection_that_their_key_does_not_name(collection: Collection) -> None:

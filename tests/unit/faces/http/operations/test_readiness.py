@@ -55,9 +55,9 @@ def state(served: Readiness, method: str = "GET") -> tuple[int, object]:
 
 
 def of(*collections: Collection) -> Readiness:
-    found = Collections(lambda: collections)
-    assert found.members
-    return Readiness(Services(collections=found))
+    found_collections = Collections(lambda: collections)
+    assert found_collections.members
+    return Readiness(Services(collections=found_collections))
 
 
 def test_a_server_is_ready_when_every_collection_can_be_searched(ready: Collection, starting: Collection) -> None:

@@ -31,11 +31,11 @@ Hook = tuple[GitWebhook, FixedReplica, FixedReplica]
 def hook(tmp_path: Path) -> Iterator[Hook]:
     with Indexed(tmp_path) as base:
         plain = Collection("plain", base.store, base.index)
-        one, two = FixedReplica(ONE), FixedReplica(TWO)
-        opened = [plain, replace(plain, name="one", replica=one), replace(plain, name="two", replica=two)]
+        replica, two = FixedReplica(ONE), FixedReplica(TWO)
+        opened = [plain, replace(plain, name="one", replica=replica), replace(plain, name="two", replica=two)]
         collections = Collections(lambda: opened)
         assert len(collections.members) == 3
-        yield GitWebhook(Services(collections=collections), SECRET, UsedOnce(tmp_path / "state")), one, two
+        yield GitWebhook(Services(collections=collections), SECRET, UsedOnce(tmp_path / "state")), replica, two
 
 
 def signature(body: bytes, secret: str = SECRET) -> str:
@@ -43,8 +43,8 @@ def signature(body: bytes, secret: str = SECRET) -> str:
 
 
 def sent(hook: GitWebhook, body: bytes, method: str = "POST", path: str = PATH, **headers: str) -> Answer:
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return asked(hook.part().app, method, path, headers=given, body=body)
+    given_values = {name.replace("_", "-"): value for name, value in headers.items()}
+    return asked(hook.part().app, method, path, headers=given_values, body=body)
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ def sent(hook: GitWebhook, body: bytes, method: str = "POST", path: str = PATH, 
 def test_a_signed_announcement_wakes_the_replica_that_follows_the_repository(
     hook: Hook, header: str, form: str
 ) -> None:
-    made, one, two = hook
+    made, replica, two = hook
     body = json.dumps({"repository": {"clone_url": ONE, "name": "öne"}}).encode()
     answer = sent(made, body, **{header: form.format(signature(body).upper()).strip().replace("SHA256", "sha256")})
     assert (answer.status, answer.json) == (202, {"status": "accepted"})
-    assert (one.refreshed, two.refreshed) == (1, 0)
+    assert (replica.refreshed, two.refreshed) == (1, 0)
 
 
 def test_a_host_that_names_the_secret_is_believed(hook: Hook) -> None:
-    made, one, two = hook
+    made, replica, two = hook
     body = json.dumps({"project": {"git_ssh_url": TWO}}).encode()
     secret = SECRET.encode().decode("latin-1")
     assert sent(made, body, x_gitlab_token=secret).status == 202
-    assert (one.refreshed, two.refreshed) == (0, 1)
+    assert (replica.refreshed, two.refreshed) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +92,12 @@ def test_a_host_that_names_the_secret_is_believed(hook: Hook) -> None:
     ],
 )
 def test_whoever_does_not_know_the_secret_wakes_nobody(hook: Hook, headers: dict[str, str]) -> None:
-    made, one, two = hook
+    made, replica, two = hook
     answer = sent(made, b"{}", **headers)
     assert answer.status == 401
     assert "webhook_secret" in answer.json["error"]
     assert SECRET not in answer.text
-    assert (one.refreshed, two.refreshed) == (0, 0)
+    assert (replica.refreshed, two.refreshed) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -118,17 +118,17 @@ def test_whoever_does_not_know_the_secret_wakes_nobody(hook: Hook, headers: dict
     ],
 )
 def test_an_announcement_that_names_no_replica_wakes_all_of_them(hook: Hook, body: bytes) -> None:
-    made, one, two = hook
+    made, replica, two = hook
     assert sent(made, body, x_hub_signature_256=signature(body)).status == 202
-    assert (one.refreshed, two.refreshed) == (1, 1)
+    assert (replica.refreshed, two.refreshed) == (1, 1)
 
 
 @pytest.mark.parametrize("headers", [{"x_hub_signature_256": signature(b"{}")}, {"x_gitlab_token": SECRET}])
 def test_an_announcement_that_is_sent_again_is_accepted_and_wakes_nobody(hook: Hook, headers: dict[str, str]) -> None:
-    made, one, two = hook
+    made, replica, two = hook
     named = {name: value.encode().decode("latin-1") for name, value in headers.items()}
     assert [sent(made, b"{}", **named).status for _ in range(3)] == [202, 202, 202]
-    assert (one.refreshed, two.refreshed) == (1, 1)
+    assert (replica.refreshed, two.refreshed) == (1, 1)
 
 
 def standard(body: bytes, number: str, when: int, secret: str = SECRET) -> dict[str, str]:
@@ -138,7 +138,7 @@ def standard(body: bytes, number: str, when: int, secret: str = SECRET) -> dict[
 
 
 def test_a_signed_time_and_number_are_checked(hook: Hook) -> None:
-    made, one, _ = hook
+    made, replica, _ = hook
     now = int(time.time())
     good = standard(b"{}", "msg_1", now)
     for wrong in (
@@ -153,17 +153,17 @@ def test_a_signed_time_and_number_are_checked(hook: Hook) -> None:
         good | {"webhook_signature": "", "x_hub_signature_256": signature(b"{}")},
     ):
         assert sent(made, b"{}", **wrong).status == 401
-    assert one.refreshed == 0
+    assert replica.refreshed == 0
     assert [sent(made, b"{}", **good).status for _ in range(2)] == [202, 202]
-    assert one.refreshed == 1
+    assert replica.refreshed == 1
     assert sent(made, b"{}", **standard(b"{}", "msg_2", now)).status == 202
-    assert one.refreshed == 2
+    assert replica.refreshed == 2
 
 
 def test_only_a_post_to_the_one_path_is_an_announcement(hook: Hook) -> None:
-    made, one, _ = hook
+    made, replica, _ = hook
     for method in ("GET", "HEAD", "PUT", "DELETE"):
         answer = sent(made, b"", method, x_gitlab_token=SECRET)
         assert (answer.status, answer.headers["allow"]) == (405, "POST")
     assert sent(made, b"", path=f"{PATH}/more").status == 404
-    assert one.refreshed == 0
+    assert replica.refreshed == 0

@@ -14,15 +14,15 @@ HEAD = b"POST /a HTTP/1.1\r\nHost: localhost\r\n"
 def events(raw: bytes, *, by: int = 0) -> list[h11.Event]:
     """Events that a connection reads from these bytes, received at once or in pieces of `by` bytes."""
     connection = StrictConnection()
-    found: list[h11.Event] = []
+    found_events: list[h11.Event] = []
     pieces = [raw[at : at + by] for at in range(0, len(raw), by)] if by else [raw]
     for piece in pieces:
         connection.receive_data(piece)
         while isinstance(event := connection.next_event(), h11.Event):
-            found.append(event)
+            found_events.append(event)
             if isinstance(event, h11.EndOfMessage):
                 break
-    return found
+    return found_events
 
 
 def body(raw: bytes, *, by: int = 0) -> bytes:
@@ -119,9 +119,9 @@ def test_a_version_other_than_http_1_is_refused(version: bytes) -> None:
     ],
 )
 def test_an_absolute_target_is_split_into_host_and_path(target: bytes, host: bytes, path: bytes) -> None:
-    found = events(b"GET %s HTTP/1.1\r\nHost: localhost\r\nX: y\r\n\r\n" % target)[0]
-    assert isinstance(found, h11.Request)
-    assert (found.target, sorted(found.headers)) == (path, [(b"host", host), (b"x", b"y")])
+    event = events(b"GET %s HTTP/1.1\r\nHost: localhost\r\nX: y\r\n\r\n" % target)[0]
+    assert isinstance(event, h11.Request)
+    assert (event.target, sorted(event.headers)) == (path, [(b"host", host), (b"x", b"y")])
 
 
 @each_case("target", [b"ftp://a/", b"http://", b"http:///a", b"http://ada@a/", b"http://a/#b", b"x://y"])

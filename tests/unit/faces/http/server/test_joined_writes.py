@@ -34,23 +34,23 @@ class _Recorded(asyncio.Transport):
 
 async def _written() -> list[list[bytes]]:
     loop = asyncio.get_running_loop()
-    kept = [_Recorded() for _ in range(5)]
-    plain, large, closed, aborted, gone = (JoinedWrites(one, loop) for one in kept)
+    recordeds = [_Recorded() for _ in range(5)]
+    plain, large, closed, aborted, gone = (JoinedWrites(recorded, loop) for recorded in recordeds)
     for piece in (b"head", b"", b"body"):
         plain.write(piece)
     large.write(b"x" * MAX_JOINED)
-    assert kept[1].writes, "what is large enough does not wait"
+    assert recordeds[1].writes, "what is large enough does not wait"
     closed.write(b"last")
     closed.close()
-    for one in (aborted, gone):
-        one.write(b"x")
+    for writes in (aborted, gone):
+        writes.write(b"x")
     aborted.abort()
-    kept[4].close()
+    recordeds[4].close()
     await asyncio.sleep(0)
     plain.write(b"later")
     await asyncio.sleep(0)
-    assert all(one.closed for one in kept[2:])
-    return [one.writes for one in kept]
+    assert all(recorded.closed for recorded in recordeds[2:])
+    return [recorded.writes for recorded in recordeds]
 
 
 def test_what_is_written_in_one_turn_leaves_in_one_piece() -> None:
@@ -59,8 +59,8 @@ def test_what_is_written_in_one_turn_leaves_in_one_piece() -> None:
 
 def test_what_is_written_keeps_its_order_and_its_bytes_though_the_writer_changes_them_afterwards() -> None:
     async def written() -> bytes:
-        kept = _Recorded()
-        joined = JoinedWrites(kept, asyncio.get_running_loop())
+        recorded = _Recorded()
+        joined = JoinedWrites(recorded, asyncio.get_running_loop())
         buffer = bytearray(b"one ")
         joined.write(buffer)
         buffer[:] = b"gone"
@@ -68,7 +68,7 @@ def test_what_is_written_keeps_its_order_and_its_bytes_though_the_writer_changes
         joined.write(b"x" * MAX_JOINED)
         joined.write(b" three")
         await asyncio.sleep(0)
-        return b"".join(kept.writes)
+        return b"".join(recorded.writes)
 
     assert asyncio.run(written()) == b"one two " + b"x" * MAX_JOINED + b" three"
 
@@ -88,9 +88,9 @@ def test_a_real_connection_gives_everything_before_it_closes() -> None:
         assert joined.is_closing()
         async with asyncio.timeout(WAIT):
             content = await other.read()
-            for one in (writer, end):
-                one.close()
-                await one.wait_closed()
+            for stream_writer in (writer, end):
+                stream_writer.close()
+                await stream_writer.wait_closed()
         return content
 
     assert asyncio.run(received()) == b"head" + b"body" * 50_000 + b"end"

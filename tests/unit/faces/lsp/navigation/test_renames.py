@@ -18,18 +18,20 @@ At = Callable[[EditorPage, str], Position]
 
 def edited(desk: Desk, edit: WorkspaceEdit) -> dict[str, str]:
     """The texts after the edits, by path."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for change in edit.document_changes or ():
         if not isinstance(change, TextDocumentEdit):
             continue
         page = desk.pages.page(change.text_document.uri)
         assert page is not None
         source = page.document.source
-        places = [(page.lines.offset(one.range.start), page.lines.offset(one.range.end), one) for one in change.edits]
-        for start, end, one in sorted(places, key=lambda place: -place[0]):
-            source = source[:start] + str(one.new_text).encode() + source[end:]  # type: ignore[union-attr]
-        found[page.address.path] = source.decode()
-    return found
+        places = [
+            (page.lines.offset(edit.range.start), page.lines.offset(edit.range.end), edit) for edit in change.edits
+        ]
+        for start, end, text_edit in sorted(places, key=lambda place: -place[0]):
+            source = source[:start] + str(text_edit.new_text).encode() + source[end:]  # type: ignore[union-attr]
+        sources[page.address.path] = source.decode()
+    return sources
 
 
 def test_a_heading_is_renamed_in_every_link_in_its_style(desk: Desk, at: At) -> None:
@@ -48,7 +50,7 @@ def test_a_page_is_renamed_at_a_link_to_it(desk: Desk, at: At) -> None:
     edit = rename(desk.pages, page, at(page, "[[gui"), "handbook")
     texts = edited(desk, edit)
     assert "[[handbook]], [how](handbook.md#set-up)" in texts["index.md"]
-    (file,) = [one for one in edit.document_changes or () if isinstance(one, RenameFile)]
+    (file,) = [change for change in edit.document_changes or () if isinstance(change, RenameFile)]
     assert (file.old_uri.rpartition("/")[2], file.new_uri.rpartition("/")[2]) == ("guide.md", "handbook.md")
     elsewhere = rename(desk.pages, page, at(page, "[[gui"), "notes/handbook")
     assert "(handbook.md)" in edited(desk, elsewhere)["notes/deep.md"]
@@ -91,9 +93,9 @@ def test_edits_of_open_pages_name_the_version_that_they_were_made_for(desk: Desk
     for place in ("#Set", "[[gui"):
         changes = rename(desk.pages, page, at(page, place), "Other").document_changes or ()
         versions = {
-            one.text_document.uri.rpartition("/")[2]: one.text_document.version
-            for one in changes
-            if isinstance(one, TextDocumentEdit)
+            change.text_document.uri.rpartition("/")[2]: change.text_document.version
+            for change in changes
+            if isinstance(change, TextDocumentEdit)
         }
         assert versions["index.md"] == 2
         assert versions["deep.md"] is None

@@ -25,9 +25,9 @@ def complete(call: Call, typed: str, others: Mapping[str, str]) -> list[str]:
     return [f"{typed}{others.get('style', '')}{n}" for n in range(PAGE_SIZE + 5)]
 
 
-def render(call: Call, given: Mapping[str, str]) -> str | list[PromptMessage]:
+def render(call: Call, given_values: Mapping[str, str]) -> str | list[PromptMessage]:
     del call
-    match given["topic"]:
+    match given_values["topic"]:
         case "two":
             text = {"type": "text", "text": "Answer."}
             return [PromptMessage("user", {"type": "text", "text": "Ask."}), PromptMessage("assistant", text)]
@@ -38,7 +38,7 @@ def render(call: Call, given: Mapping[str, str]) -> str | list[PromptMessage]:
         case "broken":
             raise KeyError("secret")
         case topic:
-            return f"Write about {topic} in {given.get('style', 'prose')}."
+            return f"Write about {topic} in {given_values.get('style', 'prose')}."
 
 
 PROMPT = Prompt(
@@ -64,9 +64,9 @@ def ask(question: Callable[[Client], Awaitable[T]]) -> T:
 
 
 def rendered(**arguments: str) -> types.GetPromptResult:
-    found = ask(lambda client: client.get_prompt("write", arguments))
-    assert isinstance(found, types.GetPromptResult)
-    return found
+    found_result = ask(lambda client: client.get_prompt("write", arguments))
+    assert isinstance(found_result, types.GetPromptResult)
+    return found_result
 
 
 def refusal(name: str = "write", **arguments: str) -> str:
@@ -79,9 +79,12 @@ def refusal(name: str = "write", **arguments: str) -> str:
 
 
 def test_prompts_are_listed_with_their_arguments() -> None:
-    (found,) = ask(lambda client: client.list_prompts()).prompts
-    assert (found.name, found.title, found.description) == ("write", "Write", "Write something.")
-    assert [(one.name, one.required) for one in found.arguments or ()] == [("topic", True), ("style", False)]
+    (prompt,) = ask(lambda client: client.list_prompts()).prompts
+    assert (prompt.name, prompt.title, prompt.description) == ("write", "Write", "Write something.")
+    assert [(argument.name, argument.required) for argument in prompt.arguments or ()] == [
+        ("topic", True),
+        ("style", False),
+    ]
 
 
 def test_a_text_is_one_message_of_the_user_and_several_are_as_they_are() -> None:
@@ -108,12 +111,17 @@ def test_an_error_of_a_prompt_is_one_of_the_protocol_and_a_fault_says_nothing_of
 
 def completion(argument: str, typed: str, name: str = "write", **others: str) -> types.Completion:
     reference = types.PromptReference(name=name)
-    given = {"name": argument, "value": typed}
-    return ask(lambda client: client.complete(reference, given, others or None)).completion
+    given_values = {"name": argument, "value": typed}
+    return ask(lambda client: client.complete(reference, given_values, others or None)).completion
 
 
 def test_an_argument_is_completed_and_of_many_values_one_page_is_shown() -> None:
-    found = completion("topic", "t", style="-")
-    assert (found.values[0], len(found.values), found.total, found.has_more) == ("t-0", PAGE_SIZE, PAGE_SIZE + 5, True)
+    found_completion = completion("topic", "t", style="-")
+    assert (
+        found_completion.values[0],
+        len(found_completion.values),
+        found_completion.total,
+        found_completion.has_more,
+    ) == ("t-0", PAGE_SIZE, PAGE_SIZE + 5, True)
     for name, argument in (("write", "style"), ("write", "none"), ("none", "topic")):
         assert completion(argument, "t", name).values == []

@@ -26,8 +26,8 @@ Mode = Literal["auto", "legacy"]
 def listed(call: Call, offset: int, limit: int) -> tuple[list[Resource], bool]:
     del call
     numbers = range(offset, min(offset + limit, COUNT))
-    found = [Resource(uri=f"x://{n}", name=str(n), size=n, last_modified="2026-01-01T00:00:00Z") for n in numbers]
-    return found, offset + limit < COUNT
+    resources = [Resource(uri=f"x://{n}", name=str(n), size=n, last_modified="2026-01-01T00:00:00Z") for n in numbers]
+    return resources, offset + limit < COUNT
 
 
 def read(call: Call, uri: str) -> ResourceContents:
@@ -83,7 +83,7 @@ def test_a_long_list_comes_in_pages_that_leave_nothing_out() -> None:
         first = await client.list_resources()
         second = await client.list_resources(cursor=first.next_cursor)
         assert second.next_cursor is None
-        return [[one.name for one in page.resources] for page in (first, second)]
+        return [[resource.name for resource in page.resources] for page in (first, second)]
 
     first, second = ask(pages)
     assert first + second == [str(n) for n in range(COUNT)]
@@ -91,10 +91,10 @@ def test_a_long_list_comes_in_pages_that_leave_nothing_out() -> None:
 
 
 def test_a_resource_is_listed_with_what_is_known_of_it() -> None:
-    found = ask(lambda client: client.list_resources()).resources[5]
-    assert (found.uri, found.size, found.mime_type, found.title) == ("x://5", 5, "text/markdown", None)
-    assert found.annotations is not None
-    assert found.annotations.last_modified == "2026-01-01T00:00:00Z"
+    resource = ask(lambda client: client.list_resources()).resources[5]
+    assert (resource.uri, resource.size, resource.mime_type, resource.title) == ("x://5", 5, "text/markdown", None)
+    assert resource.annotations is not None
+    assert resource.annotations.last_modified == "2026-01-01T00:00:00Z"
 
 
 def test_a_resource_is_text_or_bytes() -> None:
@@ -117,8 +117,8 @@ def test_a_fault_says_nothing_of_its_cause() -> None:
 
 
 def test_templates_are_one_page_and_their_variables_are_completed() -> None:
-    (found,) = ask(lambda client: client.list_resource_templates()).resource_templates
-    assert found.uri_template == "x://{name}"
+    (template,) = ask(lambda client: client.list_resource_templates()).resource_templates
+    assert template.uri_template == "x://{name}"
     assert "one page" in str(refusal(lambda client: client.list_resource_templates(cursor="x")))
     reference = types.ResourceTemplateReference(uri="x://{name}")
     values = ask(lambda client: client.complete(reference, {"name": "name", "value": "a"})).completion.values

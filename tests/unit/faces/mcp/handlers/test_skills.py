@@ -44,16 +44,16 @@ def handlers(call: Call) -> SkillHandlers:
     return SkillHandlers(Runner(call.services, "read"), Skills())
 
 
-def names(found: list[Resource]) -> dict[str, str]:
-    return {one.uri.removeprefix(f"{ROOT}/"): one.mime_type for one in found}
+def names(resources: list[Resource]) -> dict[str, str]:
+    return {resource.uri.removeprefix(f"{ROOT}/"): resource.mime_type for resource in resources}
 
 
 def test_each_skill_is_listed_with_all_its_files_and_an_invalid_one_is_not(handlers: SkillHandlers, call: Call) -> None:
-    found = {one["uri"]: one for one in handlers._page(0, call)}
-    assert set(found) == {f"{ROOT}/SKILL.md", f"{ROOT}/inner/SKILL.md"}
-    skill = found[f"{ROOT}/SKILL.md"]
+    found_values = {element["uri"]: element for element in handlers._page(0, call)}
+    assert set(found_values) == {f"{ROOT}/SKILL.md", f"{ROOT}/inner/SKILL.md"}
+    skill = found_values[f"{ROOT}/SKILL.md"]
     assert skill["frontmatter"]["description"] == "Does it."
-    files = {one["uri"]: one for one in skill["resources"]}
+    files = {resource["uri"]: resource for resource in skill["resources"]}
     script = files[f"{ROOT}/scripts/run.sh"]
     assert script["digest"] == f"sha256:{hashlib.sha256(b'#!/bin/sh' + bytes([10])).hexdigest()}"
     assert f"{ROOT}/references/%C3%BCber%20uns.md" in files

@@ -19,9 +19,9 @@ def test_a_total_that_nobody_knows_stays_unknown() -> None:
 
 def test_what_counts_fast_is_told_at_its_beginning_and_at_its_end() -> None:
     meter = ProgressCounter()
-    told = [meter.sampled(done, 1000) for done in range(1001)]
-    assert told[0] == (0, 1000)
-    assert told[-1] == (1000, 1000)
-    assert told[1:-1].count(None) > 900
+    reported_pairs = [meter.sampled(done, 1000) for done in range(1001)]
+    assert reported_pairs[0] == (0, 1000)
+    assert reported_pairs[-1] == (1000, 1000)
+    assert reported_pairs[1:-1].count(None) > 900
     assert meter.sampled(0, 5) is None
     assert meter.sampled(5, 5) == (1005, 1005)

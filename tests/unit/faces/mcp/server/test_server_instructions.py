@@ -20,21 +20,21 @@ def load_toolset(toolset: str) -> Toolset:
 
 @each_case(("toolset", "tier"), list(product(TOOLSETS, TIERS)))
 def test_instructions_name_no_tool_that_is_not_served(toolset: str, tier: str) -> None:
-    found = load_toolset(toolset)
-    served = frozenset(tool.name for tool in allowed_tools(found.tools, tier))
-    said = server_instructions(found, served)
+    found_toolset = load_toolset(toolset)
+    served = frozenset(tool.name for tool in allowed_tools(found_toolset.tools, tier))
+    said = server_instructions(found_toolset, served)
     assert 0 < len(said.encode()) < MAX_BYTES
-    named = {tool.name for tool in found.tools if re.search(rf"\b{tool.name}\b", said)}
+    named = {tool.name for tool in found_toolset.tools if re.search(rf"\b{tool.name}\b", said)}
     assert named <= served
     assert "never instructions" in said
-    writes = any(not tool.read_only for tool in found.tools)
+    writes = any(not tool.read_only for tool in found_toolset.tools)
     assert (READS_ONLY in said) == (writes and tier == "read")
 
 
 def test_a_tier_that_writes_is_told_how_to_write_safely() -> None:
-    found = load_toolset("kb")
-    every = frozenset(tool.name for tool in found.tools)
-    assert "revision" in server_instructions(found, every)
+    toolset = load_toolset("kb")
+    every = frozenset(tool.name for tool in toolset.tools)
+    assert "revision" in server_instructions(toolset, every)
     assert "revision" not in server_instructions(
-        found, frozenset(tool.name for tool in allowed_tools(found.tools, "read"))
+        toolset, frozenset(tool.name for tool in allowed_tools(toolset.tools, "read"))
     )

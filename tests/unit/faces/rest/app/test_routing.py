@@ -72,7 +72,7 @@ def test_a_page_that_is_there_is_meant_and_otherwise_the_operation(
 ) -> None:
     for is_there, expected in ((True, page), (False, otherwise)):
         try:
-            found = select_match(options(raw), method, lambda _, there=is_there: there)[0].template
+            template = select_match(options(raw), method, lambda _, there=is_there: there)[0].template
         except MethodError as error:
-            found = error.allowed
-        assert found == expected, is_there
+            template = error.allowed
+        assert template == expected, is_there

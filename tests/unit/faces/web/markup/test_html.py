@@ -89,13 +89,13 @@ def test_a_footnote_stands_in_the_list_and_not_in_the_text() -> None:
 
 
 def test_an_embed_gets_the_label_that_the_text_gives_it() -> None:
-    given: list[tuple[str, str]] = []
+    given_pairs: list[tuple[str, str]] = []
 
     def embed(label: str, title: str) -> str:
-        given.append((label, title))
+        given_pairs.append((label, title))
         return "[E]"
 
     scope = Scope(lambda _: LinkHtml("", embed), {}, Footnotes())
     for markdown in ("![[a.png]]", "![[a.png|300]]", '![alt](a.png "T")', "![](a.png)"):
         assert "[E]" in HtmlWriter(parse(markdown.encode()), scope, -1).run()
-    assert given == [("", ""), ("300", ""), ("alt", "T"), ("", "")]
+    assert given_pairs == [("", ""), ("300", ""), ("alt", "T"), ("", "")]

@@ -25,14 +25,14 @@ def test_events_cover_byte_ranges_of_the_source(text: str) -> None:
 
 def test_links_to_pages_and_files_are_found_once_each_and_urls_are_not() -> None:
     source = b"[[a]] [x](b.md#c) ![i](d.png) ![[e]] [[a]] [u](https://x.example) [y](#here)"
-    found = written_links([parse(source), parse(b"[x](b.md#c)")])
-    assert {key.destination: (key.wiki, key.image) for key in found if key.destination != "#here"} == {
+    links = written_links([parse(source), parse(b"[x](b.md#c)")])
+    assert {key.destination: (key.wiki, key.image) for key in links if key.destination != "#here"} == {
         "a": (True, False),
         "b.md#c": (False, False),
         "d.png": (False, True),
         "e": (True, True),
     }
-    assert found[LinkKey(wiki=False, image=False, destination="b.md#c")].fragment == "c"
+    assert links[LinkKey(wiki=False, image=False, destination="b.md#c")].fragment == "c"
 
 
 @each_case(
@@ -68,9 +68,9 @@ WHOLE = "[t]: https://x.example\n\n[^1]: one\n    more\n\n[^2]: two [t]\n\n[^ü]
 def test_a_part_gets_what_it_refers_to_and_does_not_define(
     part: bytes, has: tuple[bytes, ...], lacks: tuple[bytes, ...]
 ) -> None:
-    found = b"\n\n".join(missing_definitions(part, WHOLE))
-    assert all(one in found for one in has), found
-    assert not any(one in found for one in lacks), found
+    found_text = b"\n\n".join(missing_definitions(part, WHOLE))
+    assert all(element in found_text for element in has), found_text
+    assert not any(lack in found_text for lack in lacks), found_text
 
 
 def test_an_address_of_mail_is_no_page() -> None:

@@ -57,10 +57,10 @@ def test_what_runs_loads_or_deceives_is_taken_out(html: str, expected: str) -> N
 
 
 def test_relative_urls_of_a_documents_own_html_are_rebased_and_those_of_the_renderer_are_not() -> None:
-    asked: list[tuple[str, bool]] = []
+    requested_pairs: list[tuple[str, bool]] = []
 
     def rebase(url: str, media: bool) -> str:
-        asked.append((url, media))
+        requested_pairs.append((url, media))
         return f"/files/base/{url}"
 
     html = (
@@ -68,7 +68,7 @@ def test_relative_urls_of_a_documents_own_html_are_rebased_and_those_of_the_rend
     )
     rebased = html.replace('"a.md"', '"/files/base/a.md"').replace('"b.png"', '"/files/base/b.png"')
     assert sanitized(html, rebase, ("/concepts/",)) == rebased
-    assert asked == [("a.md", False), ("b.png", True)]
+    assert requested_pairs == [("a.md", False), ("b.png", True)]
 
 
 def test_classes_of_tokens_are_kept_on_spans_alone() -> None:

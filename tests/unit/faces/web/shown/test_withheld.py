@@ -49,26 +49,26 @@ def holding(pages: Pages, *words: str, **query: str) -> PageRequest:
 
 def found(pages: Pages, path: str = "a") -> tuple[FoundDocument, Document]:
     (collection,) = pages.services.collections
-    one = document_at_path(collection, path)
-    assert one is not None
-    return one, parsed_document(collection, one.record.address)
+    document = document_at_path(collection, path)
+    assert document is not None
+    return document, parsed_document(collection, document.record.address)
 
 
 def test_without_a_toolset_that_withholds_everything_is_shown(pages: Pages) -> None:
-    one, document = found(pages)
+    found_document, document = found(pages)
     request = pages.request()
 
     assert not withholds(request)
-    assert spans_of(request, one) == []
-    assert visible(request, one.collection, document) is document
-    assert visible_description(request, one.collection, one.record) == "Über alles."
-    assert gives_file(request, one)
+    assert spans_of(request, found_document) == []
+    assert visible(request, found_document.collection, document) is document
+    assert visible_description(request, found_document.collection, found_document.record) == "Über alles."
+    assert gives_file(request, found_document)
 
 
 @pytest.mark.parametrize("path", ["a", "latin"])
 def test_what_is_withheld_is_blank_and_all_else_stays_where_it_was(pages: Pages, path: str) -> None:
-    one, document = found(pages, path)
-    shown = visible(holding(pages, "secret"), one.collection, document)
+    found_document, document = found(pages, path)
+    shown = visible(holding(pages, "secret"), found_document.collection, document)
 
     assert len(shown.source) == len(document.source)
     assert "secret" not in shown.text
@@ -80,35 +80,35 @@ def test_what_is_withheld_is_blank_and_all_else_stays_where_it_was(pages: Pages,
 
 
 def test_runs_of_several_toolsets_come_in_order(pages: Pages) -> None:
-    one, document = found(pages)
+    found_document, document = found(pages)
     request = holding(pages, "rest", "secret")
     both = replace(request, toolsets=[*request.toolsets, *holding(pages, "line").toolsets])
 
-    spans = withheld_spans(both, one.collection, document)
+    spans = withheld_spans(both, found_document.collection, document)
     assert spans == sorted(spans)
     assert [document.source[start:][:4] for start, _ in spans] == [b"secr", b"line"] or len(spans) == 3
 
 
 def test_a_description_is_withheld_with_the_front_matter_alone(pages: Pages) -> None:
-    one, _ = found(pages)
+    document, _ = found(pages)
     for word, shown in (("---", ""), ("secret", "Über alles.")):
-        assert visible_description(holding(pages, word), one.collection, one.record) == shown
-    empty = replace(one.record, description="")
-    assert visible_description(holding(pages, "---"), one.collection, empty) == ""
+        assert visible_description(holding(pages, word), document.collection, document.record) == shown
+    empty = replace(document.record, description="")
+    assert visible_description(holding(pages, "---"), document.collection, empty) == ""
 
 
 def test_a_file_is_given_whole_only_where_its_collection_is_asked_for(pages: Pages) -> None:
-    one, _ = found(pages)
+    document, _ = found(pages)
 
-    assert not gives_file(holding(pages, "secret"), one)
-    assert not gives_file(holding(pages, "secret", layer="other"), one)
-    assert gives_file(holding(pages, "secret", layer="base"), one)
-    assert gives_file(holding(pages, "no such word"), one)
+    assert not gives_file(holding(pages, "secret"), document)
+    assert not gives_file(holding(pages, "secret", layer="other"), document)
+    assert gives_file(holding(pages, "secret", layer="base"), document)
+    assert gives_file(holding(pages, "no such word"), document)
 
 
 def test_nothing_is_withheld_of_a_document_that_is_gone(pages: Pages) -> None:
-    one, _ = found(pages)
-    gone = replace(one, record=replace(one.record, address=replace(one.record.address, path="gone.md")))
+    document, _ = found(pages)
+    gone = replace(document, record=replace(document.record, address=replace(document.record.address, path="gone.md")))
     assert spans_of(holding(pages, "secret"), gone) == []
 
 

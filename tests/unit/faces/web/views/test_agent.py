@@ -39,15 +39,15 @@ def test_an_agent_is_asked_for_what_the_form_says(pages: Pages, query: dict[str,
 
 
 def test_a_question_is_cut_and_the_tokens_of_the_answer_are_counted(pages: Pages) -> None:
-    asked: list[int] = []
+    counts: list[int] = []
 
     def long(_services: object, _found: object, _tokens: int, question: str) -> str:
-        asked.append(len(question))
+        counts.append(len(question))
         return "word " * 1_000
 
     page = agent(replace(pages.request("a", question="q" * 10_000), agent_text=long)).body.decode()
 
-    assert asked == [500]
+    assert counts == [500]
     assert "about <b>925 tokens</b> as o200k counts, 926 as cl100k (5,000 characters)" in page
 
 

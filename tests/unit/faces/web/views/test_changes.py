@@ -72,14 +72,14 @@ def test_a_move_is_one_page_of_its_commit_and_leads_to_what_it_is_now(tmp_path_f
         assert "It no longer exists." in pages.view(document, "old/two", at=first)
         versions = pages.view(history, "newest/two")
         assert versions.count("deleted here") == 1
-        for found in re.findall(r'href="/p/newest/two\?at=([0-9a-f]+)"', versions):
-            assert "two A text" in pages.view(document, "newest/two", at=found)
+        for match in re.findall(r'href="/p/newest/two\?at=([0-9a-f]+)"', versions):
+            assert "two A text" in pages.view(document, "newest/two", at=match)
 
 
 def test_a_commit_shows_what_it_changed_and_who_helped(pages: Pages, repo: GitRepo) -> None:
     second = repo.git("rev-parse", "HEAD~1")
-    for given in (second, second[:7], second.upper()):
-        page = pages.view(commit, given)
+    for given_second in (second, second[:7], second.upper()):
+        page = pages.view(commit, given_second)
         assert "Why &amp; how." in page
         assert "with Claude" in page
         assert "two" in page.partition('<tr class="added">')[2]

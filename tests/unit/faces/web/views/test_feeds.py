@@ -40,18 +40,20 @@ def pages(repo: GitRepo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 
 def entries(pages: Pages, **query: str) -> list[str]:
     """The paths that a feed names, an entry each."""
-    found = ET.fromstring(pages.view(atom, **query)).iter(f"{ATOM}entry")  # noqa: S314 - our own
-    return [one.findtext(f"{ATOM}summary") or "" for one in found]
+    elements = ET.fromstring(pages.view(atom, **query)).iter(f"{ATOM}entry")  # noqa: S314 - our own
+    return [element.findtext(f"{ATOM}summary") or "" for element in elements]
 
 
 def test_a_feed_is_well_formed_whatever_messages_hold(pages: Pages) -> None:
     feed = ET.fromstring(pages.view(atom))  # noqa: S314 - our own
-    titles = [one.findtext(f"{ATOM}title") for one in feed.iter(f"{ATOM}entry")]
+    titles = [element.findtext(f"{ATOM}title") for element in feed.iter(f"{ATOM}entry")]
 
     assert len(titles) == 3
     assert any("]]> 0 🚀" in str(title) for title in titles)
     assert "base <&>" in str(feed.findtext(f"{ATOM}title"))
-    assert [one.attrib["href"].partition("/commit/")[0] for one in feed.iter(f"{ATOM}link")][-1] == "http://localhost"
+    assert [element.attrib["href"].partition("/commit/")[0] for element in feed.iter(f"{ATOM}link")][
+        -1
+    ] == "http://localhost"
 
 
 @pytest.mark.parametrize("name", ["folder", "tag"])
@@ -93,12 +95,12 @@ def test_a_time_of_any_commit_is_one_of_the_feed(git_repo: MakeRepo, tmp_path: P
 
     with Pages(tmp_path / "place", made.path) as served:
         feed = ET.fromstring(served.view(atom))  # noqa: S314 - our own
-    for one in feed.iter(f"{ATOM}updated"):
-        assert len(str(one.text)) == len("1970-01-01T00:00:00Z")
+    for element in feed.iter(f"{ATOM}updated"):
+        assert len(str(element.text)) == len("1970-01-01T00:00:00Z")
 
 
 def test_browsers_get_a_short_name_and_robots_nothing(pages: Pages) -> None:
-    found = ET.fromstring(pages.view(opensearch))  # noqa: S314 - our own
-    name = next(one.text for one in found.iter() if one.tag.endswith("ShortName"))
+    element = ET.fromstring(pages.view(opensearch))  # noqa: S314 - our own
+    name = next(other_element.text for other_element in element.iter() if other_element.tag.endswith("ShortName"))
     assert len(str(name)) <= 16
     assert pages.view(robots) == "User-agent: *\nDisallow: /\n"

@@ -36,7 +36,7 @@ def form(**changed: str) -> dict[str, str]:
 def test_fields_of_one_value_have_inputs_that_show_what_the_page_says(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"kb.yaml": SCHEMA, "r.md": TEXT}) as base:
         name, inputs = inputs_of(base.collection, PAGE, TEXT)
-        rows = {one.name: (one.kind, one.value, one.required, list(one.options)) for one in inputs}
+        rows = {item.name: (item.kind, item.value, item.required, list(item.options)) for item in inputs}
         assert name == "runbook"
         assert rows == {
             "minutes": ("number", "5", True, []),

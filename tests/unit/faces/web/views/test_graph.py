@@ -35,13 +35,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 
 
 def test_the_data_name_each_document_and_where_its_links_lead(pages: Pages) -> None:
-    found = json.loads(pages.view(graph_json, "@base"))
-    nodes = {node[0]: node for node in found["nodes"]}
+    found_value = json.loads(pages.view(graph_json, "@base"))
+    nodes = {node[0]: node for node in found_value["nodes"]}
 
     assert nodes["Hub </script>"] == ["Hub </script>", "/p/@base/hub", "", "guide", "x y"]
     assert nodes["A"][1:3] == ["/p/@base/sub/deep/a", "sub"]
-    titles = [node[0] for node in found["nodes"]]
-    edges = sorted((titles[source], titles[target]) for source, target in found["edges"])
+    titles = [node[0] for node in found_value["nodes"]]
+    edges = sorted((titles[source], titles[target]) for source, target in found_value["edges"])
     assert edges == [("A", "Hub </script>"), ("B", "A"), ("B", "Hub </script>"), ("C", "Hub </script>")]
 
 

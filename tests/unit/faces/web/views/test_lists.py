@@ -53,8 +53,8 @@ def test_a_search_in_a_folder_finds_its_pages(pages: Pages, path: str, count: in
     read = read_query(query)
 
     assert read.words == ""
-    found = list_documents(read.chosen(pages.services.collections), ListQuery(filter=read.filter(), limit=1))
-    assert found.total == count
+    document_list = list_documents(read.chosen(pages.services.collections), ListQuery(filter=read.filter(), limit=1))
+    assert document_list.total == count
 
 
 @pytest.mark.parametrize("path", ["none", "my notes/a", "..", "\0", "MY NOTES", "@none", "x" * 5_000])
@@ -77,15 +77,15 @@ def test_a_long_list_has_pages_and_an_empty_collection_an_empty_one(pages: Pages
 def test_tags_are_a_tree_with_the_tags_above_those_that_are_used(pages: Pages) -> None:
     page = pages.view(tags)
 
-    named = [unquote(one.partition('"')[0]) for one in page.partition("<h1>")[2].split('href="/tags/')[1:]]
-    assert [one.casefold() for one in named] == ["lots", "strasse", "tea", "tea/green", "x"]
+    named = [unquote(part.partition('"')[0]) for part in page.partition("<h1>")[2].split('href="/tags/')[1:]]
+    assert [element.casefold() for element in named] == ["lots", "strasse", "tea", "tea/green", "x"]
 
 
 @pytest.mark.parametrize(("tag", "found"), [("tea", {"A <b>", "B"}), ("TEA/green", {"A <b>"}), ("STRASSE", {"C #x"})])
 def test_a_tag_in_any_case_lists_its_pages_and_those_of_the_tags_below(pages: Pages, tag: str, found: set[str]) -> None:
     page = pages.view(tags, tag)
     listed = page.partition('<ul class="plain documents">')[2].partition("</ul>")[0]
-    assert {unescape(one.partition("</a>")[0].partition(">")[2]) for one in listed.split("<a ")[1:]} == found
+    assert {unescape(part.partition("</a>")[0].partition(">")[2]) for part in listed.split("<a ")[1:]} == found
     assert "/feed.atom?tag=" in page
 
 
@@ -104,7 +104,7 @@ def test_types_are_counted_and_lead_to_their_pages(pages: Pages) -> None:
 
 def test_the_timeline_is_by_day_newest_first_and_never_missing(pages: Pages) -> None:
     page = pages.view(timeline)
-    days = [one.partition("</h2>")[0] for one in page.split("<h2>")[1:]]
+    days = [part.partition("</h2>")[0] for part in page.split("<h2>")[1:]]
     assert days == sorted(days, reverse=True)
     assert page.count('<li><a dir="auto" href=') >= PAGE_SIZE
     assert pages.location(timeline, page="100000") == "?page=2"

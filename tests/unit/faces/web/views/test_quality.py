@@ -108,8 +108,8 @@ def test_findings_are_gravest_first_and_counted_by_their_severity(pages: Pages) 
     order = ["error", "warning", "info"]
 
     assert severities == sorted(severities, key=order.index)
-    for one in set(severities):
-        shown = pages.view(findings, severity=one)
-        assert {row.partition("severity-")[2].partition('"')[0] for row in rows(shown)} == {one}
-        assert f'severity={one}&more=1">{one} <span class="count">' in page
+    for severity in set(severities):
+        shown = pages.view(findings, severity=severity)
+        assert {row.partition("severity-")[2].partition('"')[0] for row in rows(shown)} == {severity}
+        assert f'severity={severity}&more=1">{severity} <span class="count">' in page
     assert "Nothing is wrong." in pages.view(findings, severity="no-such")

@@ -19,15 +19,15 @@ KEYS = [document_key(path) for path in FILES]
 def connection(base: MakeBase) -> Iterator[sqlite3.Connection]:
     """The catalogue of an index."""
     cache = base(FILES).cache
-    (found,) = [file for file in cache.rglob("*") if file.is_file() and file.read_bytes()[:6] == b"SQLite"]
-    with closing(sqlite3.connect(found)) as made:
+    (path,) = [file for file in cache.rglob("*") if file.is_file() and file.read_bytes()[:6] == b"SQLite"]
+    with closing(sqlite3.connect(path)) as made:
         yield made
 
 
 def test_documents_come_in_the_asked_order_and_unknown_ones_are_left_out(connection: sqlite3.Connection) -> None:
     cache = RecordCache()
-    found = cache.entries(connection, [KEYS[2], 12345, KEYS[0]])
-    assert [one.record.address.path for one in found.values()] == ["c.md", "a.md"]
+    entries = cache.entries(connection, [KEYS[2], 12345, KEYS[0]])
+    assert [document.record.address.path for document in entries.values()] == ["c.md", "a.md"]
     assert list(cache.entries(connection, [KEYS[0], KEYS[1], KEYS[2]])) == KEYS
     assert cache.entries(connection, []) == {}
 
@@ -43,11 +43,11 @@ def test_a_document_is_read_once(connection: sqlite3.Connection) -> None:
 
 
 def test_records_have_their_facts_and_their_outline(connection: sqlite3.Connection) -> None:
-    found = RecordCache().entries(connection, KEYS)
-    assert [found[key].record.title for key in KEYS] == ["A", "Größe", "c"]
-    outline = found[KEYS[0]].outline
+    entries = RecordCache().entries(connection, KEYS)
+    assert [entries[key].record.title for key in KEYS] == ["A", "Größe", "c"]
+    outline = entries[KEYS[0]].outline
     assert outline.path(outline.last) == ("A", "Teil")
-    assert found[KEYS[0]].outline is outline
+    assert entries[KEYS[0]].outline is outline
 
 
 def test_unknown_numbers_have_no_path(connection: sqlite3.Connection) -> None:
@@ -58,8 +58,8 @@ def test_more_documents_than_are_cached_are_all_found(base: MakeBase) -> None:
     many = range(2, MAX_CACHED_DOCUMENTS + 1)
     cache = RecordCache()
     found_base = base(FILES)
-    (found,) = [f for f in found_base.cache.rglob("*") if f.is_file() and f.read_bytes()[:6] == b"SQLite"]
-    with closing(sqlite3.connect(found)) as connection:
+    (path,) = [f for f in found_base.cache.rglob("*") if f.is_file() and f.read_bytes()[:6] == b"SQLite"]
+    with closing(sqlite3.connect(path)) as connection:
         assert list(cache.entries(connection, [*KEYS, *many])) == KEYS
         assert list(cache.entries(connection, KEYS)) == KEYS
 

@@ -15,7 +15,7 @@ FILES = {"a.md": "---\nid: tea\n---\n# A\n", "b.md": "# B\n", "in/c.md": "# C\n"
 
 
 def by_path(base: Indexed) -> dict[str, object]:
-    return {one.address.path: one for one in base.index.records()}
+    return {record.address.path: record for record in base.index.records()}
 
 
 def test_only_changed_records_are_new(tmp_path: Path) -> None:
@@ -33,9 +33,9 @@ def test_only_changed_records_are_new(tmp_path: Path) -> None:
 
 def test_a_record_changes_when_another_document_takes_its_id(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
-        assert not any(one.shares_id for one in base.index.records())
+        assert not any(record.shares_id for record in base.index.records())
         base.update("b.md", "---\nid: tea\n---\n# B\n")
-        assert [one.address.path for one in base.index.records() if one.shares_id] == ["a.md", "b.md"]
+        assert [record.address.path for record in base.index.records() if record.shares_id] == ["a.md", "b.md"]
 
 
 def test_of_too_many_documents_no_record_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

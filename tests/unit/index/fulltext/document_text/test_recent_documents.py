@@ -38,18 +38,18 @@ def test_the_sections_of_a_document_are_found_by_their_words() -> None:
 
 
 def test_a_document_has_words_by_field_and_grams_of_scripts_without_blanks() -> None:
-    one = recent("Tea 烏龍茶 café", "Tea")
-    assert one.fields["title"].counts["tea"] == 1
-    assert "烏龍" in one.fields["grams"].counts
-    assert "café" in one.fields["accented"].counts
-    assert one.terms == frozenset({"t"})
+    document = recent("Tea 烏龍茶 café", "Tea")
+    assert document.fields["title"].counts["tea"] == 1
+    assert "烏龍" in document.fields["grams"].counts
+    assert "café" in document.fields["accented"].counts
+    assert document.terms == frozenset({"t"})
 
 
 def test_a_section_keeps_the_ordinal_that_it_has_in_its_document() -> None:
-    found = recent("one two", sections=((2, "one"), (5, "two 茶"))).sections
-    assert list(found.ordinals) == [2, 5]
-    assert list(found.fields["body"].places("two")) == [(1, 1)]
-    assert found.fields["grams"].holding("茶") == 1
+    sections = recent("one two", sections=((2, "one"), (5, "two 茶"))).sections
+    assert list(sections.ordinals) == [2, 5]
+    assert list(sections.fields["body"].places("two")) == [(1, 1)]
+    assert sections.fields["grams"].holding("茶") == 1
 
 
 def test_words_and_grams_with_a_beginning_come_in_order() -> None:

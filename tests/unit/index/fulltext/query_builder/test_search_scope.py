@@ -45,10 +45,10 @@ FILTERS = [
 @pytest.fixture(scope="module", params=["flushed", "recent"])
 def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
     files = FILES if request.param == "flushed" else {}
-    with Indexed(tmp_path_factory.mktemp("scope"), files) as one:
+    with Indexed(tmp_path_factory.mktemp("scope"), files) as indexed:
         for path, text in FILES.items() if not files else ():
-            one.update(path, text)
-        yield one
+            indexed.update(path, text)
+        yield indexed
 
 
 @pytest.mark.parametrize("filter_", FILTERS)

@@ -24,8 +24,8 @@ def base(tmp_path: Path) -> Iterator[Indexed]:
 @pytest.fixture
 def place(base: Indexed) -> Path:
     """The folder of the index."""
-    (found,) = base.cache.rglob(CATALOGUE_FILE)
-    return found.parent
+    (path,) = base.cache.rglob(CATALOGUE_FILE)
+    return path.parent
 
 
 @pytest.fixture

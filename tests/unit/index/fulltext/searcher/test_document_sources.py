@@ -32,10 +32,10 @@ def sources(folder: Path, tmp_path: Path) -> DocumentSources:
     return DocumentSources(open_store(folder, commit="manual", state_dir=tmp_path / "state"))
 
 
-def read(sources: DocumentSources, address: Address, wanted: bytes) -> DocumentSource:
+def read(sources: DocumentSources, address: Address, wanted_content: bytes) -> DocumentSource:
     """A document whose index entry is that of certain bytes."""
     with sources.reading() as reader:
-        return reader(address, revision_of(wanted))
+        return reader(address, revision_of(wanted_content))
 
 
 def test_a_document_is_read_once_for_as_long_as_the_index_knows_it_so(sources: DocumentSources) -> None:
@@ -84,11 +84,11 @@ def test_a_file_put_in_place_by_a_link_out_of_the_folder_is_not_read(
 
 def test_what_is_kept_is_limited(sources: DocumentSources, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CACHE_BYTES", 8)
-    kept = read(sources, NOTE, b"first")
+    source = read(sources, NOTE, b"first")
     (folder / "second.md").write_text("other", encoding="utf-8")
     other = read(sources, Address("second.md"), b"other")
     assert read(sources, Address("second.md"), b"other") is other
-    assert read(sources, NOTE, b"first") is not kept
+    assert read(sources, NOTE, b"first") is not source
     large = b"x" * (module.MAX_CACHED_SOURCE_BYTES + 1)
     (folder / "large.md").write_bytes(large)
     assert read(sources, Address("large.md"), large) is not read(sources, Address("large.md"), large)

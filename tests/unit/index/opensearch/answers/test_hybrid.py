@@ -71,7 +71,7 @@ def test_few_chunks_are_all_compared_and_many_are_found_by_the_graph() -> None:
 def test_ordinary_pages_are_a_sample_of_many(pages: int, sampled: bool) -> None:
     _, ordinary = meaning(10, pages).searches(Filter(), 5)
     clauses: list[dict[str, Any]] = ordinary.body["query"]["script_score"]["query"]["bool"]["filter"]
-    bounds = [one["range"]["page"]["lt"] for one in clauses if "page" in one.get("range", {})]
+    bounds = [clause["range"]["page"]["lt"] for clause in clauses if "page" in clause.get("range", {})]
     assert bounds == (["19999999"] if sampled else [])
 
 

@@ -42,20 +42,20 @@ Schluss.
 """
 
 
-def document(one: SharedPage) -> dict[str, Any]:
-    return page_document(one, text_of(one), ANALYZE)
+def document(shared_page: SharedPage) -> dict[str, Any]:
+    return page_document(shared_page, text_of(shared_page), ANALYZE)
 
 
 def test_a_record_is_read_back_as_it_was() -> None:
     for text in (TEXT, "", "---\ntags: [a\n---\n# Broken\n"):
-        one = page("notes/a.md", text)
-        assert shown_record(document(one)["shown"]) == one.record
+        shared_page = page("notes/a.md", text)
+        assert shown_record(document(shared_page)["shown"]) == shared_page.record
 
 
 def test_only_mapped_fields_are_written() -> None:
-    one = page("notes/a.md", TEXT)
-    assert set(document(one)) <= set(PROPERTIES)
-    for _, section in section_documents(one, text_of(one), ANALYZE):
+    shared_page = page("notes/a.md", TEXT)
+    assert set(document(shared_page)) <= set(PROPERTIES)
+    for _, section in section_documents(shared_page, text_of(shared_page), ANALYZE):
         assert set(section) <= set(PROPERTIES)
 
 
@@ -72,14 +72,14 @@ def test_a_page_is_found_by_its_words_its_names_and_its_filters() -> None:
 
 
 def test_each_section_with_text_is_a_document_that_shows_it_as_written() -> None:
-    one = page("notes/a.md", TEXT)
-    found = dict(section_documents(one, text_of(one), ANALYZE))
-    assert list(found) == document(one)["ordinals"]
-    shown = shown_section(found[1]["shown"])
+    shared_page = page("notes/a.md", TEXT)
+    documents = dict(section_documents(shared_page, text_of(shared_page), ANALYZE))
+    assert list(documents) == document(shared_page)["ordinals"]
+    shown = shown_section(documents[1]["shown"])
     assert (shown.path, shown.anchor) == (("Größe",), "größe")
     assert "Text über Café" in shown.text
-    assert address_of_section(found[1]["shown"]) == Address("notes/a.md")
-    assert {one["page"] for one in found.values()} == {page_key("notes/a.md")}
+    assert address_of_section(documents[1]["shown"]) == Address("notes/a.md")
+    assert {other_document["page"] for other_document in documents.values()} == {page_key("notes/a.md")}
 
 
 def test_what_is_longer_than_the_engine_takes_is_cut_and_tags_are_left_out() -> None:

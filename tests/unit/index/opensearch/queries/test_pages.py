@@ -20,8 +20,8 @@ def test_pages_are_read_with_their_records() -> None:
     record = page("a.md", "# A\n\ntext\n").record
     source = {"page": "k", "shown": stored_record(record), "first": 1}
     hits = {"hits": [{"_score": 2.5, "_source": source}], "total": {"value": 7}}
-    found = found_pages({"hits": hits})
-    assert (found.total, found.pages[0].score, found.pages[0].record) == (7, 2.5, record)
+    pages = found_pages({"hits": hits})
+    assert (pages.total, pages.pages[0].score, pages.pages[0].record) == (7, 2.5, record)
 
 
 def test_a_page_of_results_ends_at_the_window() -> None:

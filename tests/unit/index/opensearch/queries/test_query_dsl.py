@@ -48,8 +48,8 @@ def leaves(query: object, kind: str) -> Iterator[Any]:
                 yield value
             yield from leaves(value, kind)
     elif isinstance(query, list):
-        for one in query:
-            yield from leaves(one, kind)
+        for element in query:
+            yield from leaves(element, kind)
 
 
 def clauses(**filter_: Any) -> list[dict[str, Any]]:
@@ -62,26 +62,26 @@ def test_words_are_demanded_in_any_form_and_nothing_else_is(full: FullText) -> N
     assert (query["should"], query["must_not"]) == ([], [])
     (demanded,) = query["must"]
     assert demanded["bool"]["minimum_should_match"] == 1
-    words = {one["body"]["value"] for one in leaves(demanded, "term") if "body" in one}
+    words = {leaf["body"]["value"] for leaf in leaves(demanded, "term") if "body" in leaf}
     assert {"apple", "apples", "pear"} <= words
 
 
 def test_a_phrase_is_demanded_and_the_words_beside_it_only_rank(full: FullText) -> None:
     query = page_query(expanded(full, '"apple pie" pear'), Filter())["bool"]
-    assert [one["body"]["query"] for one in leaves(query["must"], "match_phrase")] == ["apple pie"]
+    assert [leaf["body"]["query"] for leaf in leaves(query["must"], "match_phrase")] == ["apple pie"]
     assert query["should"]
 
 
 def test_excluded_words_and_pages_must_not_match(full: FullText) -> None:
     query = page_query(expanded(full, "-apple"), Filter(without=(Address("x.md"),)))["bool"]
     assert query["must"] == query["should"] == []
-    assert [one["body"]["value"] for one in leaves(query["must_not"], "term")] == ["apple"]
+    assert [leaf["body"]["value"] for leaf in leaves(query["must_not"], "term")] == ["apple"]
     assert {"terms": {"page": [page_key("x.md")]}} in query["must_not"]
 
 
 def test_operators_filter_and_their_words_rank(full: FullText) -> None:
     query = page_query(expanded(full, "apple AND pear"), Filter())["bool"]
-    (both,) = [one for one in query["filter"] if "bool" in one]
+    (both,) = [element for element in query["filter"] if "bool" in element]
     assert len(both["bool"]["must"]) == 2
     assert query["must"]
     excluding = page_query(expanded(full, "apple NOT pear"), Filter())["bool"]["filter"][-1]["bool"]
@@ -92,7 +92,7 @@ def test_operators_filter_and_their_words_rank(full: FullText) -> None:
 
 def test_sections_are_searched_in_fields_of_their_own(full: FullText) -> None:
     query = section_query(expanded(full, "apple 茶葉"), ["k"])
-    fields = {next(iter(one)) for one in leaves(query, "term")}
+    fields = {next(iter(leaf)) for leaf in leaves(query, "term")}
     assert fields == {"section_body", "section_grams"}
     assert {"terms": {"page": ["k"]}} in query["bool"]["filter"]
 
@@ -128,7 +128,7 @@ def test_a_selection_of_no_page_matches_nothing_and_one_of_many_is_split() -> No
     assert "match_none" in json.dumps(clauses(among=()))
     many = tuple(Address(f"{n}.md") for n in range(MAX_TERMS + 1))
     (among,) = clauses(among=many)
-    assert [len(one["terms"]["page"]) for one in among["bool"]["should"]] == [MAX_TERMS, 1]
+    assert [len(element["terms"]["page"]) for element in among["bool"]["should"]] == [MAX_TERMS, 1]
 
 
 def test_equal_pages_are_ordered_by_path() -> None:

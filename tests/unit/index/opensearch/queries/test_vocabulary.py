@@ -51,12 +51,12 @@ def test_a_query_is_expanded_once_while_the_index_stays_as_it_is() -> None:
     vocabulary.note(BranchPosition(1, "a"))
     first = expand(vocabulary, index, "restore backup")
     assert "restored" in first.words[0].forms
-    asked = len(index.asked)
-    assert asked == 2
+    count = len(index.asked)
+    assert count == 2
     vocabulary.note(BranchPosition(1, "a"))
     assert expand(vocabulary, index, "restore backup") == first
     assert expand(vocabulary, index, "backup restore").words[1].forms == first.words[0].forms
-    assert len(index.asked) == asked
+    assert len(index.asked) == count
 
 
 def test_a_word_that_was_absent_is_asked_again_when_the_index_has_changed() -> None:
@@ -73,13 +73,15 @@ def test_what_was_there_is_kept_over_a_change() -> None:
     index, vocabulary = Index({"restore": 5, "restored": 3}), Vocabulary("i", ANALYZE)
     vocabulary.note(BranchPosition(1, "a"))
     expand(vocabulary, index, "restore")
-    asked = len(index.asked)
+    count = len(index.asked)
     assert "restored" in counted(index.asked)
     vocabulary.note(BranchPosition(2, "b"))
     expand(vocabulary, index, "restore")
-    assert not {"restore", "restored"} & counted(index.asked[asked:])
+    assert not {"restore", "restored"} & counted(index.asked[count:])
 
 
 def counted(requests: Sequence[Request]) -> set[str]:
     """The words whose frequencies were asked for."""
-    return {word for one in requests if isinstance(one, Statistics) for word in one.body["doc"]["body"].split()}
+    return {
+        word for request in requests if isinstance(request, Statistics) for word in request.body["doc"]["body"].split()
+    }

@@ -105,7 +105,7 @@ def meant(
     base = _filled(cluster, TEXTS)
     _embed(cluster, embedding, base)
     store = PageStore("own", "own")
-    store.pages |= {one.record.address: one for one in pages(TEXTS)}
+    store.pages |= {page.record.address: page for page in pages(TEXTS)}
     with ExitStack() as closing:
         folder = tmp_path_factory.mktemp("own")
         index = open_index(store, folder, language="")
@@ -122,10 +122,10 @@ def test_a_search_by_both_has_the_hits_of_a_servers_own_index(meant: BothIndexes
     # Vectors are rounded otherwise, so that what is nearly as good may stand elsewhere.
     assert [hit.score for hit in theirs.hits] == pytest.approx([hit.score for hit in own.hits], abs=ROUNDED)
     least = own.hits[-1].score + ROUNDED
-    places = {hit.record.address: [one.ordinal for one in hit.sections] for hit in theirs.hits}
+    places = {hit.record.address: [section_hit.ordinal for section_hit in hit.sections] for hit in theirs.hits}
     for hit in own.hits:
         if hit.score > least:
-            assert places[hit.record.address] == [one.ordinal for one in hit.sections]
+            assert places[hit.record.address] == [section_hit.ordinal for section_hit in hit.sections]
     assert theirs.total == own.total
 
 
@@ -173,9 +173,9 @@ def test_similarities_of_the_cluster_serve_a_servers_own_index(meant: BothIndexe
 def test_chunks_are_found_with_their_places(meant: BothIndexes) -> None:
     own = meant.local.nearest_chunks("restore the database", 6, 2)
     theirs = meant.shared.nearest_chunks("restore the database", 6, 2)
-    assert [one.similarity for one in theirs] == pytest.approx([one.similarity for one in own], abs=0.02)
-    for one in theirs:
-        assert (one.path, one.ordinal, one.number, one.of) in {
+    assert [hit.similarity for hit in theirs] == pytest.approx([hit.similarity for hit in own], abs=0.02)
+    for hit in theirs:
+        assert (hit.path, hit.ordinal, hit.number, hit.of) in {
             (two.path, two.ordinal, two.number, two.of) for two in meant.local.nearest_chunks("restore", 500, 500)
         }
 
@@ -208,17 +208,17 @@ def test_a_chunk_that_stays_keeps_its_vector(
     base = _filled(cluster, long)
     _embed(cluster, embedding, base)
     assert _counts(cluster, embedding, base) == (2, 6, 0)
-    asked = len(server.texts)
+    count = len(server.texts)
     changed = {"long.md": f"---\ntags: [new]\n---\n{parts.replace('word3', 'other3')}"}
     Engine(cluster.reader, cluster.writer).put(base, changed, 2)
     Engine(cluster.reader, cluster.writer).remove(base, ["gone.md"], 3)
     _embed(cluster, embedding, base)
-    (new,) = set(server.texts[asked:]) - {DIMENSION_PROBE}
+    (new,) = set(server.texts[count:]) - {DIMENSION_PROBE}
     assert "other3" in new
     assert _counts(cluster, embedding, base) == (1, 5, 0)
     shared = embedding.shared(cluster.vectors, base)
     near = shared.nearest("other3", Filter(tags=("new",)), 5)
-    assert [one.path for one in near.best] == ["long.md"]
+    assert [document.path for document in near.best] == ["long.md"]
     assert near.best[0].ordinal == 4
     cluster.writer.drop(base)
 
@@ -227,25 +227,25 @@ def test_verify_finds_chunks_that_the_cluster_lost_and_pages_without_any(
     cluster: SearchCluster, opensearch_url: str
 ) -> None:
     base = _filled(cluster, TEXTS)
-    expected = {one.record.address: one.record.revision for one in pages(TEXTS)}
+    expected = {page.record.address: page.record.revision for page in pages(TEXTS)}
     assert not cluster.writer.verify(base, expected)
     with OpenSearch([opensearch_url]) as client:
         index = vectors_of(alias_of(PREFIX, base))
         (hit, *_) = client.search(index=index, body={"query": {"term": {"number": 0}}})["hits"]["hits"]
         client.delete(index=index, id=hit["_id"], routing=hit["_routing"], refresh=True)
         path = hit["_source"]["path"]
-    assert {one.path for one in cluster.writer.verify(base, expected).missing} == {path}
+    assert {address.path for address in cluster.writer.verify(base, expected).missing} == {path}
     # A base whose vectors are wanted later on: its pages are there, and their chunks are not.
     late = _filled(cluster, TEXTS, meaning=False)
     assert not cluster.writer.verify(late, expected)
-    wanted = replace(late, meaning=True)
-    assert cluster.writer.verify(wanted, expected).missing == expected.keys()
-    Engine(cluster.reader, cluster.writer).put(wanted, TEXTS, 2)
-    assert not cluster.writer.verify(wanted, expected)
+    shared_base = replace(late, meaning=True)
+    assert cluster.writer.verify(shared_base, expected).missing == expected.keys()
+    Engine(cluster.reader, cluster.writer).put(shared_base, TEXTS, 2)
+    assert not cluster.writer.verify(shared_base, expected)
     cluster.writer.drop(base)
-    cluster.writer.drop(wanted)
+    cluster.writer.drop(shared_base)
     with pytest.raises(NotFoundError):
-        cluster.vectors.counts(wanted, "0" * 12)
+        cluster.vectors.counts(shared_base, "0" * 12)
 
 
 def test_vectors_of_another_model_or_dimension_are_never_compared(
@@ -274,27 +274,27 @@ def test_a_claim_is_one_workers_until_it_is_released_or_not_renewed(
     base, model = _filled(cluster, TEXTS), "abcdef012345"
     now = [0.0]
     with closing(Connection(ClusterAddress((opensearch_url,)))) as connection:
-        one, two = (
+        work, two = (
             ClusterWork(connection, BaseIndexes(connection, PREFIX), PREFIX, clock=lambda: now[0]) for _ in range(2)
         )
-        one.prepare(base, model, 64)
-        part = one.lacking(base, model)[0]
-        first = one.claim(base, model, part, "one")
+        work.prepare(base, model, 64)
+        part = work.lacking(base, model)[0]
+        first = work.claim(base, model, part, "one")
         assert first is not None
         assert two.claim(base, model, part, "two") is None
         now[0] += EXPIRY_SECONDS + 1
-        first = one.renew(first)
+        first = work.renew(first)
         assert first is not None
         assert two.claim(base, model, part, "two") is None, "it was renewed after the other looked"
         now[0] += EXPIRY_SECONDS + 1
         second = two.claim(base, model, part, "two")
         assert second is not None
-        assert one.renew(first) is None
-        one.release(first)
+        assert work.renew(first) is None
+        work.release(first)
         second = two.renew(second)
         assert second is not None, "who lost a claim does not release another's"
         two.release(second)
-        assert one.claim(base, model, part, "one") is not None
+        assert work.claim(base, model, part, "one") is not None
     cluster.writer.drop(base)
 
 
@@ -313,8 +313,8 @@ def test_a_worker_that_is_killed_is_succeeded_by_another_which_embeds_the_rest(
         doomed = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         _wait(lambda: len(server.texts) > started + 8)
         server.blocked = True
-        asked = len(server.texts)
-        _wait(lambda: len(server.texts) > asked)
+        count = len(server.texts)
+        _wait(lambda: len(server.texts) > count)
         doomed.send_signal(signal.SIGKILL)
         doomed.wait()
         server.blocked = False
@@ -336,16 +336,16 @@ def test_a_worker_that_is_killed_is_succeeded_by_another_which_embeds_the_rest(
 def test_two_workers_share_the_work(cluster: SearchCluster, embedding: EmbeddingService) -> None:
     base = _filled(cluster, TEXTS)
     stop = threading.Event()
-    told: list[str] = []
+    appends: list[str] = []
     workers = [EmbeddingWorker(embedding.model, cluster.work, stop, [base.name]) for _ in range(2)]
-    threads = [threading.Thread(target=worker.run, args=(told.append,)) for worker in workers]
+    threads = [threading.Thread(target=worker.run, args=(appends.append,)) for worker in workers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(WAIT_SECONDS)
-    workers[0].run(told.append)
+    workers[0].run(appends.append)
     assert _counts(cluster, embedding, base) == (len(TEXTS), len(TEXTS), 0)
-    assert sum(int(line.split()[2]) for line in told) == len(TEXTS)
+    assert sum(int(line.split()[2]) for line in appends) == len(TEXTS)
     cluster.writer.drop(base)
 
 

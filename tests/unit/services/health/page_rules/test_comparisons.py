@@ -16,8 +16,8 @@ from indexed import Indexed
 
 def found_in(tmp_path: Path, files: dict[str, str | bytes]) -> list[tuple[str, str, str]]:
     with Indexed(tmp_path, files) as base:
-        found = findings_together(base.collection, date(2026, 2, 1))
-        return sorted((address.path, finding.rule, finding.message) for address, finding in found)
+        findings = findings_together(base.collection, date(2026, 2, 1))
+        return sorted((address.path, finding.rule, finding.message) for address, finding in findings)
 
 
 def test_pages_contradict_each_other_where_one_declares_it_and_not_because_they_share_a_title(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_a_page_is_stale_when_what_it_describes_changed_after_it(tmp_path: Path)
         "old.md": "---\nupdated: 2026-01-05\n---\n# Old\n",
         "tool.py": "print()",
     }
-    found = [(path, rule, message.partition(",")[0]) for path, rule, message in found_in(tmp_path, files)]
-    assert found == [
+    rows = [(path, rule, message.partition(",")[0]) for path, rule, message in found_in(tmp_path, files)]
+    assert rows == [
         ("a.md", "stale", "It describes 'gone.py'"),
         ("a.md", "stale", "It describes 'new'"),
         ("a.md", "stale", "It describes 'tool.py'"),
@@ -77,9 +77,9 @@ def test_a_field_that_names_nothing_sensible_stops_nothing_and_reveals_nothing(t
     files: dict[str, str | bytes] = {
         f"{number}.md": f"---\ndescribes: {named}\ncontradicts: {named}\n---\n" for number, named in enumerate(odd)
     }
-    found = found_in(tmp_path, files)
-    assert {rule for _, rule, _ in found} <= {"stale"}
-    assert all("which is not there" in message for _, _, message in found)
+    rows = found_in(tmp_path, files)
+    assert {rule for _, rule, _ in rows} <= {"stale"}
+    assert all("which is not there" in message for _, _, message in rows)
 
 
 def test_a_common_title_and_boilerplate_are_no_findings(tmp_path: Path) -> None:

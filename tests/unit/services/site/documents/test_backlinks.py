@@ -38,26 +38,28 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collections]:
 
 
 def linking(both: Collections, path: str, limit: int = 10) -> list[tuple[str, tuple[str, ...]]]:
-    found = backlinks(both, both.get("one"), Address(path), limit)
-    return [(one.found.record.address.path, one.sentences) for one in found.shown]
+    found_backlinks = backlinks(both, both.get("one"), Address(path), limit)
+    return [(backlink.found.record.address.path, backlink.sentences) for backlink in found_backlinks.shown]
 
 
 def test_each_linking_page_comes_once_with_its_sentences_and_other_collections_last(both: Collections) -> None:
-    found = linking(both, "tea.md")
-    assert [path for path, _ in found] == ["a.md", "b.md", "c.md"]
-    assert len(found[1][1]) == len(set(found[1][1])) > 1
+    found_pairs = linking(both, "tea.md")
+    assert [path for path, _ in found_pairs] == ["a.md", "b.md", "c.md"]
+    assert len(found_pairs[1][1]) == len(set(found_pairs[1][1])) > 1
     assert backlinks(both, both.get("one"), Address("tea.md"), 10).total == 3
 
 
 def test_a_limit_bounds_what_is_looked_at_and_not_the_total(both: Collections) -> None:
-    found = backlinks(both, both.get("one"), Address("tea.md"), 1)
-    assert (found.total, len(found.shown)) == (3, 1)
+    found_backlinks = backlinks(both, both.get("one"), Address("tea.md"), 1)
+    assert (found_backlinks.total, len(found_backlinks.shown)) == (3, 1)
 
 
 def test_only_documents_of_the_part_that_is_shown_are_read(both: Collections) -> None:
-    found = backlinks(both, both.get("one"), Address("tea.md"), 1, 1)
-    assert found.total == 3
-    assert [(one.found.record.address.path, len(one.sentences)) for one in found.shown] == [("b.md", 3)]
+    found_backlinks = backlinks(both, both.get("one"), Address("tea.md"), 1, 1)
+    assert found_backlinks.total == 3
+    assert [(backlink.found.record.address.path, len(backlink.sentences)) for backlink in found_backlinks.shown] == [
+        ("b.md", 3)
+    ]
     assert backlinks(both, both.get("one"), Address("tea.md"), 10, 3).shown == []
 
 
@@ -75,7 +77,7 @@ def test_a_reader_who_may_not_see_the_other_collection_is_not_told_of_its_links(
 def named(collection: Collection, path: str) -> list[str]:
     record = collection.index.record(Address(path))
     assert record is not None
-    return sorted(one.found.record.address.path for one in mentions(collection, record))
+    return sorted(mention.found.record.address.path for mention in mentions(collection, record))
 
 
 def test_a_page_is_mentioned_by_its_title_or_alias_as_a_phrase_and_not_by_its_words(both: Collections) -> None:

@@ -19,11 +19,11 @@ FILES = {
 
 def test_neighbours_linked_both_ways_come_with_those_that_have_most_links(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
-        found = {
-            one.record.address.path: (one.outgoing, one.incoming)
-            for one in neighbours(base.collection, Address("a.md"))
+        found_values = {
+            neighbour.record.address.path: (neighbour.outgoing, neighbour.incoming)
+            for neighbour in neighbours(base.collection, Address("a.md"))
         }
-        assert found == {"b.md": (True, True), "c.md": (True, False), "d.md": (False, True)}
+        assert found_values == {"b.md": (True, True), "c.md": (True, False), "d.md": (False, True)}
         assert neighbours(base.collection, Address("alone.md")) == []
         assert neighbours(base.collection, Address("never.md")) == []
 
@@ -51,6 +51,6 @@ def test_of_many_neighbours_those_linked_both_ways_are_drawn_first(tmp_path: Pat
     many["popular.md"] = "[[hub]] [[n001]] [[n002]] [[n003]]\n"
     hub = "".join(f"[[n{number:03}]] " for number in range(MAX_NEIGHBOURS + 20))
     with Indexed(tmp_path, {**many, "hub.md": hub}) as base:
-        found = {one.record.address.path for one in neighbours(base.collection, Address("hub.md"))}
-    assert len(found) == MAX_NEIGHBOURS
-    assert {"n040.md", "popular.md", "n001.md"} <= found
+        paths = {neighbour.record.address.path for neighbour in neighbours(base.collection, Address("hub.md"))}
+    assert len(paths) == MAX_NEIGHBOURS
+    assert {"n040.md", "popular.md", "n001.md"} <= paths

@@ -30,7 +30,7 @@ def test_every_folder_with_documents_below_it_is_there_with_its_totals(tmp_path:
         "B": 1,
     }
     assert folders[""].folders == ["a", "B", "Über"], "whatever the case of their names"
-    assert (folders["a"].folders, [one.path for one in folders["a"].documents]) == (["a/b"], ["a/x.md"])
+    assert (folders["a"].folders, [address.path for address in folders["a"].documents]) == (["a/b"], ["a/x.md"])
     assert (folders["a/b/c"].name, folders[""].name) == ("c", "")
 
 
@@ -43,6 +43,6 @@ def test_an_empty_collection_is_an_empty_root(tmp_path: Path) -> None:
 
 def test_records_come_by_path_without_those_that_are_gone(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
-        wanted = [Address("z.md"), Address("never.md"), Address("Über/文.md")]
-        assert [one.title for one in records(base.collection, wanted)] == ["Z", "文"]
+        addresses = [Address("z.md"), Address("never.md"), Address("Über/文.md")]
+        assert [record.title for record in records(base.collection, addresses)] == ["Z", "文"]
         assert records(base.collection, []) == []

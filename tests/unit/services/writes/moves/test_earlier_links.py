@@ -85,9 +85,9 @@ def test_a_folder_is_not_moved_into_itself_nor_over_pages(repo: GitRepo) -> None
 
 def test_a_page_moves_to_the_top_and_its_own_name_says_how(repo: GitRepo) -> None:
     shell = Shell(repo.path)
-    told = shell("mv", "projects/near", "near").stderr
-    assert "'near' is the page's name already: a name keeps the page in projects/." in told
-    assert "Give './near'" in told
+    stderr = shell("mv", "projects/near", "near").stderr
+    assert "'near' is the page's name already: a name keeps the page in projects/." in stderr
+    assert "Give './near'" in stderr
     assert shell.ok("mv", "projects/near", "./", "--json").json["path"] == "near.md"
 
 

@@ -18,8 +18,8 @@ from support import Corpora
 
 def scan(root: Path) -> tuple[set[str], dict[str, str]]:
     """Paths found and paths left out with their reasons."""
-    found = FolderScan(Folder(root.resolve()), IgnoreRules(root.resolve()))
-    return {address.path for address, _ in found}, dict(found.skipped)
+    found_scan = FolderScan(Folder(root.resolve()), IgnoreRules(root.resolve()))
+    return {address.path for address, _ in found_scan}, dict(found_scan.skipped)
 
 
 def fill(root: Path, *paths: str) -> None:
@@ -49,8 +49,8 @@ def test_what_looks_like_a_document_and_is_none_is_told_with_its_reason(tmp_path
     (tmp_path / "linked").symlink_to("..")
     (tmp_path / "folder.md").mkdir()
     fill(tmp_path, "folder.md/inside.md")
-    found, skipped = scan(tmp_path)
-    assert found == {"ok.md", "in.md", "folder.md/inside.md"}
+    found_texts, skipped = scan(tmp_path)
+    assert found_texts == {"ok.md", "in.md", "folder.md/inside.md"}
     assert skipped == {
         "back\\slash.md": "it contains a backslash; parts are separated by '/'",
         "line\\nbreak.md": "it contains a control character or line break",
@@ -65,8 +65,8 @@ def test_what_looks_like_a_document_and_is_none_is_told_with_its_reason(tmp_path
 
 def test_a_name_that_is_no_text_is_told_as_text(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff\xfe.md")).write_text("")
-    found, skipped = scan(tmp_path)
-    assert found == set()
+    found_texts, skipped = scan(tmp_path)
+    assert found_texts == set()
     assert skipped == {"\\xff\\xfe.md": "it contains a lone surrogate, which is not valid text"}
 
 
@@ -89,8 +89,8 @@ def test_paths_that_are_too_long_are_told(tmp_path: Path) -> None:
         folder = folder / ("d" * 200)
         folder.mkdir()
     (folder / "a.md").write_text("")
-    found, skipped = scan(tmp_path)
-    assert found == set()
+    found_texts, skipped = scan(tmp_path)
+    assert found_texts == set()
     assert list(skipped.values()) == ["it is longer than 1,024 bytes"]
 
 
@@ -102,10 +102,10 @@ def test_a_folder_that_is_gone_is_a_storage_error(tmp_path: Path) -> None:
 def test_every_document_of_a_real_tree_is_found(corpora: Corpora) -> None:
     root = corpora("cpp-docs")
     expected = {path.relative_to(root).as_posix() for path in root.rglob("*.md") if path.is_file()}
-    found, skipped = scan(root)
-    assert found == {path for path in expected if not any(part.startswith(".") for part in path.split("/"))}
+    found_texts, skipped = scan(root)
+    assert found_texts == {path for path in expected if not any(part.startswith(".") for part in path.split("/"))}
     assert skipped == {}
-    assert len(found) > 9_000
+    assert len(found_texts) > 9_000
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a file of another user's")
@@ -117,8 +117,8 @@ def test_another_name_of_a_file_of_another_user_is_not_served(tmp_path: Path) ->
     os.chown(tmp_path / "private.md", 12345, 12345)
     os.link(tmp_path / "private.md", served / "theirs.md")
     (served / "link.md").symlink_to("theirs.md")
-    found, skipped = scan(served)
-    assert found == {"mine.md", "own.md"}
+    found_texts, skipped = scan(served)
+    assert found_texts == {"mine.md", "own.md"}
     assert skipped["theirs.md"] == "a hard link to a file of another user or device"
     assert set(skipped) == {"theirs.md", "link.md"}
     folder = Folder(served)
@@ -133,6 +133,6 @@ def test_another_name_of_a_file_of_another_user_is_not_served(tmp_path: Path) ->
 
 def test_a_skipped_file_whose_name_has_line_breaks_and_colons_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a\nError: b.md").write_text("# A\n")
-    found, skipped = scan(tmp_path)
-    assert found == set()
+    found_texts, skipped = scan(tmp_path)
+    assert found_texts == set()
     assert skipped == {"a\\nError: b.md": "it contains a control character or line break"}

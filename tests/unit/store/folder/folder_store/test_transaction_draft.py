@@ -37,7 +37,7 @@ def test_a_transaction_reads_its_own_changes_and_the_disk_has_none_of_them(draft
     draft.put(NEW, b"")
     draft.remove(B)
     assert (draft.read(A), draft.read(NEW)) == (b"new\n", b"")
-    assert [draft.exists(one) for one in (A, B, NEW)] == [True, False, True]
+    assert [draft.exists(address) for address in (A, B, NEW)] == [True, False, True]
     with pytest.raises(NotFoundError, match=r"No such file: x/b\.md"):
         draft.read(B)
     assert [(root / path).exists() for path in ("a.md", "x/b.md", "new")] == [True, True, False]
@@ -48,7 +48,7 @@ def test_changes_name_what_was_there_before_and_what_comes(draft: TransactionDra
     draft.remove(B, keep=False)
     draft.put(NEW, b"c")
     first, second, third = draft.changes("below/")
-    assert [one.path for one in (first, second, third)] == ["below/a.md", "below/x/b.md", "below/new/c.md"]
+    assert [change.path for change in (first, second, third)] == ["below/a.md", "below/x/b.md", "below/new/c.md"]
     assert first.before
     assert first.before.revision == revision_of(b"a\n")
     assert (first.shown, first.keep, second.content, second.keep, third.before) == ("a.md", True, None, False, None)
@@ -132,8 +132,8 @@ def test_a_receipt_is_there_once_the_write_is_durable(draft: TransactionDraft) -
     draft.remove(B)
     with pytest.raises(RuntimeError, match="no receipt"):
         _ = draft.receipt
-    kept = RetainedCopy(B, revision_of(b"b\n"), "trash")
-    draft.acknowledge("c" * 40, {"x/b.md": kept})
+    copy = RetainedCopy(B, revision_of(b"b\n"), "trash")
+    draft.acknowledge("c" * 40, {"x/b.md": copy})
     receipt = draft.receipt
-    assert (receipt.commit, receipt.removed, receipt.retained) == ("c" * 40, (B,), {B: kept})
+    assert (receipt.commit, receipt.removed, receipt.retained) == ("c" * 40, (B,), {B: copy})
     assert receipt.revisions == {A: revision_of(b"new\n")}

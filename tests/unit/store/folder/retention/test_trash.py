@@ -23,8 +23,8 @@ def kept(trash: FolderTrash, path: str, content: bytes) -> TrashItem:
 
 def file_of(base: Path, item: TrashItem) -> Path:
     """The file of an item."""
-    (found,) = base.rglob(item.name)
-    return found
+    (path,) = base.rglob(item.name)
+    return path
 
 
 def age(base: Path, item: TrashItem, days: float) -> None:
@@ -37,13 +37,13 @@ def test_what_was_kept_is_listed_and_comes_back_byte_for_byte(tmp_path: Path) ->
     trash = FolderTrash(tmp_path / "trash", "key")
     contents = {"a.md": b"no line end", "sub/b.png": b"\n\n\0\xff\r\n", "empty.md": b""}
     trash.put([(path, "deleted", content) for path, content in contents.items()])
-    found = FolderTrash(tmp_path / "trash", "key").items()
-    assert {item.address.path: trash.content(item) for item in found} == contents
-    assert {item.address.path: (item.size, item.revision) for item in found} == {
+    trashes = FolderTrash(tmp_path / "trash", "key").items()
+    assert {item.address.path: trash.content(item) for item in trashes} == contents
+    assert {item.address.path: (item.size, item.revision) for item in trashes} == {
         path: (len(content), revision_of(content)) for path, content in contents.items()
     }
-    assert {item.loss for item in found} == {"deleted"}
-    assert all(abs(item.when - time.time()) < 600 for item in found)
+    assert {item.loss for item in trashes} == {"deleted"}
+    assert all(abs(item.when - time.time()) < 600 for item in trashes)
 
 
 def test_nobody_else_may_enter_it_even_where_somebody_had_opened_it(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_what_is_no_item_is_never_listed_and_never_followed(tmp_path: Path) -> N
     (folder / f"{'1' * 40}-{'1' * 16}").write_bytes(b'{"path": 1, "loss": "deleted", "when": 1.0}\nx')
     (tmp_path / "outside").write_bytes(b'{"path": "x", "loss": "deleted", "when": 1.0}\nx')
     (folder / f"{'2' * 40}-{'2' * 16}").symlink_to(tmp_path / "outside")
-    assert [one.address.path for one in trash.items()] == ["a.md"]
+    assert [element.address.path for element in trash.items()] == ["a.md"]
 
 
 def test_bytes_that_were_damaged_are_not_given_back(tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def write_both(store: Store) -> None:
 
 def names(repo: GitRepo) -> set[str]:
     """Every file, hidden ones too."""
-    found = {path.relative_to(repo.path).as_posix() for path in repo.path.rglob("*") if path.is_file()}
-    return {name for name in found if not name.startswith(".git/")}
+    posixes = {path.relative_to(repo.path).as_posix() for path in repo.path.rglob("*") if path.is_file()}
+    return {name for name in posixes if not name.startswith(".git/")}
 
 
 def clean(repo: GitRepo) -> bool:
@@ -132,12 +132,12 @@ def test_a_repair_leaves_a_live_writer_alone(repo: GitRepo) -> None:
 
 
 def test_an_interrupt_at_the_keyboard_leaves_all_or_nothing(repo: GitRepo) -> None:
-    for event, name, kept in [("os.mkdir", "p", False), ("os.remove", ".old", True)]:
+    for event, name, kept_flag in [("os.mkdir", "p", False), ("os.remove", ".old", True)]:
         store = opened(repo)
         with before(event, ends_with(name), raising(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
             write_all_three(store)
         opened(repo).recover()
-        assert names(repo) == ({"a.md", "p/new.md"} if kept else {"a.md", "b.md"})
+        assert names(repo) == ({"a.md", "p/new.md"} if kept_flag else {"a.md", "b.md"})
         assert clean(repo)
 
 

@@ -28,8 +28,8 @@ def repo(git_repo: MakeRepo) -> GitRepo:
 @pytest.fixture
 def flushes() -> Iterator[list[tuple[object, ...]]]:
     """The common flushes of files, with the number of files of each."""
-    with before("commonplace.flush", lambda _: True) as found:
-        yield found
+    with before("commonplace.flush", lambda _: True) as arguments:
+        yield arguments
 
 
 class Writers:
@@ -43,7 +43,7 @@ class Writers:
 
     def run(self, acts: Sequence[tuple[str, Callable[[Store], str]]]) -> None:
         """Run each named act in a thread of its own."""
-        threads = [threading.Thread(target=self._act, args=one) for one in acts]
+        threads = [threading.Thread(target=self._act, args=act) for act in acts]
         with self.lock.held():
             for number, thread in enumerate(threads, 1):
                 thread.start()

@@ -41,8 +41,8 @@ def moving(repo: GitRepo) -> BranchMove:
 
 
 def temporary(repo: GitRepo) -> list[str]:
-    found = (repo.path / ".git").rglob("*")
-    return [path.name for path in found if path.name.startswith("commonplace-") or path.suffix == ".lock"]
+    paths = (repo.path / ".git").rglob("*")
+    return [path.name for path in paths if path.name.startswith("commonplace-") or path.suffix == ".lock"]
 
 
 def test_a_published_move_is_what_git_sees_and_its_log_says_so(repo: GitRepo) -> None:

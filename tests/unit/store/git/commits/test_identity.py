@@ -25,8 +25,8 @@ def unset(_: str) -> str:
     ],
 )
 def test_names_cannot_break_a_commit(given: Author, expected: Author) -> None:
-    found = signature("author", unset, given).author
-    assert (found.name, found.email) == (expected.name, expected.email)
+    author = signature("author", unset, given).author
+    assert (author.name, author.email) == (expected.name, expected.email)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_dates_of_the_environment_are_heeded(
     monkeypatch: pytest.MonkeyPatch, text: str, when: int, offset: int | None
 ) -> None:
     monkeypatch.setenv("GIT_AUTHOR_DATE", text)
-    found = signature("author", unset)
-    assert found.when == when
-    assert offset is None or found.offset == offset
+    found_signature = signature("author", unset)
+    assert found_signature.when == when
+    assert offset is None or found_signature.offset == offset
 
 
 def test_a_date_that_is_none_is_now(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,8 +70,8 @@ def test_the_marks_are_those_of_git(repo: GitRepo) -> None:
     for version in ("3", "4"):
         repo.git("sparse-checkout", "disable")
         sparse(repo, version)
-        told = repo.git("ls-files", "-t").splitlines()
-        marked = {line[2:].encode() for line in told if line.startswith("S ")}
+        lines = repo.git("ls-files", "-t").splitlines()
+        marked = {line[2:].encode() for line in lines if line.startswith("S ")}
         assert len(marked) > 300
         assert skipped_paths(repo.path / ".git/index") == marked
 

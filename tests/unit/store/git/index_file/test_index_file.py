@@ -118,9 +118,9 @@ def test_git_need_not_read_a_file_whose_facts_are_told(repo: GitRepo) -> None:
     blob = repo.git("hash-object", "-w", "a.md")
     entry = IndexEntry(blob, 0o100644, file.lstat())
     index_of(repo).write_bytes(parse_index(index_of(repo).read_bytes()).changed({"a.md": entry}).raw)
-    told = repo.git("ls-files", "--debug", "a.md")
-    assert f"size: {len('other')}" in told
-    assert f"ino: {file.stat().st_ino}" in told
+    git = repo.git("ls-files", "--debug", "a.md")
+    assert f"size: {len('other')}" in git
+    assert f"ino: {file.stat().st_ino}" in git
     assert repo.git("diff-files", "--name-only", "a.md") == ""
 
 

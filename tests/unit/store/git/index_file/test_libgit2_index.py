@@ -29,10 +29,10 @@ def test_entries_are_set_added_and_removed_in_the_copy_alone(git_repo: MakeRepo,
     changed_copy(index, index.with_name("beside"), changes)
     assert listed(repo) == before
     index.with_name("beside").replace(index)
-    found = {line.split("\t")[1].strip('"'): line.split()[:2] for line in listed(repo)}
-    assert found["a.md"] == ["100644", new]
-    assert sorted(mode for mode, _ in found.values()) == ["100644", "100644", "100755"]
-    assert "b.md" not in found
+    parts = {line.split("\t")[1].strip('"'): line.split()[:2] for line in listed(repo)}
+    assert parts["a.md"] == ["100644", new]
+    assert sorted(mode for mode, _ in parts.values()) == ["100644", "100644", "100755"]
+    assert "b.md" not in parts
 
 
 def test_an_index_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:

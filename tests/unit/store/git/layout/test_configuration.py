@@ -25,8 +25,8 @@ def refused(folder: Path, state: Path) -> UntrustedRepositoryError:
     for commit in ("manual", "auto"):
         with pytest.raises(UntrustedRepositoryError) as caught:
             open_store(folder, commit=commit, state_dir=state)
-    (told,) = [trouble for trouble in diagnose(folder, state) if trouble.severity == "error"]
-    assert told.message == str(caught.value)
+    (diagnostic,) = [trouble for trouble in diagnose(folder, state) if trouble.severity == "error"]
+    assert diagnostic.message == str(caught.value)
     assert caught.value.code is Code.GIT
     assert caught.value.hint
     assert str(folder.parent) not in f"{caught.value} {caught.value.hint}"

@@ -32,8 +32,8 @@ def test_the_log_of_a_document_is_git_logs(repo: GitRepo, below: str) -> None:
 def test_the_log_of_the_folder_is_git_logs_and_tells_the_documents(repo: GitRepo, below: str) -> None:
     log = history(repo.path / below).log(None, limit=50)
     assert [commit.id for commit in log] == subjects(repo, *(["--", below] if below else []))
-    told = [(commit.message, [str(a) for a in commit.addresses]) for commit in log if "Else" not in commit.message]
-    assert told == [
+    messages = [(commit.message, [str(a) for a in commit.addresses]) for commit in log if "Else" not in commit.message]
+    assert messages == [
         ("Remove b\n", ["b.md"]),
         ("Change both\n\nBody\n", ["a.md", "b.md"]),
         ("Change a\n", ["a.md"]),
@@ -207,8 +207,8 @@ def test_a_history_with_merges_is_that_of_git_log(git_repo: MakeRepo) -> None:
     for branch in branches:
         repo.git("switch", "--quiet", branch)
         past = history(repo.path)
-        for known in (False, True):  # once the first commits are known, no walk goes further back than to them
-            assert not known or set(past.touched()) == {A, B, Address("c.md")}
+        for known_flag in (False, True):  # once the first commits are known, no walk goes further back than to them
+            assert not known_flag or set(past.touched()) == {A, B, Address("c.md")}
             for name in ("a.md", "b.md", "c.md"):
                 assert [c.id for c in past.log(Address(name), limit=99)] == subjects(repo, "--", name), (branch, name)
 
@@ -237,5 +237,5 @@ def test_an_author_that_is_no_text_is_shown(git_repo: MakeRepo) -> None:
     repo.write("commit", raw)
     identifier = repo.git("hash-object", "-w", "-t", "commit", "--literally", "commit")
     repo.git("update-ref", "HEAD", identifier)
-    told = history(repo.path).log(None, limit=1)[0]
-    assert (told.id, told.author.name, told.message) == (identifier, "M\ufffdller", "Begin\ufffd\n")
+    commit = history(repo.path).log(None, limit=1)[0]
+    assert (commit.id, commit.author.name, commit.message) == (identifier, "M\ufffdller", "Begin\ufffd\n")

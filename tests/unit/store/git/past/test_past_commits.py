@@ -60,8 +60,8 @@ def test_dates_go_by_the_first_parents_and_follow_a_rewritten_branch(
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2030-01-04T00:00:00Z")
     repo.git("merge", "--quiet", "--no-ff", "side")
     merged = repo.git("rev-parse", "HEAD")
-    found = [past.latest(day[number]) for number in (2, 3, 4)]
-    assert [one.id if one else "" for one in found] == [second, second, merged]
+    commits = [past.latest(day[number]) for number in (2, 3, 4)]
+    assert [commit.id if commit else "" for commit in commits] == [second, second, merged]
     assert past.latest(0) is None
     repo.git("reset", "--quiet", "--hard", second)
     latest = past.latest(day[4])

@@ -22,12 +22,12 @@ def test_documents_and_the_folders_above_them_are_named(git_repo: MakeRepo) -> N
 
 def test_what_is_staged_later_and_what_is_removed_is_noticed(git_repo: MakeRepo) -> None:
     repo = git_repo(files=FILES)
-    found = tracked(repo)
-    assert found() is found()
+    documents = tracked(repo)
+    assert documents() is documents()
     repo.write("new.md", "n")
     repo.git("add", "new.md")
     repo.git("rm", "--quiet", "--cached", "x/漢字/b.md")
-    assert found() == {"a.md", "new.md"}
+    assert documents() == {"a.md", "new.md"}
 
 
 def test_a_repository_without_an_index_tracks_nothing(git_repo: MakeRepo) -> None:
@@ -38,9 +38,9 @@ def test_a_repository_without_an_index_tracks_nothing(git_repo: MakeRepo) -> Non
 
 def test_an_index_that_cannot_be_read_is_told_apart_from_an_empty_one(git_repo: MakeRepo) -> None:
     repo = git_repo(files=FILES)
-    found = tracked(repo)
+    documents = tracked(repo)
     whole = (repo.path / ".git/index").read_bytes()
     (repo.path / ".git/index").write_bytes(whole[:60])
-    assert found() is None
+    assert documents() is None
     (repo.path / ".git/index").write_bytes(whole)
-    assert "a.md" in (found() or ())
+    assert "a.md" in (documents() or ())

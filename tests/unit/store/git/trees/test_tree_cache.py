@@ -43,9 +43,9 @@ class Reading:
 )
 def test_an_entry_is_the_one_that_git_names(repo: GitRepo, path: str, mode: int) -> None:
     cache = TreeCache(Reading(repo), 100)
-    found = cache.entry(repo.git("rev-parse", "HEAD^{tree}"), path)
-    assert found is not None
-    assert (found.mode, found.id) == (mode, repo.git("rev-parse", f"HEAD:{path}"))
+    entry = cache.entry(repo.git("rev-parse", "HEAD^{tree}"), path)
+    assert entry is not None
+    assert (entry.mode, entry.id) == (mode, repo.git("rev-parse", f"HEAD:{path}"))
 
 
 @pytest.mark.parametrize("path", ["none", "x/none", "a.md/b", "link/b.md", "x/", "", "X/b.md"])
@@ -75,8 +75,8 @@ def test_a_tree_that_is_given_is_not_read(repo: GitRepo) -> None:
 def test_a_full_cache_is_cleared_and_answers_the_same(repo: GitRepo) -> None:
     reading = Reading(repo)
     cache, tree = TreeCache(reading, 3), repo.git("rev-parse", "HEAD^{tree}")
-    found = [cache.entry(tree, path) for path in ("x/b.md", "a.md", "x/漢字/c.md", "x/b.md")]
-    assert [one.id if one else "" for one in found] == [
+    entries = [cache.entry(tree, path) for path in ("x/b.md", "a.md", "x/漢字/c.md", "x/b.md")]
+    assert [entry.id if entry else "" for entry in entries] == [
         repo.git("rev-parse", f"HEAD:{path}") for path in ("x/b.md", "a.md", "x/漢字/c.md", "x/b.md")
     ]
     assert len(reading.read) > 3

@@ -38,8 +38,10 @@ def opened(repo: GitRepo) -> GitRepository:
 
 def asked(repo: GitRepo, *command: str, paths: list[str]) -> list[str]:
     """Git's output for paths that it reads from standard input, each field ended by NUL."""
-    given = "\0".join(paths).encode()
-    done = subprocess.run(["git", *command], cwd=repo.path, input=given, capture_output=True, check=False, timeout=60)
+    given_content = "\0".join(paths).encode()
+    done = subprocess.run(
+        ["git", *command], cwd=repo.path, input=given_content, capture_output=True, check=False, timeout=60
+    )
     assert done.returncode in {0, 1}, done.stderr
     return os.fsdecode(done.stdout).split("\0")[:-1]
 
@@ -56,7 +58,7 @@ def test_a_path_has_the_attributes_that_git_gives_it(repo: GitRepo, tmp_path: Pa
     for _ in range(amount(25, 500)):
         for file in places:
             file.parent.mkdir(parents=True, exist_ok=True)
-            patterns = [one for one in PATTERNS if one and not one.startswith(("!", "#"))]
+            patterns = [pattern for pattern in PATTERNS if pattern and not pattern.startswith(("!", "#"))]
             lines = [
                 (chance.choice((glob, f'"{glob}"')) if "\\" not in glob and " " not in glob else "a")
                 + " "
@@ -64,11 +66,14 @@ def test_a_path_has_the_attributes_that_git_gives_it(repo: GitRepo, tmp_path: Pa
                 for glob in chance.choices(patterns, k=chance.randint(0, 4))
             ]
             file.write_text("\n".join(["[attr]macro mine=macro -ident", *lines]) + "\n")
-        paths, found = some_paths(chance), opened(repo)
+        paths, repository = some_paths(chance), opened(repo)
         fields = asked(repo, "check-attr", "-z", "--stdin", *names, paths=paths)
-        told: dict[str, dict[str, bool | str]] = {path: {} for path in paths}
+        values: dict[str, dict[str, bool | str]] = {path: {} for path in paths}
         for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
             if value != "unspecified":
-                told[path][name] = {"set": True, "unset": False}.get(value, value)
+                values[path][name] = {"set": True, "unset": False}.get(value, value)
         for path in paths:
-            assert attributes_of(found, found.handle.index, path) == told[path], (path, [f.read_text() for f in places])
+            assert attributes_of(repository, repository.handle.index, path) == values[path], (
+                path,
+                [f.read_text() for f in places],
+            )

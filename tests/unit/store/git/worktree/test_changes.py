@@ -50,13 +50,13 @@ def test_the_changed_files_are_those_that_git_names(repo: GitRepo, amount: Amoun
     os.mkfifo(repo.path / "pipe.md")
     for _ in range(amount(60, 1_000)):
         change(repo, chance)
-        told = repo.git("status", "--porcelain", "--untracked-files=all", "--no-renames", "-z").split("\0")
+        parts = repo.git("status", "--porcelain", "--untracked-files=all", "--no-renames", "-z").split("\0")
         lines: dict[str, str] = {}
-        for line in told:
+        for line in parts:
             if line and line[3:].rstrip("/") != "inner":
                 lines[line[3:]] = lines.get(line[3:], "") + line[:2]
-        found = changed_files(opened(repo))
-        assert {path: shown(int(flags)) for path, flags in found.items()} == lines
+        statuses = changed_files(opened(repo))
+        assert {path: shown(int(flags)) for path, flags in statuses.items()} == lines
         below = changed_files(opened(repo), "d/", lambda path: path.endswith("c.md"))
         assert set(below) == {path for path in lines if path.startswith("d/") and path.endswith("c.md")}
 

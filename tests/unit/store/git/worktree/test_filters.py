@@ -39,11 +39,11 @@ def test_git_stores_the_same_bytes(repo: GitRepo, line: str, autocrlf: str) -> N
     repo.git("config", "core.autocrlf", autocrlf)
     repo.git("config", "core.safecrlf", "false")
     repo.write(".gitattributes", f"*.md {line}\n" if line else "")
-    found = opened(repo)
+    repository = opened(repo)
     for number, content in enumerate(CONTENTS):
         repo.write(f"{number}.md", content)
     ids = repo.git("hash-object", *(f"{number}.md" for number in range(len(CONTENTS)))).splitlines()
-    mine = [revision_of(stored_form(found, f"{number}.md", content)) for number, content in enumerate(CONTENTS)]
+    mine = [revision_of(stored_form(repository, f"{number}.md", content)) for number, content in enumerate(CONTENTS)]
     assert mine == ids
 
 
@@ -53,7 +53,7 @@ def test_line_ends_that_are_staged_are_kept_and_attributes_that_are_only_staged_
     repo.commit()
     repo.git("config", "core.autocrlf", "true")
     (repo.path / ".gitattributes").unlink()
-    found = opened(repo)
-    assert stored_form(found, "crlf.md", b"a\r\nb\r\n") == b"a\r\nb\r\n"
-    assert stored_form(found, "new.md", b"a\r\n") == b"a\n"
-    assert stored_form(found, "new.txt", b"a\r\n") == b"a\r\n"
+    repository = opened(repo)
+    assert stored_form(repository, "crlf.md", b"a\r\nb\r\n") == b"a\r\nb\r\n"
+    assert stored_form(repository, "new.md", b"a\r\n") == b"a\n"
+    assert stored_form(repository, "new.txt", b"a\r\n") == b"a\r\n"

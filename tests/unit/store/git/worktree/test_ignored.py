@@ -35,8 +35,10 @@ def opened(repo: GitRepo) -> GitRepository:
 
 def asked(repo: GitRepo, *command: str, paths: list[str]) -> list[str]:
     """Git's output for paths that it reads from standard input, each field ended by NUL."""
-    given = "\0".join(paths).encode()
-    done = subprocess.run(["git", *command], cwd=repo.path, input=given, capture_output=True, check=False, timeout=60)
+    given_content = "\0".join(paths).encode()
+    done = subprocess.run(
+        ["git", *command], cwd=repo.path, input=given_content, capture_output=True, check=False, timeout=60
+    )
     assert done.returncode in {0, 1}, done.stderr
     return os.fsdecode(done.stdout).split("\0")[:-1]
 
@@ -54,7 +56,7 @@ def test_a_path_is_ignored_if_git_ignores_it(repo: GitRepo, tmp_path: Path, amou
             file.write_text("\n".join(chance.choices(PATTERNS, k=chance.randint(0, 4))) + "\n")
         paths = some_paths(chance)
         rules = GitIgnoreRules(opened(repo))
-        told = set(asked(repo, "check-ignore", "-z", "--stdin", "--no-index", paths=paths))
-        assert {path for path in paths if rules.ignores(path, is_folder=(repo.path / path).is_dir())} == told, [
+        report = set(asked(repo, "check-ignore", "-z", "--stdin", "--no-index", paths=paths))
+        assert {path for path in paths if rules.ignores(path, is_folder=(repo.path / path).is_dir())} == report, [
             file.read_text() for file in places
         ]

@@ -29,11 +29,11 @@ def opened(repo: GitRepo) -> GitRepository:
 def test_costly_patterns_are_matched_in_little_time(repo: GitRepo) -> None:
     repo.write(".gitignore", STARS * 50)
     repo.write(".gitattributes", STARS.replace("\n", " text\n") * 50)
-    found = opened(repo)
-    assert not GitIgnoreRules(found).ignores(f"{LONG}.md")
-    assert not attributes_of(found, found.handle.index, f"{LONG}.md")
+    repository = opened(repo)
+    assert not GitIgnoreRules(repository).ignores(f"{LONG}.md")
+    assert not attributes_of(repository, repository.handle.index, f"{LONG}.md")
     repo.write(f"{LONG}.md", "a\r\n")
-    assert set(changed_files(found)) == {".gitignore", ".gitattributes", f"{LONG}.md"}
+    assert set(changed_files(repository)) == {".gitignore", ".gitattributes", f"{LONG}.md"}
 
 
 @pytest.mark.parametrize("name", [".gitattributes", ".gitignore"])
@@ -41,15 +41,15 @@ def test_a_pattern_file_that_is_no_regular_file_says_nothing_and_a_large_one_is_
     repo: GitRepo, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     os.mkfifo(repo.path / name)
-    found = opened(repo)
-    assert stored_form(found, "a.md", b"a\r\n") == b"a\r\n"
-    assert not GitIgnoreRules(found).ignores("a.md")
+    repository = opened(repo)
+    assert stored_form(repository, "a.md", b"a\r\n") == b"a\r\n"
+    assert not GitIgnoreRules(repository).ignores("a.md")
     (repo.path / name).unlink()
     (repo.path / name).symlink_to("/dev/zero")
-    assert stored_form(found, "a.md", b"a\r\n") == b"a\r\n"
-    assert not GitIgnoreRules(found).ignores("a.md")
+    assert stored_form(repository, "a.md", b"a\r\n") == b"a\r\n"
+    assert not GitIgnoreRules(repository).ignores("a.md")
     (repo.path / name).unlink()
     repo.write(name, "a.md text\n" * 10)
     monkeypatch.setattr(worktree, "MAX_BYTES", 20)
     with pytest.raises(GitError, match="larger than 20 bytes"):
-        _ = stored_form(found, "a.md", b"a\r\n"), GitIgnoreRules(found).ignores("a.md")
+        _ = stored_form(repository, "a.md", b"a\r\n"), GitIgnoreRules(repository).ignores("a.md")

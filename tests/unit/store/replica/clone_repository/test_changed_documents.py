@@ -15,8 +15,8 @@ def test_new_changed_and_removed_documents_are_named(git_repo: MakeRepo) -> None
     first = work.git("rev-parse", "HEAD")
     work.git("rm", "--quiet", "b.md")
     second = work.commit("Second", **{"a.md": "other", "folder/d.md": "d"})
-    found = changed_documents(GitRepository(work.path / ".git"), first, second)
-    assert sorted(found or []) == [Address("a.md"), Address("b.md"), Address("folder/d.md")]
+    addresses = changed_documents(GitRepository(work.path / ".git"), first, second)
+    assert sorted(addresses or []) == [Address("a.md"), Address("b.md"), Address("folder/d.md")]
     assert changed_documents(GitRepository(work.path / ".git"), first, first) == []
 
 

@@ -55,8 +55,8 @@ def test_the_receipt_names_the_commit_that_has_the_bytes_that_were_replaced(repo
     draft.put(A, b"# New\n", keep=True)
     draft.put(Address("c.md"), b"# C\n", keep=True)
     draft.remove(B)
-    kept = draft.acknowledge("c" * 40, "b" * 40)
-    assert [(one.address, one.revision, one.place, one.commit) for one in kept] == [
+    copies = draft.acknowledge("c" * 40, "b" * 40)
+    assert [(copy.address, copy.revision, copy.place, copy.commit) for copy in copies] == [
         (A, revision_of(b"# A\n"), "commit", "b" * 40),
         (B, revision_of(b"# B\n"), "commit", "b" * 40),
     ]

@@ -41,12 +41,12 @@ BODY = format_writes("key", [WRITE])
 @contextmanager
 def answering(status: int, answer: object) -> Generator[tuple[str, list[tuple[str, str, bytes]]]]:
     """A server with one answer to everything, and what it was asked: path, signature, body."""
-    asked: list[tuple[str, str, bytes]] = []
+    rows: list[tuple[str, str, bytes]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            asked.append((self.path, self.headers[WRITES_SIGNATURE], body))
+            rows.append((self.path, self.headers[WRITES_SIGNATURE], body))
             content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
@@ -60,7 +60,7 @@ def answering(status: int, answer: object) -> Generator[tuple[str, list[tuple[st
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_address[1]}", asked
+            yield f"http://127.0.0.1:{server.server_address[1]}", rows
         finally:
             server.shutdown()
             thread.join()
@@ -78,14 +78,14 @@ def test_results_come_back_with_their_errors() -> None:
         WriteResult(error=conflict),
         WriteResult(error=GitError("Refused.", kind="remote")),
     ]
-    with answering(200, {"results": format_results(results)}) as (url, asked):
-        found = send_writes(url, "secret", format_writes("key", [WRITE, WRITE, WRITE]), 3, "http://me")
-    assert found is not None
-    assert found[0] == results[0]
-    assert isinstance(found[1].error, ConflictError)
-    assert (str(found[1].error), found[1].error.context["current_revision"]) == ("a.md was changed.", BLOB)
-    assert isinstance(found[2].error, GitError)
-    ((path, signature, body),) = asked
+    with answering(200, {"results": format_results(results)}) as (url, rows):
+        writes = send_writes(url, "secret", format_writes("key", [WRITE, WRITE, WRITE]), 3, "http://me")
+    assert writes is not None
+    assert writes[0] == results[0]
+    assert isinstance(writes[1].error, ConflictError)
+    assert (str(writes[1].error), writes[1].error.context["current_revision"]) == ("a.md was changed.", BLOB)
+    assert isinstance(writes[2].error, GitError)
+    ((path, signature, body),) = rows
     assert path == WRITES_PATH
     facts = signature_in(signature, body, "secret")
     assert facts is not None
@@ -94,17 +94,17 @@ def test_results_come_back_with_their_errors() -> None:
 
 @pytest.mark.parametrize("when", [10**30, -1, 253_402_300_800, True, 1.5, "1"])
 def test_a_time_that_git_cannot_record_is_refused(when: object) -> None:
-    told = json.loads(BODY)
-    told["writes"][0]["author"][2] = when
+    reported_value = json.loads(BODY)
+    reported_value["writes"][0]["author"][2] = when
     with pytest.raises(InvalidInputError):
-        parse_writes(json.dumps(told).encode())
+        parse_writes(json.dumps(reported_value).encode())
 
 
 def test_a_message_with_nul_is_refused() -> None:
-    told = json.loads(BODY)
-    told["writes"][0]["message"] = "Subject\0hidden"
+    reported_value = json.loads(BODY)
+    reported_value["writes"][0]["message"] = "Subject\0hidden"
     with pytest.raises(InvalidInputError):
-        parse_writes(json.dumps(told).encode())
+        parse_writes(json.dumps(reported_value).encode())
 
 
 @pytest.mark.parametrize("status", [401, 404, 413, 422])
@@ -163,9 +163,9 @@ def test_a_server_that_takes_long_and_answers_probes_is_waited_for(monkeypatch: 
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        found = send_writes(f"http://127.0.0.1:{server.server_address[1]}", "secret", BODY, 1)
+        writes = send_writes(f"http://127.0.0.1:{server.server_address[1]}", "secret", BODY, 1)
         server.shutdown()
-    assert found == [WriteResult(COMMIT, PARENT)]
+    assert writes == [WriteResult(COMMIT, PARENT)]
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_an_error_of_the_server_leaves_the_outcome_unknown() -> None:
 
 
 def _body(**changes: object) -> bytes:
-    told = json.loads(format_writes("key", [WRITE]))
-    told["writes"][0].update(changes)
-    return json.dumps(told).encode()
+    reported_value = json.loads(format_writes("key", [WRITE]))
+    reported_value["writes"][0].update(changes)
+    return json.dumps(reported_value).encode()
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ def shell(tmp_path: Path, cache_dir: Path) -> Shell:
 
 
 def test_each_key_and_section_is_told_with_what_counts_first(shell: Shell) -> None:
-    found = shell.ok("conflicts", "--manifest", "layers.json", "--json").json
-    assert found["count"] == 2
-    by_kind = {one["kind"]: one for one in found["conflicts"]}
+    json = shell.ok("conflicts", "--manifest", "layers.json", "--json").json
+    assert json["count"] == 2
+    by_kind = {conflict["kind"]: conflict for conflict in json["conflicts"]}
     assert by_kind["frontmatter"]["key"] == "owner"
     winner, (dissent,) = by_kind["frontmatter"]["winner"], by_kind["frontmatter"]["dissents"]
     assert {winner["value"], dissent["value"]} == {"me", "team"}
@@ -48,6 +48,6 @@ def test_without_layers_it_says_how_they_are_named(shell: Shell) -> None:
 def test_a_layer_that_is_not_there_is_told(shell: Shell) -> None:
     manifest = shell.folder / "layers.json"
     manifest.write_text(manifest.read_text().replace('"path": "team"', '"path": "gone"'))
-    found = shell.ok("conflicts", "--manifest", "layers.json", "--json").json
-    assert (found["count"], [one["layer"] for one in found["layers"] if one["state"] != "ok"]) == (0, ["team"])
+    json = shell.ok("conflicts", "--manifest", "layers.json", "--json").json
+    assert (json["count"], [layer["layer"] for layer in json["layers"] if layer["state"] != "ok"]) == (0, ["team"])
     assert "Not asked: layer " in shell.ok("conflicts", "--manifest", "layers.json").stderr

@@ -14,9 +14,9 @@ def test_two_folders_are_layers_without_a_manifest(tmp_path: Path) -> None:
     write_layer(tmp_path / "mine", {"tea.md": "# Tea\n\nMine.\n"})
     write_layer(tmp_path / "ours", {"tea.md": "# Tea\n\nOurs.\n"})
     both = ("--personal", "mine", "--shared", "ours")
-    found = Shell(tmp_path).ok("resolve", *both, "--concept", "tea").json
-    assert len(found["contributors"]) == 2
-    assert "Mine." in found["markdown"]
+    json = Shell(tmp_path).ok("resolve", *both, "--concept", "tea").json
+    assert len(json["contributors"]) == 2
+    assert "Mine." in json["markdown"]
 
 
 def test_the_environment_may_name_the_manifest(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_it_is_json_with_the_layer_of_each_section(shell: Shell) -> None:
     plain = shell.ok("resolve", "--concept", "systems/auth")
     assert plain.json == shell.ok("resolve", "--concept", "systems/auth", "--json").json
     assert {"id", "contributors", "frontmatter", "frontmatterProvenance", "sections", "markdown"} <= plain.json.keys()
-    assert {one["layer"] for one in plain.json["contributors"]} == {"own", "team"}
+    assert {contributor["layer"] for contributor in plain.json["contributors"]} == {"own", "team"}
 
 
 def test_a_concept_that_no_layer_has_can_be_tested_in_a_shell(shell: Shell) -> None:

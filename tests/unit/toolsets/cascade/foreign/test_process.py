@@ -99,9 +99,9 @@ def test_own_settings_are_no_business_of_the_server(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COMMONPLACE_SECRET", "x")
     monkeypatch.setenv("OTHER", "y")
     with closing(server("say(id=next(lines)['id'], result=dict(os.environ))")) as process:
-        found = process.request("m", {}, SECONDS)
-    assert found["OTHER"] == "y"
-    assert "COMMONPLACE_SECRET" not in json.dumps(found)
+        request = process.request("m", {}, SECONDS)
+    assert request["OTHER"] == "y"
+    assert "COMMONPLACE_SECRET" not in json.dumps(request)
 
 
 @pytest.mark.parametrize("command", [["/no/such/program"], ["a\0b"]])

@@ -26,23 +26,23 @@ def client(tmp_path: Path) -> Iterator[Agent]:
 
 def test_a_list_names_the_layers_of_each_concept_and_takes_a_type(client: Agent) -> None:
     every = client.call("list_concepts")["result"]
-    assert {one["id"]: sorted(one["layers"]) for one in every} == {"auth": ["own", "team"], "owner": ["team"]}
-    assert [one["id"] for one in client.call("list_concepts", type="person")["result"]] == ["owner"]
+    assert {value["id"]: sorted(value["layers"]) for value in every} == {"auth": ["own", "team"], "owner": ["team"]}
+    assert [element["id"] for element in client.call("list_concepts", type="person")["result"]] == ["owner"]
     assert client.call("list_concepts", type="nothing")["result"] == []
 
 
 def test_a_concept_is_read_resolved_or_as_one_layer_has_it(client: Agent) -> None:
     resolved = client.call("read_file", concept_id="auth")
-    assert {one["layer"] for one in resolved["contributors"]} == {"own", "team"}
+    assert {contributor["layer"] for contributor in resolved["contributors"]} == {"own", "team"}
     assert "On disk." in resolved["markdown"]
     raw = client.call("read_file", concept_id="auth", layer="own")
     assert "443" not in str(raw)
 
 
 def test_links_are_told_both_ways_with_their_layers(client: Agent) -> None:
-    found = client.call("get_links", concept_id="auth")
-    assert [(one["id"], one["layers"]) for one in found["outgoing"]] == [("owner", ["team"])]
-    assert [(one["id"], one["layer"]) for one in found["incoming"]] == [("owner", "team")]
+    found_value = client.call("get_links", concept_id="auth")
+    assert [(element["id"], element["layers"]) for element in found_value["outgoing"]] == [("owner", ["team"])]
+    assert [(element["id"], element["layer"]) for element in found_value["incoming"]] == [("owner", "team")]
 
 
 def test_what_is_not_there_names_the_nearest(client: Agent) -> None:
@@ -59,5 +59,5 @@ def test_a_layer_that_goes_is_told_in_every_answer(client: Agent, tmp_path: Path
     resolved = client.call("read_file", concept_id="auth")
     assert resolved["notAsked"] == ["team"]
     listed = client.call("list_concepts")
-    assert [one["id"] for one in listed["result"]] == ["auth"]
-    assert [one["layer"] for one in listed["layers"] if one["state"] != "ok"] == ["team"]
+    assert [element["id"] for element in listed["result"]] == ["auth"]
+    assert [layer["layer"] for layer in listed["layers"] if layer["state"] != "ok"] == ["team"]

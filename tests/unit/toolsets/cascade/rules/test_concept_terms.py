@@ -118,10 +118,10 @@ def test_the_snippet_comes_from_the_section_with_most_terms() -> None:
 
 
 def test_a_snippet_is_short_and_contains_the_match() -> None:
-    found = best_snippet([section("filler " * 500 + "quokka " + "filler " * 500)], ConceptQuery.of("quokka"))
-    assert found is not None
-    assert "quokka" in found[0]
-    assert len(found[0]) < SNIPPET_CHARS * 2
+    snippet = best_snippet([section("filler " * 500 + "quokka " + "filler " * 500)], ConceptQuery.of("quokka"))
+    assert snippet is not None
+    assert "quokka" in snippet[0]
+    assert len(snippet[0]) < SNIPPET_CHARS * 2
     assert len(first_text([section(""), section("word " * 1_000)])) < SNIPPET_CHARS * 2
     assert first_text([]) == ""
 

@@ -57,10 +57,10 @@ def test_a_key_that_occurs_again_gets_the_first_free_number() -> None:
 
 
 def test_attributes_are_read_with_and_without_quotes() -> None:
-    [one, two] = read_concept(
+    [section, two] = read_concept(
         "a", b"---\nupdated: 2026-01-01\n---\n# A {#a updated=\"2026-02-02\" override='None'}\n# B\n"
     ).sections
-    assert (one.updated, one.override) == ("2026-02-02", "none")
+    assert (section.updated, section.override) == ("2026-02-02", "none")
     assert (two.updated, two.override) == ("2026-01-01", None)
 
 
@@ -111,7 +111,7 @@ def test_the_bytes_of_each_section_hold_its_heading_and_text(body: str) -> None:
     spans = section_spans(source, len(before))
     sections = flat_sections(body.replace("\r\n", "\n").replace("\r", "\n"), None)
 
-    assert [key for key, _, _ in spans] == [one.key for one in sections]
+    assert [key for key, _, _ in spans] == [section.key for section in sections]
     for (_, start, end), section in zip(spans, sections, strict=True):
         (only,) = flat_sections(source[start:end].decode().replace("\r\n", "\n").replace("\r", "\n"), None)
         assert (only.heading, only.text) == (section.heading, section.text)

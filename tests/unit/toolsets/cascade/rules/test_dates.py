@@ -28,9 +28,9 @@ from commonplace.toolsets.cascade.rules.dates import date_sort_key, is_later, pa
     ],
 )
 def test_a_date_has_an_instant_and_a_precision(text: str, instant: datetime, precision: str) -> None:
-    found = partial_date_of(text)
-    assert found is not None
-    assert (found.instant, found.precision) == (instant, precision)
+    date = partial_date_of(text)
+    assert date is not None
+    assert (date.instant, date.precision) == (instant, precision)
 
 
 @each_case(

@@ -9,7 +9,7 @@ def test_facts_become_sections_and_links_a_section_of_their_own() -> None:
     facts = (Fact("Origin  Story", " text \n", "2026-05-01"), Fact("", "unnamed", None))
     concept = concept_of("ada", ForeignNode("Ada", "person", facts, ("babbage", "math/notes")))
     assert concept.frontmatter == {"type": "person", "title": "Ada", "updated": "2026-05-01"}
-    assert [(one.key, one.heading, one.text, one.updated) for one in concept.sections] == [
+    assert [(section.key, section.heading, section.text, section.updated) for section in concept.sections] == [
         ("origin story", "## Origin Story {#origin story}", "text", "2026-05-01"),
         ("note", "## Note {#note}", "unnamed", "2026-05-01"),
         ("related", "## Related {#related}", "[[babbage]], [[math/notes]]", "2026-05-01"),
@@ -25,10 +25,10 @@ def test_the_latest_date_counts_however_it_is_written() -> None:
     facts = tuple(Fact("t", "x", date) for date in ("2026-05-01", "2 May 2026", "someday", None, "2025"))
     concept = concept_of("a", ForeignNode("A", "", facts, ()))
     assert concept.updated == "2 May 2026"
-    assert [one.updated for one in concept.sections][-2:] == ["2 May 2026", "2025"]
+    assert [section.updated for section in concept.sections][-2:] == ["2 May 2026", "2025"]
 
 
 def test_every_section_has_a_key_of_its_own() -> None:
     facts = tuple(Fact(topic, "x", None) for topic in ("Related", "related", "A", "a", "A-1"))
-    keys = [one.key for one in concept_of("a", ForeignNode("", "", facts, ("b",))).sections]
+    keys = [section.key for section in concept_of("a", ForeignNode("", "", facts, ("b",))).sections]
     assert len(set(keys)) == len(keys) == 6

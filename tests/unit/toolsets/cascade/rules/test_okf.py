@@ -11,7 +11,7 @@ from commonplace.toolsets.cascade.rules.okf import nonconformities
 
 def rules(path: str, text: str | bytes) -> list[tuple[str, int | None]]:
     raw = text if isinstance(text, bytes) else text.encode()
-    return [(one.rule, one.line) for one in nonconformities(Address(path), raw)]
+    return [(finding.rule, finding.line) for finding in nonconformities(Address(path), raw)]
 
 
 @each_case(

@@ -46,13 +46,13 @@ def layers(bases: dict[str, Indexed]) -> list[FolderLayer]:
     made: list[FolderLayer] = []
     for order, (name, base) in enumerate(bases.items()):
         collection = base.collection
-        made.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda one=collection: one))
+        made.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda element=collection: element))
     return made
 
 
 def test_the_highest_layer_wins_section_by_section(cascade: Cascade) -> None:
     resolved = cascade.resolve("systems/auth")
-    assert {one.section.key: one.layer for one in resolved.sections} == {
+    assert {section.section.key: section.layer for section in resolved.sections} == {
         "owner": "own",
         "notes": "own",
         "limits": "team",
@@ -63,7 +63,7 @@ def test_the_highest_layer_wins_section_by_section(cascade: Cascade) -> None:
 
 
 def test_a_layer_s_own_version_is_read_alone(cascade: Cascade) -> None:
-    assert [one.key for one in cascade.raw("systems/auth", "team").sections] == ["owner", "limits"]
+    assert [section.key for section in cascade.raw("systems/auth", "team").sections] == ["owner", "limits"]
     with pytest.raises(NotFoundError, match="these do: own") as refused:
         cascade.raw("v1.2", "team")
     assert refused.value.kind == "concept"
@@ -100,10 +100,10 @@ def test_an_argument_is_an_id_with_or_without_a_suffix(cascade: Cascade) -> None
 def test_layers_that_are_not_what_the_manifest_says_now_are_stale(bases: dict[str, Indexed]) -> None:
     fault = ManifestFault("the manifest has no layers", "2026-01-01T00:00:00Z")
     states = Cascade(layers(bases), fault).health()
-    assert {(one.state, one.reason, one.since) for one in states} == {
+    assert {(health.state, health.reason, health.since) for health in states} == {
         ("stale", "the manifest has no layers", "2026-01-01T00:00:00Z")
     }
-    assert all(one.state == "ok" for one in Cascade(layers(bases)).health())
+    assert all(health.state == "ok" for health in Cascade(layers(bases)).health())
 
 
 def test_a_concept_that_only_a_missing_layer_may_have_is_not_said_to_be_nowhere(

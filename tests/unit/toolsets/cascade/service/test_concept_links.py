@@ -36,7 +36,7 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[FolderLaye
         for order, (name, files) in enumerate(LAYERS.items()):
             base = stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files))
             collection = base.collection
-            made.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda one=collection: one))
+            made.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda element=collection: element))
         yield made
 
 
@@ -44,8 +44,8 @@ def test_a_link_leads_to_a_concept_by_path_title_or_layer_and_a_broken_one_to_no
     layers: list[FolderLayer],
 ) -> None:
     cascade = Cascade(layers)
-    found = {one.raw: (one.id, one.layers) for one in outgoing(cascade, cascade.resolve("systems/auth"))}
-    assert found == {
+    found_values = {link.raw: (link.id, link.layers) for link in outgoing(cascade, cascade.resolve("systems/auth"))}
+    assert found_values == {
         "[db](db.md)": ("systems/db", ("team",)),
         "[x](db.md)": ("systems/db", ("team",)),
         "[[Login page]]": ("login", ("own", "team")),
@@ -60,18 +60,18 @@ def test_the_side_of_a_link_that_is_the_concept_is_the_reader_s(
     layers: list[FolderLayer], side: PageSide, target: str
 ) -> None:
     cascade = Cascade(layers, page_side=side)
-    found = {one.raw: one.id for one in outgoing(cascade, cascade.resolve("systems/auth"))}
-    assert found["[[db|Login page]]"] == target
+    ids = {link.raw: link.id for link in outgoing(cascade, cascade.resolve("systems/auth"))}
+    assert ids["[[db|Login page]]"] == target
 
 
 def test_links_to_a_concept_are_those_of_each_layer_s_text_but_not_its_own(layers: list[FolderLayer]) -> None:
     cascade = Cascade(layers)
-    found = [(one.id, one.layer) for one in incoming(cascade, "systems/auth")]
-    assert found == [("login", "team"), ("other", "team"), ("systems/db", "team")]
-    assert [(one.id, one.layer, one.raw) for one in incoming(cascade, "login")] == [
+    found_pairs = [(link.id, link.layer) for link in incoming(cascade, "systems/auth")]
+    assert found_pairs == [("login", "team"), ("other", "team"), ("systems/db", "team")]
+    assert [(link.id, link.layer, link.raw) for link in incoming(cascade, "login")] == [
         ("systems/auth", "own", "[[Login page]]")
     ]
-    assert incoming(cascade, "none") == [] or all(one.id == "systems/auth" for one in incoming(cascade, "none"))
+    assert incoming(cascade, "none") == [] or all(link.id == "systems/auth" for link in incoming(cascade, "none"))
 
 
 def test_a_name_with_a_number_sign_is_read_whole_before_it_is_cut(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_name_with_a_number_sign_is_read_whole_before_it_is_cut(tmp_path: Path
     }
     with Indexed(tmp_path / "own", files) as base:
         cascade = Cascade([FolderLayer(LayerRank("own", 1, 0), base.folder, lambda: base.collection)])
-        assert {one.raw: one.id for one in outgoing(cascade, cascade.resolve("a"))} == {
+        assert {link.raw: link.id for link in outgoing(cascade, cascade.resolve("a"))} == {
             "[[lang/C#]]": "lang/C#",
             "[[lang/C##Types]]": "lang/C#",
             "[[lang/C#Types]]": "lang/C",
@@ -90,5 +90,5 @@ def test_a_name_with_a_number_sign_is_read_whole_before_it_is_cut(tmp_path: Path
             "[s](lang/C%23.md)": "lang/C#",
             "[[lang/F#]]": None,
         }
-        assert [one.id for one in incoming(cascade, "lang/C#")] == ["a"]
-        assert [one.raw for one in incoming(cascade, "lang/C")] == ["[[lang/C#Types]]"]
+        assert [link.id for link in incoming(cascade, "lang/C#")] == ["a"]
+        assert [link.raw for link in incoming(cascade, "lang/C")] == ["[[lang/C#Types]]"]

@@ -37,7 +37,11 @@ def cascade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cascade]:
         for order, (name, files) in enumerate(LAYERS.items()):
             base = stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files))
             collection = base.collection
-            layers.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda one=collection: one))
+            layers.append(
+                FolderLayer(
+                    LayerRank(name, 2 - order, order), base.folder, lambda other_collection=collection: other_collection
+                )
+            )
         yield Cascade(layers)
 
 

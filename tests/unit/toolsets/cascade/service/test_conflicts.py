@@ -33,26 +33,30 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Disagreemen
         for order, (name, files) in enumerate(LAYERS.items()):
             base = stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files))
             collection = base.collection
-            layers.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda one=collection: one))
+            layers.append(
+                FolderLayer(
+                    LayerRank(name, 2 - order, order), base.folder, lambda other_collection=collection: other_collection
+                )
+            )
         yield conflicts(Cascade(layers))
 
 
-def test_every_difference_is_named_and_nothing_on_which_layers_agree(found: list[Disagreement]) -> None:
-    assert {(one.id, one.kind, one.key) for one in found} == {
+def test_every_difference_is_named_and_nothing_on_which_layers_agree(disagreements: list[Disagreement]) -> None:
+    assert {(disagreement.id, disagreement.kind, disagreement.key) for disagreement in disagreements} == {
         ("a", "section", "limit"),
         ("a", "frontmatter", "owner"),
         ("b", "section", "limit"),
     }
 
 
-def test_a_difference_has_the_effective_value_and_the_others(found: list[Disagreement]) -> None:
-    by_key = {(one.id, one.key): one for one in found}
+def test_a_difference_has_the_effective_value_and_the_others(disagreements: list[Disagreement]) -> None:
+    by_key = {(disagreement.id, disagreement.key): disagreement for disagreement in disagreements}
     limit = by_key["a", "limit"]
     assert (limit.winner.layer, limit.winner.value, limit.dissents[0].layer) == ("own", "Ten.", "team")
     assert limit.newest.startswith("2026-01-01")
     owner = by_key["a", "owner"]
-    assert (owner.winner.value, [one.value for one in owner.dissents]) == ("me", ["them"])
+    assert (owner.winner.value, [dissent.value for dissent in owner.dissents]) == ("me", ["them"])
 
 
-def test_the_newest_dissent_comes_first(found: list[Disagreement]) -> None:
-    assert [one.id for one in found if one.kind == "section"] == ["b", "a"]
+def test_the_newest_dissent_comes_first(disagreements: list[Disagreement]) -> None:
+    assert [disagreement.id for disagreement in disagreements if disagreement.kind == "section"] == ["b", "a"]

@@ -39,7 +39,7 @@ def layer(base: Indexed) -> FolderLayer:
 
 
 def test_concepts_are_the_files_that_are_no_index(layer: FolderLayer) -> None:
-    assert {one: values["title"] for one, values in layer.summaries().items()} == {
+    assert {element: values["title"] for element, values in layer.summaries().items()} == {
         "systems/auth": "Auth",
         "systems/db": "Database",
     }
@@ -71,7 +71,7 @@ def test_a_concept_that_cannot_be_read_is_there_and_says_so(layer: FolderLayer, 
     with permissions_hold():
         concept = layer.concept("systems/db")
     assert concept is not None
-    assert (concept.sections, [one.rule for one in concept.findings]) == ((), ["unreadable"])
+    assert (concept.sections, [finding.rule for finding in concept.findings]) == ((), ["unreadable"])
 
 
 def test_a_search_finds_concepts_and_no_other_document_takes_their_place(layer: FolderLayer) -> None:
@@ -90,8 +90,10 @@ def test_hundreds_of_better_documents_that_are_no_concepts_hide_no_concept(tmp_p
 
 
 def test_links_are_found_by_either_side_and_shown_as_they_are_written(layer: FolderLayer) -> None:
-    found = {(one.source, one.written()) for one in layer.links([link_key("systems/db"), link_key("systems/auth")])}
-    assert found == {
+    sources = {
+        (link.source, link.written()) for link in layer.links([link_key("systems/db"), link_key("systems/auth")])
+    }
+    assert sources == {
         ("systems/auth", "[[systems/db]]"),
         ("systems/auth", "[db](db.md)"),
         ("systems/db", "[[other|systems/auth]]"),
@@ -99,9 +101,13 @@ def test_links_are_found_by_either_side_and_shown_as_they_are_written(layer: Fol
 
 
 def test_a_link_of_a_file_that_has_changed_since_is_shown_by_its_target(layer: FolderLayer, base: Indexed) -> None:
-    found = next(one for one in layer.links([link_key("systems/db")]) if one.link.kind.value != "markdown")
+    link = next(
+        stored_link
+        for stored_link in layer.links([link_key("systems/db")])
+        if stored_link.link.kind.value != "markdown"
+    )
     base.write("systems/auth.md", "short\n")
-    assert found.written() == found.link.raw
+    assert link.written() == link.link.raw
 
 
 def test_a_layer_without_its_folder_is_empty_and_missing(tmp_path: Path) -> None:

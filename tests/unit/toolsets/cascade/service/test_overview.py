@@ -45,7 +45,7 @@ def test_it_follows_every_change(rounds: list[list[tuple[int, str, JsonObject | 
     overview = EMPTY_OVERVIEW
     for changes in rounds:
         for layer, identifier, values in changes:
-            left = {id_: one for id_, one in now[layer].items() if id_ != identifier}
+            left = {id_: element for id_, element in now[layer].items() if id_ != identifier}
             now[layer] = left if values is None else {**left, identifier: values}
         overview = overview.updated(RANKS, now)
         for name, summaries in zip(("high", "low"), now, strict=True):
@@ -74,7 +74,9 @@ def test_a_layer_reads_anew_only_what_has_changed(tmp_path: Path, few: int, monk
     with Indexed(tmp_path, {**concepts, "index.md": "# no concept", "x.markdown": "# neither"}) as base:
         layer = FolderLayer(RANKS[0], base.folder, lambda: opened(base.folder, tmp_path / "state", base.index))
         before = layer.summaries()
-        assert {id_: one["title"] for id_, one in before.items()} == {f"c{number}": f"T{number}" for number in range(5)}
+        assert {id_: item["title"] for id_, item in before.items()} == {
+            f"c{number}": f"T{number}" for number in range(5)
+        }
         assert layer.summaries() is before
         (base.folder / "c0.md").unlink()
         base.write("c1.md", "---\ntitle: new\n---\n# X")
@@ -83,7 +85,7 @@ def test_a_layer_reads_anew_only_what_has_changed(tmp_path: Path, few: int, monk
         base.index.sync()
         after = layer.summaries()
         titles = {"c1": "new", "c2": "T2", "c3": "T3", "c4": "T4", "c9": "T9"}
-        assert {id_: one["title"] for id_, one in after.items()} == titles
+        assert {id_: element["title"] for id_, element in after.items()} == titles
         if few:
             assert all(after[id_] is before[id_] for id_ in ("c2", "c3", "c4"))
         base.write("c1.md", "# untitled")

@@ -44,33 +44,33 @@ def concept(base: Indexed, name: str = "a") -> Concept:
     return read_concept(name, (base.folder / f"{name}.md").read_bytes())
 
 
-def dates(found: Concept) -> dict[str, tuple[str, str | None]]:
-    return {one.key: ((one.updated or "")[:10], one.dated_by) for one in found.sections}
+def dates(found_concept: Concept) -> dict[str, tuple[str, str | None]]:
+    return {section.key: ((section.updated or "")[:10], section.dated_by) for section in found_concept.sections}
 
 
 def test_a_section_is_dated_by_the_commit_that_last_changed_its_lines(base: Indexed) -> None:
-    found = dates(SectionDates().completed(base.collection, concept(base)))
-    assert found["one"] == ("2024-01-01", "git")
-    assert found["two"] == ("2024-04-01", "git"), "text that came back is as old as its return"
-    assert found["three"][0] == "2020-05-05"
+    found_dates = dates(SectionDates().completed(base.collection, concept(base)))
+    assert found_dates["one"] == ("2024-01-01", "git")
+    assert found_dates["two"] == ("2024-04-01", "git"), "text that came back is as old as its return"
+    assert found_dates["three"][0] == "2020-05-05"
 
 
 def test_lines_that_no_commit_has_and_folders_without_git_have_no_date(base: Indexed, tmp_path: Path) -> None:
     base.write("a.md", "# One\n\nedited\n\n# Two\n\nsecond\n")
-    found = dates(SectionDates().completed(base.collection, concept(base)))
-    assert found["one"] == ("", None)
-    assert found["two"] == ("2024-04-01", "git")
+    found_dates = dates(SectionDates().completed(base.collection, concept(base)))
+    assert found_dates["one"] == ("", None)
+    assert found_dates["two"] == ("2024-04-01", "git")
     with Indexed(tmp_path / "plain", {"a.md": "# One\n\nx\n"}) as plain:
         assert dates(SectionDates().completed(plain.collection, concept(plain))) == {"one": ("", None)}
 
 
 def test_a_new_commit_is_seen_and_the_dates_of_another_text_are_not_taken(base: Indexed, repo: GitRepo) -> None:
-    known = SectionDates()
-    known.completed(base.collection, concept(base))
+    section_dates = SectionDates()
+    section_dates.completed(base.collection, concept(base))
     repo.commit("Now", **{"a.md": "# One\n\nnow\n\n# Two\n\nsecond\n"})
-    found = dates(known.completed(base.collection, concept(base)))
-    assert found["one"] == ("2024-04-01", "git"), "the environment's date is that of the last commit"
-    assert found["two"] == ("2024-04-01", "git")
+    found_dates = dates(section_dates.completed(base.collection, concept(base)))
+    assert found_dates["one"] == ("2024-04-01", "git"), "the environment's date is that of the last commit"
+    assert found_dates["two"] == ("2024-04-01", "git")
 
 
 def test_a_concept_whose_sections_all_state_their_dates_is_left_alone(base: Indexed) -> None:

@@ -26,30 +26,30 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
 
 
 def test_what_is_known_of_a_topic_is_shown_as_data(call: Call) -> None:
-    told = prompts.research_topic(call, {"topic": " walrus "})
-    assert "topic 'walrus'" in told
-    assert "data, not instructions" in told
-    assert "## Green tea\nid: green-tea | kb: base | type: note | tags: hot, drink" in told
-    assert "links to: coffee" in told
+    research_topic = prompts.research_topic(call, {"topic": " walrus "})
+    assert "topic 'walrus'" in research_topic
+    assert "data, not instructions" in research_topic
+    assert "## Green tea\nid: green-tea | kb: base | type: note | tags: hot, drink" in research_topic
+    assert "links to: coffee" in research_topic
     assert "No entry matches" in prompts.research_topic(call, {"topic": "zebra"})
 
 
 def test_a_long_entry_is_cut_and_says_so(call: Call) -> None:
-    told = prompts.summarize_entry(call, {"entry_id": "coffee"})
-    assert "[cut: 1" in told
-    assert len(told) < prompts.MAX_BODY_CHARS + 1000
+    summarize_entry = prompts.summarize_entry(call, {"entry_id": "coffee"})
+    assert "[cut: 1" in summarize_entry
+    assert len(summarize_entry) < prompts.MAX_BODY_CHARS + 1000
 
 
 def test_an_entry_that_is_not_there_is_told_in_its_place(call: Call) -> None:
-    told = prompts.find_connections(call, {"entry_a": "green-tea", "entry_b": "green-te"})
-    assert "## Green tea" in told
-    assert "There is no entry 'green-te'. Nearest ids: green-tea" in told
+    connections = prompts.find_connections(call, {"entry_a": "green-tea", "entry_b": "green-te"})
+    assert "## Green tea" in connections
+    assert "There is no entry 'green-te'. Nearest ids: green-tea" in connections
 
 
 def test_a_briefing_is_of_the_last_days(call: Call) -> None:
-    told = prompts.daily_briefing(call, {"days": " 30 "})
-    assert "last 30 days" in told
-    assert "2 entries changed; 2 are shown" in told
+    reported_text = prompts.daily_briefing(call, {"days": " 30 "})
+    assert "last 30 days" in reported_text
+    assert "2 entries changed; 2 are shown" in reported_text
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "x", "", "1.5", "3651", "9" * 50, "²", "          x"])

@@ -35,10 +35,16 @@ def told(call: Call, uri: str) -> Any:
 def test_the_list_is_the_bases_and_then_every_file_in_parts_of_any_size(call: Call) -> None:
     whole, more = resources.list_resources(call, 0, 100)
     assert not more
-    assert [one.uri.rpartition("/")[2] for one in whole] == ["kbs", "entries", "a%2Ftea.md", "b.md", "bytes.md"]
+    assert [resource.uri.rpartition("/")[2] for resource in whole] == [
+        "kbs",
+        "entries",
+        "a%2Ftea.md",
+        "b.md",
+        "bytes.md",
+    ]
     for size in (1, 2, 3):
         parts = [resources.list_resources(call, at, size) for at in range(0, len(whole), size)]
-        assert [one.uri for part, _ in parts for one in part] == [one.uri for one in whole]
+        assert [resource.uri for part, _ in parts for resource in part] == [resource.uri for resource in whole]
         assert [further for _, further in parts] == [*[True] * (len(parts) - 1), False]
 
 
@@ -57,10 +63,10 @@ def test_an_id_may_hold_whatever_a_uri_quotes(call: Call) -> None:
 
 
 def test_lists_of_a_base_are_chosen_by_tag_and_type(call: Call) -> None:
-    assert [one["title"] for one in told(call, "commonplace://kbs/base/tags/hot%2Fvery")["entries"]] == ["Tea"]
+    assert [entry["title"] for entry in told(call, "commonplace://kbs/base/tags/hot%2Fvery")["entries"]] == ["Tea"]
     assert told(call, "commonplace://kbs/base/types/note")["total"] == 2
-    assert [one["title"] for one in told(call, "pyrite://kbs/base/entries")] == ["B", "Lärm", "Tea"]
-    assert [one["name"] for one in told(call, "commonplace://kbs")["knowledge_bases"]] == ["base"]
+    assert [element["title"] for element in told(call, "pyrite://kbs/base/entries")] == ["B", "Lärm", "Tea"]
+    assert [knowledge_base["name"] for knowledge_base in told(call, "commonplace://kbs")["knowledge_bases"]] == ["base"]
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,12 @@ def test_where_there_is_no_file_it_is_made(tmp_path: Path) -> None:
 
 
 def test_what_a_change_takes_away_is_kept(base: Indexed) -> None:
-    with recording_retained() as kept:
+    with recording_retained() as copies:
         add_type(base.collection, "recipe", {"description": "How to cook"})
-    assert [one.address.path for one in kept] == []
-    with recording_retained() as kept:
+    assert [copy.address.path for copy in copies] == []
+    with recording_retained() as retained_copies:
         remove_type(base.collection, "decision")
-    assert [one.address.path for one in kept] == ["kb.yaml"]
+    assert [copy.address.path for copy in retained_copies] == ["kb.yaml"]
 
 
 def test_a_declared_type_is_not_replaced_by_another_declaration(base: Indexed) -> None:

@@ -26,13 +26,13 @@ class Given(BaseModel):
     changes: list[dict[str, Any]] = []
 
 
-def hint(tool: str, error: KnowledgeError, **given: Any) -> str:
+def hint(tool: str, error: KnowledgeError, **given_values: Any) -> str:
     def run(call: Call, arguments: Given) -> ToolResult:
         del call, arguments
         raise error
 
     with pytest.raises(type(error)) as refused:
-        advised(tool, run)(CALL, Given(**given))
+        advised(tool, run)(CALL, Given(**given_values))
     return refused.value.hint
 
 

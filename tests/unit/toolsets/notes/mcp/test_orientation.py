@@ -56,10 +56,10 @@ def linked(call: Call, **more: object) -> list[str]:
 
 
 def test_a_folder_is_told_by_its_purpose_its_parts_and_what_is_to_be_mended(call: Call) -> None:
-    found = told(call)
-    assert found.startswith("tea: 5 pages")
+    found_text = told(call)
+    assert found_text.startswith("tea: 5 pages")
     for line in ("About (README.md): All about tea.", "Types: Tea 1", "Tags: hot 1", "broken_link 1"):
-        assert line in found
+        assert line in found_text
 
 
 def test_a_part_of_a_folder_is_told_alone_and_an_empty_one_says_so(call: Call, bases: list[Indexed]) -> None:
@@ -72,17 +72,17 @@ def test_a_part_of_a_folder_is_told_alone_and_an_empty_one_says_so(call: Call, b
 
 
 def test_each_of_several_folders_has_its_share(bases: list[Indexed]) -> None:
-    found = told(call_on(("tea", bases[0]), ("more", bases[0])), max_tokens=200)
-    assert "tea: 5 pages" in found
-    assert "more: 5 pages" in found
-    assert tokens_of(found) <= 200
+    found_text = told(call_on(("tea", bases[0]), ("more", bases[0])), max_tokens=200)
+    assert "tea: 5 pages" in found_text
+    assert "more: 5 pages" in found_text
+    assert tokens_of(found_text) <= 200
 
 
 def test_links_of_a_page_go_out_come_in_are_wanted_or_only_named(call: Call) -> None:
-    found = linked(call, page="kinds/green")
-    assert any(line.startswith("-> kinds/black.md") for line in found)
-    assert "?? missing (not there)" in found
-    assert any(line.startswith("~ notes.md names it without a link") for line in found)
+    found_texts = linked(call, page="kinds/green")
+    assert any(line.startswith("-> kinds/black.md") for line in found_texts)
+    assert "?? missing (not there)" in found_texts
+    assert any(line.startswith("~ notes.md names it without a link") for line in found_texts)
     assert linked(call, page="kinds/black", kind="in")[1].startswith("<- kinds/green.md")
     assert linked(call, page="notes", kind="out") == ["notes.md: links", "none"]
 
@@ -116,7 +116,7 @@ def test_broken_links_are_counted_as_the_checks_count_them(tmp_path: Path) -> No
     files = {"a.md": "# A\n\n[[no]] [[No]] [[no#part]] [x](no.md)\n\n[[other]]\n", "b.md": "# B\n\n[[no]] [[a]]\n"}
     with Indexed(tmp_path, files) as base:
         collections = Collections(lambda: [base.collection])
-        issues = [one for one in collection_issues(collections, base.collection) if one.rule == "broken_link"]
+        issues = [issue for issue in collection_issues(collections, base.collection) if issue.rule == "broken_link"]
         assert len(issues) == 4
         assert "broken_link 4 (a.md:3)" in told(call_on(("links", base)))
 
@@ -129,8 +129,8 @@ def test_a_page_that_has_only_some_words_of_a_title_does_not_name_it(tmp_path: P
     with Indexed(tmp_path, files) as base:
         assert linked(call_on(("garden", base)), page="plan", kind="mentions")[1:] == ["none"]
         base.update("named.md", "# Named\n\nSee the garden plan 2024/25: beds.\n")
-        found = linked(call_on(("garden", base)), page="plan", kind="mentions")[1:]
-        assert found == ["~ named.md names it without a link: See the garden plan 2024/25: beds."]
+        found_texts = linked(call_on(("garden", base)), page="plan", kind="mentions")[1:]
+        assert found_texts == ["~ named.md names it without a link: See the garden plan 2024/25: beds."]
 
 
 def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
@@ -141,9 +141,9 @@ def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
     collection = replace(bases[0].collection, name="tea", index=bases[0].another())  # not synchronized yet
     services = Services(collections=Collections(lambda: [collection]))
     call = Call(services=services, tier="read", progress=lambda _done, _total: None)
-    found = told(call)
-    assert found.startswith("tea: The index is still being built: ")
-    assert "\nFolders: kinds\nPages at the top: README.md, notes.md\nNext: overview {}" in found
+    found_text = told(call)
+    assert found_text.startswith("tea: The index is still being built: ")
+    assert "\nFolders: kinds\nPages at the top: README.md, notes.md\nNext: overview {}" in found_text
     with pytest.raises(IndexingError):
         overview(call, NotesOverview(at="yesterday"))
     collection.index.close()

@@ -25,10 +25,10 @@ def client(repo: GitRepo) -> Iterator[Agent]:
 
 
 def test_the_first_line_names_the_commit_and_the_rest_is_of_then(client: Agent, repo: GitRepo) -> None:
-    told = client.text("read", page="tea", at="then")
-    assert repo.git("rev-parse", "then")[:7] in told.splitlines()[0]
-    assert "Green." in told
-    assert "Black." not in told
+    reported_text = client.text("read", page="tea", at="then")
+    assert repo.git("rev-parse", "then")[:7] in reported_text.splitlines()[0]
+    assert "Green." in reported_text
+    assert "Black." not in reported_text
     assert "Black." in client.text("read", page="tea")
     with pytest.raises(RefusedError):
         client.text("read", page="new", at="then")

@@ -24,11 +24,11 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
 
 
 def test_findings_are_of_the_folder_alone_and_not_endless(call: Call) -> None:
-    told = prompts.tidy_folder(call, {"folder": "tea/"})
-    assert told.startswith("Tidy tea/: ")
-    assert prompts.DATA in told
-    assert "tea/green.md:3 " in told
-    assert "many/" not in told
+    tidy_folder = prompts.tidy_folder(call, {"folder": "tea/"})
+    assert tidy_folder.startswith("Tidy tea/: ")
+    assert prompts.DATA in tidy_folder
+    assert "tea/green.md:3 " in tidy_folder
+    assert "many/" not in tidy_folder
     every = prompts.tidy_folder(call, {})
     assert every.startswith("Tidy these pages: ")
     assert every.splitlines()[-1].startswith("… and ")
@@ -36,9 +36,9 @@ def test_findings_are_of_the_folder_alone_and_not_endless(call: Call) -> None:
 
 
 def test_a_question_comes_with_the_sections_that_answer_it(call: Call) -> None:
-    told = prompts.answer_with_sources(call, {"question": " Who drinks it? walrus "})
-    assert told.startswith("Answer from the pages: Who drinks it? walrus\n")
-    assert "A walrus drinks it." in told.partition(prompts.DATA)[2]
+    answer = prompts.answer_with_sources(call, {"question": " Who drinks it? walrus "})
+    assert answer.startswith("Answer from the pages: Who drinks it? walrus\n")
+    assert "A walrus drinks it." in answer.partition(prompts.DATA)[2]
     assert prompts.answer_with_sources(call, {"question": "  "}).endswith(f"{prompts.DATA}\n\n")
 
 

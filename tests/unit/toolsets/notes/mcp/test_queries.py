@@ -63,38 +63,38 @@ def shown(call: Call, page: str | list[str], **more: object) -> str:
 
 
 def test_sections_come_with_their_place_and_text(call: Call) -> None:
-    told = found(call, "walrus")
-    assert "[1] notes/" in told
-    assert "Green walrus tea." in told
-    assert "Black walrus coffee." in told
-    assert told.rstrip().endswith("tokens)")
+    reported_text = found(call, "walrus")
+    assert "[1] notes/" in reported_text
+    assert "Green walrus tea." in reported_text
+    assert "Black walrus coffee." in reported_text
+    assert reported_text.rstrip().endswith("tokens)")
 
 
 @pytest.mark.parametrize(
     "narrowed", [{"tag": "hot"}, {"tag": "#hot"}, {"type": "drink"}, {"fields": {"status": "open"}}]
 )
 def test_a_search_is_narrowed_by_what_pages_say_of_themselves(call: Call, narrowed: dict[str, object]) -> None:
-    told = found(call, "walrus", **narrowed)
-    assert "notes/tea.md" in told
-    assert "coffee" not in told
+    reported_text = found(call, "walrus", **narrowed)
+    assert "notes/tea.md" in reported_text
+    assert "coffee" not in reported_text
 
 
 def test_nothing_found_says_by_what_the_search_was_narrowed(call: Call) -> None:
-    told = found(call, "zebra", folder="notes/", since="yesterday")
-    assert told.startswith("Nothing found for 'zebra'.")
-    assert "narrowed by folder, since" in told
+    reported_text = found(call, "zebra", folder="notes/", since="yesterday")
+    assert reported_text.startswith("Nothing found for 'zebra'.")
+    assert "narrowed by folder, since" in reported_text
 
 
 def test_a_small_budget_shows_the_best_and_a_cursor_leads_through_the_rest(call: Call) -> None:
     seen: list[str] = []
     cursor = ""
     for _ in range(200):
-        told = found(call, "boats", max_tokens=150, cursor=cursor)
-        assert tokens_of(told) <= 150
-        seen += [line for line in told.splitlines() if line.startswith("[")]
-        if "More: cursor=" not in told:
+        reported_text = found(call, "boats", max_tokens=150, cursor=cursor)
+        assert tokens_of(reported_text) <= 150
+        seen += [line for line in reported_text.splitlines() if line.startswith("[")]
+        if "More: cursor=" not in reported_text:
             break
-        cursor = told.partition("More: cursor='")[2].partition("'")[0]
+        cursor = reported_text.partition("More: cursor='")[2].partition("'")[0]
     whole = found(call, "boats", max_tokens=20_000).splitlines()
     assert seen == [line for line in whole if line.startswith("[")]
     with pytest.raises(InvalidInputError, match="cursor"):
@@ -130,20 +130,20 @@ def test_lines_that_the_page_has_not_are_refused_or_read_to_the_end(call: Call, 
 
 
 def test_a_page_that_is_too_long_comes_with_its_outline_and_says_where_to_go_on(call: Call) -> None:
-    told = shown(call, "long", max_tokens=400)
-    assert tokens_of(told) <= 400
-    assert "more than fit. Outline" in told
-    assert "- Part 0 3-" in told
-    following = told.partition('"lines": "')[2].partition('"')[0] or told.partition("lines='")[2].partition("'")[0]
+    report = shown(call, "long", max_tokens=400)
+    assert tokens_of(report) <= 400
+    assert "more than fit. Outline" in report
+    assert "- Part 0 3-" in report
+    following = report.partition('"lines": "')[2].partition('"')[0] or report.partition("lines='")[2].partition("'")[0]
     assert following.rstrip("-").isdigit()
     assert "Part" in shown(call, "long", lines=following, max_tokens=400)
 
 
 def test_several_pages_share_a_budget_and_a_missing_one_is_told_in_its_place(call: Call) -> None:
-    told = shown(call, ["notes/tea", "none", "notes/coffee"])
-    assert "Green walrus tea." in told
-    assert "There is no page 'none'." in told
-    assert "Black walrus coffee." in told
+    reported_text = shown(call, ["notes/tea", "none", "notes/coffee"])
+    assert "Green walrus tea." in reported_text
+    assert "There is no page 'none'." in reported_text
+    assert "Black walrus coffee." in reported_text
     with pytest.raises(InvalidInputError):
         shown(call, [])
     with pytest.raises(NotFoundError):
@@ -151,8 +151,8 @@ def test_several_pages_share_a_budget_and_a_missing_one_is_told_in_its_place(cal
 
 
 def test_only_the_sections_that_answer_are_read_on_request(call: Call) -> None:
-    told = shown(call, "long", query="Line 42", max_tokens=200)
-    assert "## Long > Part 42" in told
+    reported_text = shown(call, "long", query="Line 42", max_tokens=200)
+    assert "## Long > Part 42" in reported_text
 
 
 def test_the_past_is_searched_and_read_as_it_was(call: Call) -> None:
@@ -181,13 +181,13 @@ def test_every_read_makes_progress_also_within_a_line_that_is_longer_than_the_bu
         services = Services(collections=Collections(lambda: [base.collection]))
         call = Call(services=services, tier="read", progress=lambda *_: None, session=SessionMemory())
         answers = [shown(call, "giant", max_tokens=100)]
-        while found := re.search(r'"lines": "([\d+]+-\d*)"', answers[-1]):
-            answers.append(shown(call, "giant", lines=found[1], max_tokens=100))
-        assert all(tokens_of(one) <= 100 for one in answers)
-        told = "\n".join(answers)
-        assert re.search(r"Line 3 is cut: characters 1-\d+ of 10000\. ", told)
-        assert "Between." in told
-        text = "".join(one.split("\n")[1].removesuffix("…") for one in answers[1:])
+        while match := re.search(r'"lines": "([\d+]+-\d*)"', answers[-1]):
+            answers.append(shown(call, "giant", lines=match[1], max_tokens=100))
+        assert all(tokens_of(answer) <= 100 for answer in answers)
+        reported_text = "\n".join(answers)
+        assert re.search(r"Line 3 is cut: characters 1-\d+ of 10000\. ", reported_text)
+        assert "Between." in reported_text
+        text = "".join(answer.split("\n")[1].removesuffix("…") for answer in answers[1:])
         assert "word " * 1_999 + "word" in text
         assert "more " * 1_999 + "more" in text
         seen = call.session.seen(base.collection.name, "giant.md") if call.session else None
@@ -202,9 +202,9 @@ def test_one_long_line_in_the_middle_is_read_from_a_character_on(call: Call) -> 
 
 
 def test_a_question_is_answered_within_a_section_and_lines_are_of_the_whole_page(call: Call) -> None:
-    told = shown(call, "notes/tea", query="tea water", section="Water")
-    assert "## Tea > Water\n" in told
-    assert "Green walrus" not in told
+    reported_text = shown(call, "notes/tea", query="tea water", section="Water")
+    assert "## Tea > Water\n" in reported_text
+    assert "Green walrus" not in reported_text
     assert "[Tea > Water]" in shown(call, "notes/tea#Water", query="tea water")
     for more in ({"section": "Water"}, {"query": "water"}):
         with pytest.raises(InvalidInputError, match="lines are counted in the whole page"):
@@ -212,16 +212,16 @@ def test_a_question_is_answered_within_a_section_and_lines_are_of_the_whole_page
 
 
 def test_an_answer_to_a_question_that_is_cut_says_where_the_rest_is(call: Call) -> None:
-    told = shown(call, "long", query="boats", max_tokens=100)
-    section = re.search(r"Next: read (\{.*\})", told)
+    reported_text = shown(call, "long", query="boats", max_tokens=100)
+    section = re.search(r"Next: read (\{.*\})", reported_text)
     assert section is not None
     assert "Line " in shown(call, **json.loads(section[1]))
 
 
 def test_several_pages_within_a_small_budget_begin_and_go_on(call: Call) -> None:
-    told = shown(call, ["notes/tea", "notes/coffee", "long"], max_tokens=180)
-    assert "Green walrus tea." in told
-    rest = re.search(r"No room for \d more\. Next: read (\{.*\})", told)
+    reported_text = shown(call, ["notes/tea", "notes/coffee", "long"], max_tokens=180)
+    assert "Green walrus tea." in reported_text
+    rest = re.search(r"No room for \d more\. Next: read (\{.*\})", reported_text)
     assert rest is not None
     assert json.loads(rest[1]) == {"page": ["long"]}
 

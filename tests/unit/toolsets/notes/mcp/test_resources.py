@@ -34,12 +34,12 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
 
 def test_every_page_is_listed_once_over_pages_of_any_size(call: Call) -> None:
     for size in (1, 2, 10):
-        found: list[str] = []
+        found_texts: list[str] = []
         more = True
         while more:
-            page, more = list_resources(call, len(found), size)
-            found += [one.uri for one in page]
-        assert found == [
+            page, more = list_resources(call, len(found_texts), size)
+            found_texts += [resource.uri for resource in page]
+        assert found_texts == [
             f"{HEAD}/changes",
             f"{HEAD}/review",
             f"{HEAD}/pages/a%20b%2F%C3%BCber.md",
@@ -50,8 +50,8 @@ def test_every_page_is_listed_once_over_pages_of_any_size(call: Call) -> None:
 
 
 def test_what_is_listed_is_read(call: Call) -> None:
-    for one in list_resources(call, 1, 10)[0]:
-        assert read_resource(call, one.uri).content
+    for resource in list_resources(call, 1, 10)[0]:
+        assert read_resource(call, resource.uri).content
     assert read_resource(call, f"{HEAD}/pages/a%20b/über.md").content == "---\nsummary: S\n---\n# Über\n"
     assert read_resource(call, f"{HEAD}/pages/latin.md").content == b"caf\xe9\n"
     changes = read_resource(call, f"{HEAD}/changes")

@@ -34,7 +34,7 @@ def test_a_deleted_page_comes_back_from_the_trash_without_git(tmp_path: Path) ->
 def test_what_cannot_come_back_says_why(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"a.md": "# A\n\n## B\n\nb\n"}) as base:
         call = call_on(base)
-        for given, kind, said in (
+        for given_values, kind, said in (
             ({}, InvalidInputError, "What is to come back"),
             ({"page": "a", "session": "0" * 16}, InvalidInputError, "What is to come back"),
             ({"page": "a", "section": "B"}, InvalidInputError, "As it was when"),
@@ -42,6 +42,6 @@ def test_what_cannot_come_back_says_why(tmp_path: Path) -> None:
             ({"page": "none.md"}, KnowledgeError, "none"),
         ):
             with pytest.raises(kind, match=said):
-                restore(call, NotesRestore.model_validate(given))
+                restore(call, NotesRestore.model_validate(given_values))
         with pytest.raises(ForbiddenError, match="needs the tier write"):
             restore(call_on(base, "propose"), NotesRestore(session="0" * 16))

@@ -45,23 +45,23 @@ def test_a_move_names_the_pages_whose_links_follow(client: Agent) -> None:
     planned = client.text("move", page="tea", to="drinks/", dry_run=True)
     assert planned.startswith("Would move 1 file: tea.md -> drinks/tea.md")
     assert "\nNothing was changed.\n" in planned
-    told = client.text("move", page="tea", to="chai")
-    assert told.startswith("Moved tea.md -> chai.md rev ")
-    assert "links follow in list.md" in told
+    reported_text = client.text("move", page="tea", to="chai")
+    assert reported_text.startswith("Moved tea.md -> chai.md rev ")
+    assert "links follow in list.md" in reported_text
     folder = client.text("move", page="drinks/", to="cups/")
     assert folder.startswith("Moved drinks/ -> cups/ (1 file)")
 
 
 def test_a_new_page_that_says_the_same_is_told_beside_the_one_that_does(client: Agent) -> None:
-    told = client.text("write", page="notes/tea again", text=f"# Tea\n\n{LONG}\n")
-    assert told.startswith("Created notes/tea again.md rev ")
-    assert "'tea' says nearly the same: edit that one instead, or link the two." in told
+    reported_text = client.text("write", page="notes/tea again", text=f"# Tea\n\n{LONG}\n")
+    assert reported_text.startswith("Created notes/tea again.md rev ")
+    assert "'tea' says nearly the same: edit that one instead, or link the two." in reported_text
     assert "nearly the same" not in client.text("write", page="other", text="# Other\n\nNothing alike.\n")
 
 
 def test_a_deletion_names_the_links_that_lead_nowhere_now(client: Agent, repo: GitRepo) -> None:
     client.text("read", page="tea")
-    told = client.text("delete", page="tea")
-    assert told.startswith("Deleted tea.md")
-    assert "list.md" in told
+    reported_text = client.text("delete", page="tea")
+    assert reported_text.startswith("Deleted tea.md")
+    assert "list.md" in reported_text
     assert not (Path(repo.path) / "tea.md").exists()

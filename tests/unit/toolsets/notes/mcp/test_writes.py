@@ -54,8 +54,8 @@ def edit(call: Call, page: str, **change: Any) -> str:
 
 
 def test_a_new_page_is_created_and_a_replaced_one_says_which_lines(call: Call, bases: dict[str, Indexed]) -> None:
-    told = str(writes.write(call, NotesWrite(page="notes/new", text="# New\n")))
-    assert told.startswith(f"Created notes/new.md rev {revision_of(b'# New' + bytes([10]))[:12]}")
+    reported_text = str(writes.write(call, NotesWrite(page="notes/new", text="# New\n")))
+    assert reported_text.startswith(f"Created notes/new.md rev {revision_of(b'# New' + bytes([10]))[:12]}")
     again = str(writes.write(call, NotesWrite(page="notes/new", text="# New\n", message="again")))
     assert again.startswith("Unchanged")
     seen = revision_of(FILES["notes/a.md"].encode())
@@ -101,28 +101,28 @@ def test_an_edit_is_told_and_its_repetition_is_not_made_again(call: Call, bases:
 def test_a_request_id_is_known_in_another_session_of_the_same_caller_and_to_no_other_caller(
     call: Call, bases: dict[str, Indexed]
 ) -> None:
-    given = {
+    given_values = {
         "page": "notes/a.md",
         "changes": [{"do": "append", "text": "- once"}],
         "request_id": "id-of-this-call",
     }
     sessions = [("s1", "key"), ("s2", "key"), ("s3", "another")]
     for client, caller in sessions:
-        writes.edit(replace(call, client=client, caller=caller), NotesEdit.model_validate(given))
+        writes.edit(replace(call, client=client, caller=caller), NotesEdit.model_validate(given_values))
     assert (bases["one"].folder / "notes/a.md").read_text().count("- once") == 2
 
 
 def test_a_deleted_page_is_told_with_those_that_lead_nowhere_now(call: Call) -> None:
     seen = revision_of(FILES["notes/b.md"].encode())
-    told = str(writes.delete(call, NotesDelete(page="notes/b.md", revision=seen)))
-    assert "Deleted notes/b.md" in told
-    assert "Links to notes/b.md now lead nowhere in notes/a.md" in told
+    delete = str(writes.delete(call, NotesDelete(page="notes/b.md", revision=seen)))
+    assert "Deleted notes/b.md" in delete
+    assert "Links to notes/b.md now lead nowhere in notes/a.md" in delete
 
 
 def test_a_page_moves_with_its_links_into_a_folder_or_under_a_new_name(call: Call, bases: dict[str, Indexed]) -> None:
-    told = str(writes.move(call, NotesMove(page="notes/b.md", to="archive/")))
-    assert told.startswith("Moved notes/b.md -> archive/b.md rev ")
-    assert "links follow in notes/a.md" in told or "archive/b" not in (bases["one"].folder / "notes/a.md").read_text()
+    report = str(writes.move(call, NotesMove(page="notes/b.md", to="archive/")))
+    assert report.startswith("Moved notes/b.md -> archive/b.md rev ")
+    assert "links follow in notes/a.md" in report or "archive/b" not in (bases["one"].folder / "notes/a.md").read_text()
     assert "archive/b.md" in paths(bases["one"])
     writes.move(call, NotesMove(page="top", to="[[renamed]]"))
     assert "renamed.md" in paths(bases["one"])
@@ -132,8 +132,8 @@ def test_a_folder_moves_with_all_that_is_in_it(call: Call, bases: dict[str, Inde
     preview = str(writes.move(call, NotesMove(page="notes/", to="old/notes", dry_run=True)))
     assert "Would move 3 files" in preview
     assert paths(bases["one"]) == sorted(FILES)
-    told = str(writes.move(call, NotesMove(page="notes/", to="old/notes")))
-    assert "Moved notes/ -> old/notes/ (3 files)" in told
+    reported_text = str(writes.move(call, NotesMove(page="notes/", to="old/notes")))
+    assert "Moved notes/ -> old/notes/ (3 files)" in reported_text
     assert paths(bases["one"]) == ["old/notes/a.md", "old/notes/b.md", "old/notes/p.png", "top.md"]
     with pytest.raises(InvalidInputError, match="itself"):
         writes.move(call, NotesMove(page="old/", to="old/deeper"))
@@ -161,14 +161,14 @@ def transaction(call: Call, *steps: dict[str, Any]) -> str:
 
 
 def test_the_steps_of_a_transaction_see_what_earlier_ones_made(call: Call, bases: dict[str, Indexed]) -> None:
-    told = transaction(
+    reported_transaction = transaction(
         call,
         {"do": "write", "page": "new.md", "text": "# New\n"},
         {"do": "edit", "page": "new", "changes": [{"do": "append", "text": "More.\n"}]},
         {"do": "move", "page": "notes/b.md", "to": "moved.md"},
         {"do": "edit", "page": "moved", "changes": [{"do": "append", "text": "There.\n"}]},
     )
-    assert told.count("\n") >= 4
+    assert reported_transaction.count("\n") >= 4
     assert (bases["one"].folder / "new.md").read_text() == "# New\n\nMore.\n"
     assert "There." in (bases["one"].folder / "moved.md").read_text()
 
@@ -191,5 +191,5 @@ def test_a_bad_step_is_named_by_its_number_and_nothing_is_made(both: Call, bases
 def test_a_page_that_says_the_same_as_another_is_told(call: Call) -> None:
     text = "# Tides\n\n" + "The tide rises twice a day and falls twice a day in the old harbour. " * 10
     writes.write(call, NotesWrite(page="tides.md", text=text))
-    told = str(writes.write(call, NotesWrite(page="tides-2.md", text=text + "\n")))
-    assert "says nearly the same" in told
+    reported_text = str(writes.write(call, NotesWrite(page="tides-2.md", text=text + "\n")))
+    assert "says nearly the same" in reported_text

@@ -121,9 +121,9 @@ def test_an_error_names_what_is_nearest(change: PageChange, kind: str, nearest: 
     with pytest.raises(NotFoundError) as caught:
         changed(change)
     assert caught.value.kind == kind
-    found = caught.value.context.get("nearest")
-    assert isinstance(found, list)
-    assert found[:1] == ([nearest] if nearest else [])
+    found_nearest = caught.value.context.get("nearest")
+    assert isinstance(found_nearest, list)
+    assert found_nearest[:1] == ([nearest] if nearest else [])
 
 
 def test_a_page_that_is_no_utf8_is_never_changed() -> None:

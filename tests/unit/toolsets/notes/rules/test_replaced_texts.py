@@ -23,8 +23,8 @@ def _changed(text: str, /, **change: object) -> str:
 
 
 def _statuses(text: str) -> list[tuple[int, str, str]]:
-    found = declared_statuses(read_document(Address("notes/network.md"), text.encode()))
-    return [(one.ordinal, one.word, one.by) for one in found]
+    statuses = declared_statuses(read_document(Address("notes/network.md"), text.encode()))
+    return [(status.ordinal, status.word, status.by) for status in statuses]
 
 
 def test_a_page_is_superseded_by_another() -> None:
@@ -42,8 +42,8 @@ def test_a_section_gets_a_new_text_and_the_old_one_goes_to_the_history() -> None
     day = datetime.now(UTC).date().isoformat()
     text = _changed(PAGE, kind="supersede", section="Port", text="It is 9090.", reason="Moved.")
     assert "## Port {#port}\n\nIt is 9090.\n\n## Host" in text
-    kept = f'## History\n\n### Port, until {day} {{status=superseded by="#port"}}\n\nIt is 8080.\n\nSuperseded: Moved.'
-    assert kept.replace('"', "") in text.replace('"', "")
+    rest = f'## History\n\n### Port, until {day} {{status=superseded by="#port"}}\n\nIt is 8080.\n\nSuperseded: Moved.'
+    assert rest.replace('"', "") in text.replace('"', "")
     again = _changed(text, kind="supersede", section="Port", text="It is 7070.")
     assert again.count("## History") == 1
     assert again.index("It is 9090.") < again.index("It is 8080.")

@@ -15,28 +15,28 @@ TWO = "Second."
 ALL = "First.\n\n## Two\n\nSecond.\n\n## Three\n\nThird."
 
 
-def sections(base: Indexed, *given: tuple[str, str, tuple[str, ...]]) -> list[EvidenceSection]:
+def sections(base: Indexed, *rows: tuple[str, str, tuple[str, ...]]) -> list[EvidenceSection]:
     """Sections of the page by anchor, text and the anchors that the text holds."""
     collection = Collection("base", base.store, base.index)
     record = base.index.record(Address("page.md"))
     assert record is not None
-    return [EvidenceSection(collection, record, (anchor,), anchor, text, inner, 1.0) for anchor, text, inner in given]
+    return [EvidenceSection(collection, record, (anchor,), anchor, text, inner, 1.0) for anchor, text, inner in rows]
 
 
 def test_a_larger_section_is_shown_without_the_better_one_in_it(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"page.md": PAGE}) as base:
-        found = sections(base, ("two", TWO, ("two",)), ("one", ALL, ("one", "two", "three")))
-        shown = [(one.anchor, one.text) for one in without_repeats(found)]
+        evidence_sections = sections(base, ("two", TWO, ("two",)), ("one", ALL, ("one", "two", "three")))
+        shown = [(section.anchor, section.text) for section in without_repeats(evidence_sections)]
     assert shown == [("two", TWO), ("one", "First.\n\n## Three\n\nThird.")]
 
 
 def test_a_section_that_a_better_one_holds_is_not_shown_again(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"page.md": PAGE}) as base:
-        found = sections(base, ("one", ALL, ("one", "two", "three")), ("two", TWO, ("two",)))
-        assert [one.anchor for one in without_repeats(found)] == ["one"]
+        evidence_sections = sections(base, ("one", ALL, ("one", "two", "three")), ("two", TWO, ("two",)))
+        assert [section.anchor for section in without_repeats(evidence_sections)] == ["one"]
 
 
 def test_a_section_of_which_nothing_is_left_is_not_shown(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"page.md": PAGE}) as base:
-        found = sections(base, ("two", TWO, ("two",)), ("one", f"## Two\n\n{TWO}", ("one", "two")))
-        assert [one.anchor for one in without_repeats(found)] == ["two"]
+        evidence_sections = sections(base, ("two", TWO, ("two",)), ("one", f"## Two\n\n{TWO}", ("one", "two")))
+        assert [section.anchor for section in without_repeats(evidence_sections)] == ["two"]

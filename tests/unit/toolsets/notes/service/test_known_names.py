@@ -26,8 +26,8 @@ Require = Callable[[Sequence[Collection], str], None]
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("names"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("names"), FILES) as indexed:
+        yield indexed
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
-    with Indexed(tmp_path_factory.mktemp("graph"), FILES) as one:
-        yield one
+    with Indexed(tmp_path_factory.mktemp("graph"), FILES) as indexed:
+        yield indexed
 
 
 def test_neighbours_are_counted_in_both_directions_nearest_first() -> None:
@@ -44,5 +44,5 @@ def test_the_shortest_path_tells_the_direction_of_each_step() -> None:
 
 
 def test_the_graph_of_a_folder_has_its_resolved_links(base: Indexed) -> None:
-    assert [one for one, _ in link_graph(base.collection).neighbours(A, 9)] == [B, C]
+    assert [address for address, _ in link_graph(base.collection).neighbours(A, 9)] == [B, C]
     assert resolved_titles(base.collection, [B, E]) == {B: "B"}

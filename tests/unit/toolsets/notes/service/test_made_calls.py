@@ -40,8 +40,8 @@ def replica(work: GitRepo, tmp_path: Path) -> Iterator[Collection]:
 
 def pushed(work: GitRepo, message: str, *, date: str = "") -> str:
     work.commit("Change", **{"a.md": message})
-    given = ["--date", date] if date else []
-    work.git("commit", "--quiet", "--amend", "-m", message, *given)
+    dates = ["--date", date] if date else []
+    work.git("commit", "--quiet", "--amend", "-m", message, *dates)
     work.git("push", "--quiet", "origin", "HEAD")
     return work.git("rev-parse", "HEAD")
 
@@ -82,10 +82,10 @@ def test_a_call_of_another_day_is_not_found(replica: Collection, work: GitRepo) 
 
 def test_a_call_has_one_name_on_servers_with_different_folders_and_no_other_call_has_it() -> None:
     def call(**changes: object) -> str:
-        given = {"bases": ("b",), "client": "c", "tool": "write", "arguments": {"page": "a"}, "request_id": "i"}
-        return WriteCall(**{**given, **changes}).mark  # type: ignore[arg-type]
+        given_values = {"bases": ("b",), "client": "c", "tool": "write", "arguments": {"page": "a"}, "request_id": "i"}
+        return WriteCall(**{**given_values, **changes}).mark  # type: ignore[arg-type]
 
     assert call() == call(bases=("other",))
     others = [{"client": "d"}, {"tool": "edit"}, {"arguments": {"page": "b"}}, {"request_id": "j"}]
-    assert len({call(), *(call(**one) for one in others)}) == 5
+    assert len({call(), *(call(**element) for element in others)}) == 5
     assert call(request_id="") == ""

@@ -41,31 +41,34 @@ def told(base: Indexed, prefix: str = "") -> FolderOverview:
 
 
 def test_the_first_paragraph_of_the_readme_says_what_a_folder_is_for(base: Indexed) -> None:
-    found = told(base)
-    assert (found.purpose, found.purpose_page) == ("Notes on tea, for everybody.", "README.md")
+    found_overview = told(base)
+    assert (found_overview.purpose, found_overview.purpose_page) == ("Notes on tea, for everybody.", "README.md")
     assert told(base, "kinds/").purpose == ""
 
 
 def test_folders_tags_types_and_hubs_are_counted_most_first(base: Indexed) -> None:
-    found = told(base)
-    assert (found.pages, list(found.folders)) == (5, [("kinds/", 3), (HERE, 2)])
-    assert list(found.tags) == [("a", 2), ("b", 1)]
-    assert list(found.types) == [("Tea", 2)]
-    assert found.hubs[0] == ("kinds/green-tea.md", 3)
-    assert {one.rule: one.count for one in found.findings}["broken_link"] == 2
-    assert found.read_only == ""
+    found_overview = told(base)
+    assert (found_overview.pages, list(found_overview.folders)) == (5, [("kinds/", 3), (HERE, 2)])
+    assert list(found_overview.tags) == [("a", 2), ("b", 1)]
+    assert list(found_overview.types) == [("Tea", 2)]
+    assert found_overview.hubs[0] == ("kinds/green-tea.md", 3)
+    assert {count.rule: count.count for count in found_overview.findings}["broken_link"] == 2
+    assert found_overview.read_only == ""
 
 
 def test_a_part_of_a_folder_is_told_alone(base: Indexed) -> None:
-    found = told(base, "kinds/")
-    assert (found.pages, list(found.folders)) == (3, [(HERE, 2), ("kinds/deep/", 1)])
-    assert [record.address.path for record in found.recent or ()][:2] == ["kinds/green-tea.md", "kinds/black-tea.md"]
+    found_overview = told(base, "kinds/")
+    assert (found_overview.pages, list(found_overview.folders)) == (3, [(HERE, 2), ("kinds/deep/", 1)])
+    assert [record.address.path for record in found_overview.recent or ()][:2] == [
+        "kinds/green-tea.md",
+        "kinds/black-tea.md",
+    ]
     assert told(base, "none/").pages == 0
 
 
 def test_names_and_links_are_told_as_most_pages_write_them(base: Indexed) -> None:
-    found = told(base, "kinds/")
-    assert (found.naming, found.linking) == ("kebab-case", "[[page]]")
+    found_overview = told(base, "kinds/")
+    assert (found_overview.naming, found_overview.linking) == ("kebab-case", "[[page]]")
 
 
 @pytest.mark.parametrize(
@@ -92,8 +95,8 @@ def test_a_described_page_speaks_for_itself_and_a_long_purpose_is_cut(
     with Indexed(tmp_path_factory.mktemp("purpose"), {"index.md": f"---\nsummary: {'x' * 999}\n---\n# T\n"}) as base:
         assert told(base).purpose == "x" * MAX_PURPOSE_CHARS
     with Indexed(tmp_path_factory.mktemp("purpose"), {"index.md": "# Only a heading\n"}) as base:
-        found = told(base)
-        assert (found.purpose, found.purpose_page) == ("", "index.md")
+        found_overview = told(base)
+        assert (found_overview.purpose, found_overview.purpose_page) == ("", "index.md")
 
 
 FAULTY = {
@@ -106,7 +109,8 @@ FAULTY = {
 
 def findings(base: Indexed, prefix: str = "") -> list[tuple[str, int, str]]:
     return [
-        (one.rule, one.count, one.first) for one in folder_overview(base.collections, base.collection, prefix).findings
+        (count.rule, count.count, count.first)
+        for count in folder_overview(base.collections, base.collection, prefix).findings
     ]
 
 
@@ -115,8 +119,8 @@ def test_the_purpose_stands_in_a_page_of_a_usual_name_however_it_is_spelled(tmp_
     files = {name: "# Boats\n\nAbout boats.\n", f"in/{name}": "# In\n\nAbout sails.\n", "other.md": "# Other\n"}
     with Indexed(tmp_path, files) as base:
         for prefix, purpose in (("", "About boats."), ("in/", "About sails.")):
-            found = folder_overview(base.collections, base.collection, prefix)
-            assert (found.purpose, found.purpose_page) == (purpose, f"{prefix}{name}")
+            found_overview = folder_overview(base.collections, base.collection, prefix)
+            assert (found_overview.purpose, found_overview.purpose_page) == (purpose, f"{prefix}{name}")
 
 
 def test_every_kind_of_finding_is_counted_the_gravest_first(tmp_path: Path) -> None:
@@ -148,8 +152,8 @@ def test_of_many_pages_only_what_the_index_shows_is_counted(tmp_path: Path, monk
 def test_a_past_state_has_no_pages_that_are_out_of_date(tmp_path: Path) -> None:
     with Indexed(tmp_path, FAULTY) as base:
         past = replace(base.collection, is_past=True)
-        found = folder_overview(base.collections, past, "").findings
-        assert [one.rule for one in found] == ["broken_link", "orphan_entry"]
+        counts = folder_overview(base.collections, past, "").findings
+        assert [count.rule for count in counts] == ["broken_link", "orphan_entry"]
 
 
 def test_an_import_of_most_pages_is_no_late_change(tmp_path: Path) -> None:
@@ -159,7 +163,7 @@ def test_an_import_of_most_pages_is_no_late_change(tmp_path: Path) -> None:
         repo.write("7.md", "# Seven\n")
         repo.git("commit", "-qam", "One", "--date=1893456000 +0000")
         base.index.sync()
-        assert [one.address.path for one in told(base).recent or ()] == ["7.md"]
+        assert [record.address.path for record in told(base).recent or ()] == ["7.md"]
 
 
 def test_an_overview_is_made_once_for_each_state(base: Indexed) -> None:
@@ -176,9 +180,9 @@ def test_names_are_one_in_either_normalization_and_folders_are_found(tmp_path: P
         "c.md": f"---\ntags: [{normalize('NFD', tag)}]\n---\n# C\n",
     }
     with Indexed(tmp_path, files) as base:
-        found = told(base)
-        assert [(fold(name), count) for name, count in found.tags] == [(fold(tag), 3)]
-        assert [count for _, count in found.types] == [2]
+        found_overview = told(base)
+        assert [(fold(name), count) for name, count in found_overview.tags] == [(fold(tag), 3)]
+        assert [count for _, count in found_overview.types] == [2]
         for named in (folder, normalize(other, folder)):
             chosen, prefix = folder_prefix(base.collections, f"{named}/")
             assert prefix == f"{folder}/"
@@ -187,7 +191,7 @@ def test_names_are_one_in_either_normalization_and_folders_are_found(tmp_path: P
             for filter_ in (Filter(prefix=f"{named}/"), Filter(prefix=f"{named}/a")):
                 assert base.listed(filter_) == [f"{folder}/a.md"]
                 hits = search([base.collection], SearchQuery(text="words", filter=filter_)).hits
-                assert [one.hit.record.address.path for one in hits] == [f"{folder}/a.md"]
+                assert [hit.hit.record.address.path for hit in hits] == [f"{folder}/a.md"]
 
 
 def test_what_stands_in_an_unreadable_front_matter_is_no_field(tmp_path: Path) -> None:

@@ -55,9 +55,9 @@ def collection(repo: GitRepo, tmp_path: Path) -> Iterator[Collection]:
             yield replace(base.collection, past=past)
 
 
-def subjects(collection: Collection, **wanted: object) -> list[str]:
-    found = commits(collection, ChangeFilter(**wanted), lambda: None)
-    return [one.commit.message.partition("\n")[0] for one in found]
+def subjects(collection: Collection, **wanted_values: object) -> list[str]:
+    page_commits = commits(collection, ChangeFilter(**wanted_values), lambda: None)
+    return [commit.commit.message.partition("\n")[0] for commit in page_commits]
 
 
 def test_every_commit_comes_newest_first_with_its_pages(collection: Collection) -> None:
@@ -129,9 +129,9 @@ def test_a_walk_calls_back_for_each_batch_and_can_be_ended_by_it(collection: Col
 def test_deleted_pages_are_those_that_are_gone_now_with_the_commit_that_has_them(
     collection: Collection, repo: GitRepo
 ) -> None:
-    (found,) = deleted_pages(collection, ChangeFilter(), 5, lambda: None)
-    assert (found.address, found.last_in) == (Address("gone.md"), repo.git("rev-parse", "HEAD~3"))
-    assert found.deleted_in.message.strip() == "Remove"
+    (page,) = deleted_pages(collection, ChangeFilter(), 5, lambda: None)
+    assert (page.address, page.last_in) == (Address("gone.md"), repo.git("rev-parse", "HEAD~3"))
+    assert page.deleted_in.message.strip() == "Remove"
     assert deleted_pages(collection, ChangeFilter(prefix="in/"), 5, lambda: None) == []
 
 
@@ -143,8 +143,10 @@ def test_a_page_that_a_commit_moved_is_not_lost(collection: Collection, repo: Gi
         (repo.path / path).unlink()
     repo.commit("Move", **{"in/new.md": "one\ntwo\nthree\n4\n", "third.md": "seven\n"})
     collection.index.sync()
-    found = {str(one.address): one.moved_to for one in deleted_pages(collection, ChangeFilter(), 5, lambda: None)}
-    assert found == {"long.md": Address("in/new.md"), "other.md": None, "gone.md": None}
+    addresses = {
+        str(page.address): page.moved_to for page in deleted_pages(collection, ChangeFilter(), 5, lambda: None)
+    }
+    assert addresses == {"long.md": Address("in/new.md"), "other.md": None, "gone.md": None}
 
 
 def test_a_page_that_was_moved_back_or_on_is_not_deleted(collection: Collection, repo: GitRepo) -> None:
@@ -160,22 +162,22 @@ def test_a_page_that_was_moved_back_or_on_is_not_deleted(collection: Collection,
         repo.git("mv", f"{old}.md", f"{new}.md")
         repo.git("commit", "--quiet", "--message", f"{old} to {new}")
     collection.index.sync()
-    found = {str(one.address): one for one in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
-    assert {path: one.moved_to and one.moved_to.path for path, one in found.items()} == {
+    pages = {str(page.address): page for page in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
+    assert {path: page.moved_to and page.moved_to.path for path, page in pages.items()} == {
         "first.md": "third.md",
         "second.md": "third.md",
         "away.md": "stays.md",
         "gone.md": None,
     }
-    assert all(one.deleted_in for one in found.values())
+    assert all(page.deleted_in for page in pages.values())
     repo.git("mv", "third.md", "fourth.md")
     repo.git("commit", "--quiet", "--message", "On")
     repo.git("rm", "--quiet", "fourth.md")
     repo.git("commit", "--quiet", "--message", "Delete")
     collection.index.sync()
-    found = {str(one.address): one for one in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
-    assert found["fourth.md"].moved_to is None
-    assert found["first.md"].moved_to == Address("fourth.md")
+    found_pages = {str(page.address): page for page in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
+    assert found_pages["fourth.md"].moved_to is None
+    assert found_pages["first.md"].moved_to == Address("fourth.md")
 
 
 def test_who_deleted_a_page_is_not_who_changed_it_before(collection: Collection, repo: GitRepo) -> None:
@@ -183,8 +185,8 @@ def test_who_deleted_a_page_is_not_who_changed_it_before(collection: Collection,
     repo.git("rm", "--quiet", "b.md")
     repo.git("-c", "user.name=Bea", "commit", "--quiet", "--author", "Bea <b@localhost>", "--message", "Away")
     collection.index.sync()
-    (found,) = deleted_pages(collection, ChangeFilter(by="bea <b@"), 9, lambda: None)
-    assert (found.address, found.deleted_in and found.deleted_in.message.strip()) == (B, "Away")
+    (page,) = deleted_pages(collection, ChangeFilter(by="bea <b@"), 9, lambda: None)
+    assert (page.address, page.deleted_in and page.deleted_in.message.strip()) == (B, "Away")
     assert deleted_pages(collection, ChangeFilter(by="claude"), 9, lambda: None) == []
 
 

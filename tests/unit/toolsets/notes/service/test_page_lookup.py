@@ -32,11 +32,11 @@ MORE = {"tea.md": "# Black tea\n", "only.md": "# Only\n"}
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexed, Indexed]]:
     with ExitStack() as stack:
-        one, two = (
+        indexed, two = (
             stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files))
             for name, files in (("one", FILES), ("two", MORE))
         )
-        yield one, two
+        yield indexed, two
 
 
 @pytest.fixture
@@ -141,11 +141,15 @@ def test_a_reference_is_matched_against_given_pages_though_they_do_not_exist(bot
 def test_a_folder_argument_is_a_prefix(both: Collections, folder: str, prefix: str) -> None:
     chosen, found_prefix = folder_prefix(both, folder)
     assert found_prefix == prefix
-    assert [one.name for one in chosen] == (["one"] if ":" in folder else ["one", "two"])
+    assert [collection.name for collection in chosen] == (["one"] if ":" in folder else ["one", "two"])
 
 
 def test_paths_name_their_folder_only_where_several_are_served(single: Collections, both: Collections) -> None:
-    (one,) = single.members
-    assert shown_path(single, one, Address("a.md")) == "a.md"
+    (collection,) = single.members
+    assert shown_path(single, collection, Address("a.md")) == "a.md"
     assert shown_path(both, both.members[1], Address("a.md")) == "two:a.md"
-    assert (has_folder(one, "notes"), has_folder(one, "not"), has_folder(one, "other.md")) == (True, False, False)
+    assert (has_folder(collection, "notes"), has_folder(collection, "not"), has_folder(collection, "other.md")) == (
+        True,
+        False,
+        False,
+    )

@@ -26,8 +26,14 @@ A = Address("a.md")
 
 
 def call(request_id: str = "", **changes: object) -> WriteCall:
-    given = {"bases": ("b",), "client": "c", "tool": "write", "arguments": {"page": "a", "text": "new"}, **changes}
-    return WriteCall(request_id=request_id, **given)
+    given_values = {
+        "bases": ("b",),
+        "client": "c",
+        "tool": "write",
+        "arguments": {"page": "a", "text": "new"},
+        **changes,
+    }
+    return WriteCall(request_id=request_id, **given_values)
 
 
 @pytest.fixture

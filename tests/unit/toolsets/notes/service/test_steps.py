@@ -84,12 +84,12 @@ def test_all_steps_are_one_commit_and_are_found_at_once(collection: Collection, 
     assert receipt.commit == repo.git("rev-parse", "HEAD")
     assert repo.git("log", "--format=%s").splitlines() == ["Three", "Begin"]
     assert repo.git("status", "--porcelain") == ""
-    assert [(one.before is None, one.after is None) for one in receipt.results] == [
+    assert [(element.before is None, element.after is None) for element in receipt.results] == [
         (True, False),
         (False, False),
         (False, True),
     ]
-    assert [one.revision for one in receipt.results][2] == ""
+    assert [element.revision for element in receipt.results][2] == ""
     assert base.found("walrus") == ["in/new.md"]
 
 

@@ -36,8 +36,8 @@ def test_options_become_a_query_and_wrong_ones_are_refused() -> None:
 
 
 def test_an_answer_has_the_asked_form(space: Path) -> None:
-    found = cn(space, "search", "rollback", "canary", "--limit", "2", "--json")
-    assert (found.code, found.json["query"], len(found.json["results"])) == (0, "rollback canary", 2)
+    done = cn(space, "search", "rollback", "canary", "--limit", "2", "--json")
+    assert (done.code, done.json["query"], len(done.json["results"])) == (0, "rollback canary", 2)
     assert cn(space, "search", "rollback", "--xml").text.startswith('<search-results query="rollback"')
     assert cn(space, "search", "rollback").text.startswith("Found ")
     assert cn(space, "search", "zzqqxx").text == 'No results found for "zzqqxx"\n'

@@ -89,10 +89,10 @@ def test_a_phrase_that_no_page_has_is_searched_by_its_words_and_that_is_said(tmp
     (folder / "a.md").write_text(page("a", "the elephant that walks"))
     with engine_on("embedded", folder, Scratch(tmp_path / "scratch")) as pages:
         pages.engine.rebuild()
-        found = pages.search(PageQuery(text="«walking elephant»"))
-        assert [hit.page.id for hit in found.hits] == ["a"]
+        answer = pages.search(PageQuery(text="«walking elephant»"))
+        assert [hit.page.id for hit in answer.hits] == ["a"]
         assert (
-            found.notice
+            answer.notice
             == f"No page contains the quoted phrase in its {SEARCHED}. These pages were found by its words."
         )
         assert pages.search(PageQuery(text='"elephant that walks"')).notice == ""

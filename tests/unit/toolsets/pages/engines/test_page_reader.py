@@ -31,28 +31,28 @@ def space(**paths: str) -> Space:
 
 
 def test_of_two_pages_with_one_id_the_mapped_one_counts_and_the_other_is_told(store: Store) -> None:
-    found = PageReader(store, space(**{"1": "b.md"}))
-    assert {key: one.address.path for key, one in found.pages.items()} == {"1": "b.md", "2": "c.md"}
-    assert [one.address.path for one in found.unusable] == ["a.md"]
+    reader = PageReader(store, space(**{"1": "b.md"}))
+    assert {key: other_page.address.path for key, other_page in reader.pages.items()} == {"1": "b.md", "2": "c.md"}
+    assert [unusable_page.address.path for unusable_page in reader.unusable] == ["a.md"]
 
 
 def test_texts_are_those_of_the_pages_as_they_are_now(store: Store, tmp_path: Path) -> None:
-    found = PageReader(store, space())
+    reader = PageReader(store, space())
     (tmp_path / "space/a.md").write_text(page("7"))
     (tmp_path / "space/c.md").write_text(page("2", "changed"))
-    assert [one.content for one in found.texts() if one.page.id == "2"] == ["changed"]
-    assert "7" not in {one.page.id for one in found.texts()}
+    assert [element.content for element in reader.texts() if element.page.id == "2"] == ["changed"]
+    assert "7" not in {element.page.id for element in reader.texts()}
     (tmp_path / "space/c.md").unlink()
-    assert all(one.page.id != "2" for one in found.texts())
+    assert all(element.page.id != "2" for element in reader.texts())
 
 
 @PERMISSIONS
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(store: Store, tmp_path: Path) -> None:
     (tmp_path / "space/a.md").chmod(0)
     with permissions_hold():
-        found = PageReader(store, space())
-    assert "a.md" in {one.address.path for one in found.unusable}
-    assert set(found.pages) == {"1", "2"}
+        reader = PageReader(store, space())
+    assert "a.md" in {unusable_page.address.path for unusable_page in reader.unusable}
+    assert set(reader.pages) == {"1", "2"}
 
 
 def test_whether_a_folder_has_any_page_is_told(store: Store, tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ FILES: dict[str, str | bytes] = {
 def test_pages_below_another_space_file_are_left_out(tmp_path: Path) -> None:
     with Indexed(tmp_path, FILES) as base:
         base.write(".confluence.json", "{}")
-        found = sorted(address.path for address in page_addresses(base.store))
-    assert found == ["a.md", "in/b.md", "in/spaceship/e.md"]
+        paths = sorted(address.path for address in page_addresses(base.store))
+    assert paths == ["a.md", "in/b.md", "in/spaceship/e.md"]
 
 
 def test_the_space_file_of_the_folder_itself_makes_no_nested_space(tmp_path: Path) -> None:

@@ -22,18 +22,18 @@ PLACE = Address("a/b.md")
 
 
 def page(front: str, body: str = "# Title\n\ntext\n") -> Page:
-    found = read_page(PLACE, f"---\npage_id: 1\n{front}\n---\n\n{body}".encode())
-    assert isinstance(found, PageText)
-    return found.page
+    unusable_page = read_page(PLACE, f"---\npage_id: 1\n{front}\n---\n\n{body}".encode())
+    assert isinstance(unusable_page, PageText)
+    return unusable_page.page
 
 
 @pytest.mark.parametrize(
     ("written", "read"), [("1", "1"), ("'007'", "007"), ("a-B_9", "a-B_9"), ("12345678901", "12345678901")]
 )
 def test_an_id_may_be_a_number_or_a_text(written: str, read: str) -> None:
-    found = read_page(PLACE, f"---\npage_id: {written}\n---\n".encode())
-    assert isinstance(found, PageText)
-    assert found.page.id == read
+    unusable_page = read_page(PLACE, f"---\npage_id: {written}\n---\n".encode())
+    assert isinstance(unusable_page, PageText)
+    assert unusable_page.page.id == read
 
 
 @each_case("written", ["a/b", "'a b'", "1.5", "true", "[1]", "{a: 1}", "é", "x" * 512, "'../x'", "'1\\n'"])
@@ -97,17 +97,17 @@ def test_the_title_is_that_of_the_frontmatter_or_the_heading_or_the_file() -> No
 
 def test_bytes_that_are_no_text_are_shown_as_far_as_they_are() -> None:
     raw = b"\xef\xbb\xbf---\npage_id: 1\n---\n\n# T\xff\n\nbody\n"
-    found = read_page(PLACE, raw)
-    assert isinstance(found, PageText)
-    assert found.content == content_of(raw) == "# Tÿ\n\nbody"
+    unusable_page = read_page(PLACE, raw)
+    assert isinstance(unusable_page, PageText)
+    assert unusable_page.content == content_of(raw) == "# Tÿ\n\nbody"
 
 
 def test_of_pages_with_one_id_the_mapped_one_counts_else_the_first() -> None:
-    one, two = (Page(address=Address(path), id="1", title="") for path in ("a.md", "b.md"))
-    for paths, winner in (({}, one), ({"1": "b.md"}, two), ({"1": "gone.md"}, one)):
-        pages, others = pages_by_id([two, one], paths)
+    other_page, two = (Page(address=Address(path), id="1", title="") for path in ("a.md", "b.md"))
+    for paths, winner in (({}, other_page), ({"1": "b.md"}, two), ({"1": "gone.md"}, other_page)):
+        pages, others = pages_by_id([two, other_page], paths)
         assert pages == {"1": winner}
-        assert [other.address for other in others] == [({one.address, two.address} - {winner.address}).pop()]
+        assert [other.address for other in others] == [({other_page.address, two.address} - {winner.address}).pop()]
 
 
 def test_labels_are_compared_without_case_and_width() -> None:
@@ -130,7 +130,7 @@ def test_labels_are_compared_without_case_and_width() -> None:
 def test_a_page_whose_frontmatter_breaks_has_what_can_be_read(
     raw: bytes, identifier: str, title: str, content: str
 ) -> None:
-    found = read_page(Address("here.md"), raw, {"here.md": "mapped"})
-    assert isinstance(found, PageText)
-    assert (found.page.id, found.page.title, found.content) == (identifier, title, content)
-    assert found.page.flaw.startswith("the front matter ")
+    unusable_page = read_page(Address("here.md"), raw, {"here.md": "mapped"})
+    assert isinstance(unusable_page, PageText)
+    assert (unusable_page.page.id, unusable_page.page.title, unusable_page.content) == (identifier, title, content)
+    assert unusable_page.page.flaw.startswith("the front matter ")

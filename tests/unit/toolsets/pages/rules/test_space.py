@@ -36,8 +36,8 @@ def test_a_map_that_says_nothing_useful_is_empty(pages: Any) -> None:
 
 
 def test_a_file_without_a_map_or_a_name_is_read() -> None:
-    found = parse_space("\ufeff" + space(unknown={"deep": [1]}))
-    assert (found.key, found.name, found.paths, found.index_name) == ("ENG", "ENG", {}, "cn-eng")
+    candidate = parse_space("\ufeff" + space(unknown={"deep": [1]}))
+    assert (candidate.key, candidate.name, candidate.paths, candidate.index_name) == ("ENG", "ENG", {}, "cn-eng")
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def pages(root: Path, tmp_path: Path) -> Iterator[SpacePages]:
 
 
 def test_a_page_is_found_by_its_path(pages: SpacePages) -> None:
-    found = pages.at("in/b.md")
-    assert (found.page.id, found.page.title, found.content) == ("2", "Page 2", "walrus")
+    found_text = pages.at("in/b.md")
+    assert (found_text.page.id, found_text.page.title, found_text.content) == ("2", "Page 2", "walrus")
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_a_folder_with_other_files_is_left_alone_unless_it_is_adopted(shell: She
     done = shell("projects", "import", "a.md", "--project", "app")
     assert done.code == 2
     assert "Nothing was written" in done.stderr
-    assert [one.name for one in (tmp_path / "store").iterdir()] == ["mine.txt"]
+    assert [path.name for path in (tmp_path / "store").iterdir()] == ["mine.txt"]
     shell.ok("projects", "import", "a.md", "--project", "app", "--adopt")
     assert (tmp_path / "store" / "mine.txt").read_text() == "mine"
     assert (tmp_path / "store" / "projects").is_dir()

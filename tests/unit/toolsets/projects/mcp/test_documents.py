@@ -39,7 +39,7 @@ def test_a_document_is_told_whole_and_in_parts(projects: ProjectStore, guide: Js
     assert "guide.md" in str(guide)
     whole = documents.get_knowledge_file(projects, parameters.DocumentArguments(**GUIDE))["document"]
     assert isinstance(whole, dict)
-    assert [one["title"] for one in whole["chapters"]] == ["Start", "End"]  # type: ignore[index,union-attr]
+    assert [value["title"] for value in whole["chapters"]] == ["Start", "End"]  # type: ignore[index,union-attr]
     assert "### Kettle" in str(whole["full_content"])
     (listed,) = documents.list_files(projects, "shop")
     assert isinstance(listed, dict)

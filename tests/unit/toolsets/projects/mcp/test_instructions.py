@@ -56,7 +56,7 @@ def test_projects_are_listed_a_page_at_a_time(projects: ProjectStore) -> None:
     assert set(last) == {"projects"}
     instructions.delete_project(projects, parameters.ProjectArguments(project_id="beta"))
     every = instructions.list_projects(projects, parameters.ListProjects())["projects"]
-    assert [one["project_id"] for one in every] == ["alpha", "gamma"]  # type: ignore[index,union-attr]
+    assert [element["project_id"] for element in every] == ["alpha", "gamma"]  # type: ignore[index,union-attr]
 
 
 def test_a_store_without_a_remote_says_so(projects: ProjectStore) -> None:

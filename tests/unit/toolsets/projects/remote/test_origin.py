@@ -55,23 +55,23 @@ def test_what_another_process_pushes_during_a_fetch_is_not_taken_for_dropped(tmp
     bare = GitRepo(tmp_path / "origin.git")
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare", "--initial-branch=main")
-    one, other = (open_project_store(tmp_path / "home", tmp_path / "state", IDENTITY) for _ in range(2))
+    store, other = (open_project_store(tmp_path / "home", tmp_path / "state", IDENTITY) for _ in range(2))
     home = ProjectStore(str(other.path), other.store, other.folders, other.origin, other.activity)
-    repo = GitRepo(one.path)
+    repo = GitRepo(store.path)
     repo.git("remote", "add", "origin", str(bare.path))
     update_main(home, "app", "first")
-    one.origin.sync()
+    store.origin.sync()
 
     def push() -> None:
         update_main(home, "app", "second")
         other.origin.sync()
 
     with before("shutil.rmtree", lambda _: True, once(push)) as ended:  # of the fetch's temporary repository
-        assert one.origin.sync().error == ""
+        assert store.origin.sync().error == ""
     assert ended
-    assert (one.path / "projects/app/main.md").read_text() == "second"
+    assert (store.path / "projects/app/main.md").read_text() == "second"
     assert repo.git("branch", "--list", "rescue/*") == ""
     assert bare.git("show", "main:projects/app/main.md") == "second"
-    for opened in (one, other):
+    for opened in (store, other):
         opened.origin.close()
         opened.activity.close()

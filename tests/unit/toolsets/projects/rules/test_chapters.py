@@ -62,7 +62,7 @@ def titles(raw: bytes) -> list[str]:
 
 def test_chapters_are_the_headings_of_the_levels_2_to_4() -> None:
     chapters = read_chapters(of(TEXT))
-    assert [(one.title, one.index, one.summary) for one in chapters] == [
+    assert [(chapter.title, chapter.index, chapter.summary) for chapter in chapters] == [
         ("One", 0, "First."),
         ("Below", 1, "Deep."),
         ("Two", 2, "Second."),
@@ -156,8 +156,8 @@ def test_a_chapter_is_added_beside_another_at_its_level(
 ) -> None:
     made = add_chapter(of(TEXT), "New", "text\r\n", position, reference)
     assert titles(made) == expected
-    found = find_chapter(of(made), "New")
-    assert (found.text, found.section.level) == ("text", 3 if reference == "Below" else 2)
+    chapter = find_chapter(of(made), "New")
+    assert (chapter.text, chapter.section.level) == ("text", 3 if reference == "Below" else 2)
     assert made.startswith(TEXT[: TEXT.index("## One")].encode())
 
 

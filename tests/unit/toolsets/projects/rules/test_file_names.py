@@ -31,9 +31,9 @@ from commonplace.toolsets.projects.rules.file_names import ascii_slug, file_slug
     ],
 )
 def test_a_title_becomes_a_file_name(title: str, name: str | None) -> None:
-    found = file_slug(title)
-    assert name is None or found == name
-    assert parse_address(found).path == found
+    slug = file_slug(title)
+    assert name is None or slug == name
+    assert parse_address(slug).path == slug
 
 
 @each_case("text", ["!?", "...", "\u200b", "\udcff", "-"])
@@ -46,10 +46,10 @@ def test_a_text_of_signs_alone_gets_a_name_of_its_own(text: str) -> None:
 
 @pytest.mark.parametrize("letter", ["a", "é", "茶", "ß"])
 def test_a_long_name_is_cut_to_what_a_file_system_takes_and_stays_its_own(letter: str) -> None:
-    one, other = file_slug(letter * 600), file_slug(letter * 601)
-    assert len(one.encode()) <= MAX_COMPONENT_BYTES
-    assert one != other
-    assert one.endswith(".md")
+    slug, other = file_slug(letter * 600), file_slug(letter * 601)
+    assert len(slug.encode()) <= MAX_COMPONENT_BYTES
+    assert slug != other
+    assert slug.endswith(".md")
     assert len(task_slug(letter * 600).encode()) <= 100
 
 

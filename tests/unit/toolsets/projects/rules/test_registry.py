@@ -22,15 +22,15 @@ def raw(projects: dict[str, str], **others: object) -> bytes:
 
 
 def merged(base: dict[str, str], ours: dict[str, str], theirs: dict[str, str]) -> dict[str, str] | None:
-    found = merge_registries(raw(base), raw(ours), raw(theirs))
-    known = read_registry(found) if found is not None else None
-    return dict(known.folders) if known else None
+    registries = merge_registries(raw(base), raw(ours), raw(theirs))
+    registry = read_registry(registries) if registries is not None else None
+    return dict(registry.folders) if registry else None
 
 
 def test_projects_and_unknown_keys_come_back_as_they_were() -> None:
-    found = read_registry(raw({"Ünd / more": "und-more", "b": "b"}, version=2, x=[1]))
-    assert found is not None
-    changed = found.with_project("c", "c").without("b").without("not there")
+    registry = read_registry(raw({"Ünd / more": "und-more", "b": "b"}, version=2, x=[1]))
+    assert registry is not None
+    changed = registry.with_project("c", "c").without("b").without("not there")
     assert read_registry(changed.content) == changed
     assert list(changed.folders) == ["Ünd / more", "c"]
     assert changed.others == {"version": 2, "x": [1]}
@@ -84,10 +84,10 @@ def test_both_sides_changes_are_kept_unless_they_contradict(
 
 
 def test_a_merge_without_an_ancestor_keeps_the_keys_of_both() -> None:
-    found = merge_registries(b"", raw({"a": "a"}, x=1), raw({"b": "b"}, x=2, y=3))
-    known = read_registry(found or b"")
-    assert known is not None
-    assert known.others == {"x": 1, "y": 3}
+    registries = merge_registries(b"", raw({"a": "a"}, x=1), raw({"b": "b"}, x=2, y=3))
+    registry = read_registry(registries or b"")
+    assert registry is not None
+    assert registry.others == {"x": 1, "y": 3}
 
 
 @each_case(

@@ -82,8 +82,8 @@ def test_a_task_reads_back_as_it_was_written(title: str, content: str) -> None:
     ],
 )
 def test_a_task_of_another_hand_has_a_title_too(text: str, title: str, content: str) -> None:
-    found = read_task(AT, text.encode())
-    assert (found.title, found.content) == (title, content)
+    task = read_task(AT, text.encode())
+    assert (task.title, task.content) == (title, content)
 
 
 @each_case(

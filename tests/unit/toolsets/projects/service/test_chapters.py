@@ -75,8 +75,8 @@ def test_random_edits_change_only_what_they_name(home: ProjectStore, amount: Amo
     for number in range(edits):
         project_id, name = chance.choice(places)
         document = knowledge.get_document(home, project_id, name)
-        before, found = document.raw, read_chapters(document)
-        first = {chapter.title: chapter for chapter in reversed(found)}
+        before, found_chapters = document.raw, read_chapters(document)
+        first = {chapter.title: chapter for chapter in reversed(found_chapters)}
         kind = chance.choice(["update", "add", "remove"] if len(first) > 2 else ["update", "add"])
         chapter = chance.choice(list(first.values()))
         where = (project_id, name)

@@ -24,20 +24,20 @@ def projects(tmp_path: Path) -> Iterator[ProjectStore]:
 
 
 def new(filename: str = "Über Auth.md", **changes: object) -> NewDocument:
-    given = {
+    given_values = {
         "title": "Authentication",
         "introduction": "How users sign in.",
         "keywords": ["auth"],
         "chapters": [("Tokens", "Tokens expire.\n"), ("Keys", "The walrus rotates keys.")],
         **changes,
     }
-    return NewDocument(filename=filename, **given)
+    return NewDocument(filename=filename, **given_values)
 
 
 def test_a_document_is_found_by_its_stored_name_and_the_one_it_was_made_with(projects: ProjectStore) -> None:
     name = knowledge.create_document(projects, "app", new())
-    for asked in (name, name.removesuffix(".md"), "Über Auth.md"):
-        assert knowledge.get_document(projects, "app", asked).address.name == name
+    for filename in (name, name.removesuffix(".md"), "Über Auth.md"):
+        assert knowledge.get_document(projects, "app", filename).address.name == name
     metadata = knowledge.metadata(knowledge.get_document(projects, "app", name))
     assert (metadata.title, metadata.keywords) == ("Authentication", ("auth",))
     with pytest.raises(AlreadyExistsError):
@@ -83,8 +83,8 @@ def test_what_is_over_a_limit_is_refused_and_nothing_is_made(
 def test_a_search_finds_words_that_carry_meaning_in_chapters(projects: ProjectStore) -> None:
     knowledge.create_document(projects, "app", new())
     knowledge.create_document(projects, "app", new("other", title="Other", chapters=[("None", "Nothing here.")]))
-    found = knowledge.search_documents(projects, "app", "where is the WALRUS?")
-    assert (found.total_documents, found.total_matches) == (1, 1)
+    matches = knowledge.search_documents(projects, "app", "where is the WALRUS?")
+    assert (matches.total_documents, matches.total_matches) == (1, 1)
     assert knowledge.search_documents(projects, "app", "rotates, walrus!").matches[0].keywords == ("rotates", "walrus")
     assert knowledge.search_documents(projects, "app", "zebra").matches == ()
     assert knowledge.search_documents(projects, "app", "the").total_documents > 0, "a stop word alone is searched for"
@@ -96,7 +96,7 @@ def test_a_search_finds_words_that_carry_meaning_in_chapters(projects: ProjectSt
 def test_documents_are_listed_by_name_and_a_deleted_one_is_gone_from_lists_and_searches(projects: ProjectStore) -> None:
     for name in ("b", "a"):
         knowledge.create_document(projects, "app", new(name))
-    assert [one.filename for one in knowledge.list_documents(projects, "app")] == ["a.md", "b.md"]
+    assert [document.filename for document in knowledge.list_documents(projects, "app")] == ["a.md", "b.md"]
     assert knowledge.delete_document(projects, "app", "a") == "a.md"
-    assert [one.filename for one in knowledge.list_documents(projects, "app")] == ["b.md"]
+    assert [document.filename for document in knowledge.list_documents(projects, "app")] == ["b.md"]
     assert knowledge.search_documents(projects, "app", "walrus").total_documents == 1

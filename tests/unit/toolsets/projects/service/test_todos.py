@@ -32,9 +32,9 @@ def numbers(projects: ProjectStore, todo: int = 1) -> dict[int, bool]:
 def test_a_list_is_made_with_its_tasks_in_order(projects: ProjectStore) -> None:
     assert todos.create_todo(projects, "app", "Close the\ngate", TASKS) == 1
     assert todos.create_todo(projects, "app", "Second", []) == 2
-    one = todos.get_todo(projects, "app", 1)
-    assert (one.about.description, [task.title for task in one.tasks]) == ("Close the\ngate", ["Find it", "Close it"])
-    assert (one.done, one.completed, one.notice) == (0, False, "")
+    todo = todos.get_todo(projects, "app", 1)
+    assert (todo.about.description, [task.title for task in todo.tasks]) == ("Close the\ngate", ["Find it", "Close it"])
+    assert (todo.done, todo.completed, todo.notice) == (0, False, "")
     assert [todo.number for todo in todos.list_todos(projects, "app")] == [1, 2]
     assert not todos.get_todo(projects, "app", 2).completed, "a list without tasks is not done"
 
@@ -96,8 +96,8 @@ def test_a_list_whose_description_is_damaged_has_its_tasks(projects: ProjectStor
     file.write_text("{")
     (file.parent.parent / "07").mkdir()
     (file.parent.parent / "x").mkdir()
-    (one,) = todos.list_todos(projects, "app")
-    assert (one.about.description, len(one.tasks)) == ("", 2)
+    (todo,) = todos.list_todos(projects, "app")
+    assert (todo.about.description, len(todo.tasks)) == ("", 2)
 
 
 def test_parallel_calls_get_numbers_of_their_own_and_lose_nothing(projects: ProjectStore) -> None:
@@ -114,7 +114,7 @@ def test_parallel_calls_get_numbers_of_their_own_and_lose_nothing(projects: Proj
         lists, tasks = pool.map(created, names), pool.map(added, names)
     assert sorted(lists) == list(range(2, 18))
     assert sorted(tasks) == list(range(1, 17))
-    kept = todos.list_todos(projects, "app")
-    assert sorted(todo.about.description for todo in kept[1:]) == sorted(names)
-    assert all([task.content for task in todo.tasks] == [todo.about.description] for todo in kept[1:])
-    assert sorted(task.content for task in kept[0].tasks) == sorted(names)
+    kept_todos = todos.list_todos(projects, "app")
+    assert sorted(todo.about.description for todo in kept_todos[1:]) == sorted(names)
+    assert all([task.content for task in todo.tasks] == [todo.about.description] for todo in kept_todos[1:])
+    assert sorted(task.content for task in kept_todos[0].tasks) == sorted(names)

@@ -28,11 +28,11 @@ def wiki(repo: GitRepo) -> Iterator[Wiki]:
 
 def test_names_may_hold_what_a_url_quotes(wiki: Wiki) -> None:
     listed = wiki.notes.list(NoteFilter(prefix="a b/"))
-    assert ([one.path for one in listed.notes], listed.total) == (["a b/Tea & co"], 1)
+    assert ([summary.path for summary in listed.notes], listed.total) == (["a b/Tea & co"], 1)
     note = wiki.notes.read("a b/Tea & co")
     assert note.content == "# Tea\n\nGreen. [[Cake]]\n"
     path, commits = wiki.notes.history("a b/Tea & co", 5)
-    assert (path, [one.message.strip() for one in commits]) == ("a b/Tea & co", ["Begin"])
+    assert (path, [commit.message.strip() for commit in commits]) == ("a b/Tea & co", ["Begin"])
     links = wiki.queries.links("a b/Tea & co")
     assert (links.links_to, links.linked_from) == (("Cake",), ())
 
@@ -61,8 +61,8 @@ def test_what_is_not_there_names_the_note(wiki: Wiki) -> None:
 
 
 def test_words_find_notes_and_all_links_are_told(wiki: Wiki) -> None:
-    found = wiki.queries.search("green", 5)
-    assert ([one.path for one in found.hits], found.total) == (["a b/Tea & co"], 1)
+    hits = wiki.queries.search("green", 5)
+    assert ([hit.path for hit in hits.hits], hits.total) == (["a b/Tea & co"], 1)
     assert ("a b/Tea & co", "Cake") in wiki.queries.graph().edges
     assert wiki.queries.linked_from_any({"a b/Tea & co"}) == {"Cake"}
 

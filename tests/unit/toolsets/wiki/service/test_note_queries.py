@@ -35,12 +35,12 @@ def queries(repo: GitRepo, tmp_path: Path) -> Iterator[LocalNoteQueries]:
 
 
 def test_hits_have_names_snippets_and_scores_between_0_and_1(queries: LocalNoteQueries) -> None:
-    found = queries.search("tide", 10)
-    assert [(hit.path, hit.name) for hit in found.hits] == [("a", "Alpha"), ("b", "b")]
-    assert (found.total, found.notice) == (2, "")
-    scores = [hit.score for hit in found.hits]
+    hits = queries.search("tide", 10)
+    assert [(hit.path, hit.name) for hit in hits.hits] == [("a", "Alpha"), ("b", "b")]
+    assert (hits.total, hits.notice) == (2, "")
+    scores = [hit.score for hit in hits.hits]
     assert 1 > scores[0] > scores[1] > 0
-    assert all("tide" in hit.snippet.casefold() and len(hit.snippet) <= SNIPPET_CHARS + 2 for hit in found.hits)
+    assert all("tide" in hit.snippet.casefold() and len(hit.snippet) <= SNIPPET_CHARS + 2 for hit in hits.hits)
     limited = queries.search("tide", 1)
     assert (len(limited.hits), limited.total) == (1, 2)
 
@@ -62,8 +62,8 @@ def test_without_a_model_semantic_search_says_that_it_is_not_set_up(queries: Loc
 def test_links_are_those_of_a_note_or_of_one_that_is_only_wanted(queries: LocalNoteQueries) -> None:
     assert queries.links("A").links_to == ("b", "Missing")
     assert queries.links("a").linked_from == ("b",)
-    wanted = queries.links("MISSING")
-    assert (wanted.path, wanted.linked_from) == ("Missing", ("a", "b"))
+    links = queries.links("MISSING")
+    assert (links.path, links.linked_from) == ("Missing", ("a", "b"))
     with pytest.raises(NotFoundError):
         queries.links("nobody")
 

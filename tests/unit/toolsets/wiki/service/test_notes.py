@@ -50,8 +50,8 @@ def wiki(base: Indexed) -> Wiki:
     return local_wiki(base.collection, WikiOptions())
 
 
-def paths(wiki: Wiki, **wanted: str | int | None) -> list[str]:
-    return [note.path for note in wiki.notes.list(NoteFilter(**wanted)).notes]
+def paths(wiki: Wiki, **wanted_values: str | int | None) -> list[str]:
+    return [note.path for note in wiki.notes.list(NoteFilter(**wanted_values)).notes]
 
 
 def test_notes_are_listed_newest_first_then_by_path(wiki: Wiki) -> None:
@@ -192,7 +192,7 @@ def test_a_rename_takes_attachments_and_links_along(wiki: Wiki, repo: GitRepo) -
         ("Actors/Iran",),
     )
     assert renamed.revision == repo.git("rev-parse", "HEAD")
-    assert [one.filename for one in wiki.attachments.list("Gulf/Muscat")[1]] == ["map.png"]
+    assert [attachment.filename for attachment in wiki.attachments.list("Gulf/Muscat")[1]] == ["map.png"]
     assert wiki.notes.read("Actors/Iran").links_to == ("Gulf/Muscat", "Lost")
     with pytest.raises(AlreadyExistsError):
         wiki.notes.rename("loose", "hub", message="x")

@@ -253,9 +253,9 @@ def batches(documents: Iterable[JsonObject]) -> Iterator[list[JsonObject]]:
     """The documents in batches of about `MAX_BATCH_BYTES` at most."""
     batch: list[JsonObject] = []
     size = 0
-    for one in documents:
-        batch.append(one)
-        size += len(json.dumps(one))
+    for json_object in documents:
+        batch.append(json_object)
+        size += len(json.dumps(json_object))
         if size >= MAX_BATCH_BYTES:
             yield batch
             batch, size = [], 0

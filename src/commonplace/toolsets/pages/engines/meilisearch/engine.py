@@ -126,10 +126,10 @@ class MeilisearchEngine:
     def path_of(self, identifier: str) -> str | None:
         """Path of the indexed page with this id; None if there is none or the server does not respond."""
         try:
-            found = self._ask("GET", f"documents/{quote(identifier, safe='')}?fields=local_path").get("local_path")
+            local_path = self._ask("GET", f"documents/{quote(identifier, safe='')}?fields=local_path").get("local_path")
         except (NotFoundError, StorageError, UnavailableError, UnauthenticatedError):
             return None
-        return found if isinstance(found, str) else None
+        return local_path if isinstance(local_path, str) else None
 
     def close(self) -> None:
         """Close the connections."""
@@ -140,10 +140,10 @@ class MeilisearchEngine:
         return self._with_index(space, lambda: self._client.call(method, index_path(space.index_name, below), body))
 
     def _counted(self, space: Space) -> int:
-        found = page_count(self._client, space)
-        if not found and has_pages(self._store, space):
+        count = page_count(self._client, space)
+        if not count and has_pages(self._store, space):
             raise unusable_index(space, other_documents(self._client, space))
-        return found
+        return count
 
     @staticmethod
     def _with_index(space: Space, ask: Callable[[], Answer]) -> Answer:
@@ -202,8 +202,8 @@ def _put_in_place(client: MeilisearchClient, name: str, beside: str) -> None:
 def _remove_left(client: MeilisearchClient, name: str) -> None:
     """Remove unfinished indexes of killed processes."""
     now = datetime.now(UTC)
-    for one in items(client.call("GET", "/indexes?limit=1000").get("results")):
-        uid, changed = (one.get("uid"), one.get("updatedAt")) if isinstance(one, Mapping) else (None, None)
+    for element in items(client.call("GET", "/indexes?limit=1000").get("results")):
+        uid, changed = (element.get("uid"), element.get("updatedAt")) if isinstance(element, Mapping) else (None, None)
         moment = normal_timestamp(changed)
         left = bool(moment) and now - datetime.fromisoformat(moment) > LEFT_AFTER
         if left and isinstance(uid, str) and uid.startswith(f"{name}{TEMPORARY_SUFFIX}"):
@@ -239,10 +239,10 @@ def check_server(client: MeilisearchClient) -> None:
         version = client.call("GET", "/version").get("pkgVersion")
     except UnauthenticatedError:
         return
-    found = _VERSION.match(version) if isinstance(version, str) else None
-    if found is None:
+    match = _VERSION.match(version) if isinstance(version, str) else None
+    if match is None:
         raise client.foreign("it names no version")
-    if (int(found[1]), int(found[2])) < MIN_VERSION:
+    if (int(match[1]), int(match[2])) < MIN_VERSION:
         oldest = ".".join(map(str, MIN_VERSION))
         raise UnavailableError(
             f"Meilisearch at {client.url} is version {version}, which is too old: {oldest} or later is needed. "

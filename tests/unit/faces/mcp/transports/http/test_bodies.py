@@ -60,13 +60,13 @@ def sent(status: int, body: bytes, content_type: bytes, **headers: bytes) -> tup
 
     async def run() -> None:
         through = in_json(send)
-        given = [(b"content-type", content_type), *((name.encode(), value) for name, value in headers.items())]
-        await through({"type": "http.response.start", "status": status, "headers": given})
+        content_types = [(b"content-type", content_type), *((name.encode(), value) for name, value in headers.items())]
+        await through({"type": "http.response.start", "status": status, "headers": content_types})
         await through({"type": "http.response.body", "body": body, "more_body": False})
 
     anyio.run(run)
     start, *bodies = out
-    return start["status"], dict(start["headers"]), b"".join(one.get("body", b"") for one in bodies)
+    return start["status"], dict(start["headers"]), b"".join(body.get("body", b"") for body in bodies)
 
 
 def test_an_answer_and_an_error_in_json_go_out_as_they_are() -> None:
@@ -79,8 +79,8 @@ def test_an_answer_and_an_error_in_json_go_out_as_they_are() -> None:
                          (415, "not declared to be JSON"), (400, "names no session")]
 )  # fmt: skip
 def test_a_refusal_of_http_s_own_is_told_in_json_with_what_to_do(status: int, said: str) -> None:
-    found, headers, body = sent(status, b"Plain words", b"text/plain", allow=b"GET, POST")
-    assert found == status
+    found_number, headers, body = sent(status, b"Plain words", b"text/plain", allow=b"GET, POST")
+    assert found_number == status
     assert headers[b"content-type"] == b"application/json"
     assert said in body.decode()
     assert b"Plain words" not in body

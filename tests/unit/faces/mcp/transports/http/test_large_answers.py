@@ -33,8 +33,8 @@ def sent(*events: bytes, headers: list[tuple[bytes, bytes]] = HEADERS) -> tuple[
 
     anyio.run(run)
     start, *bodies = out
-    assert [one["more_body"] for one in bodies][-1] is False
-    return dict(start["headers"]), [one["body"] for one in bodies if one["body"]]
+    assert [body["more_body"] for body in bodies][-1] is False
+    return dict(start["headers"]), [body["body"] for body in bodies if body["body"]]
 
 
 def event(message: bytes) -> bytes:

@@ -90,7 +90,7 @@ def test_no_more_ancestors_are_known_than_the_limit(
     for number in range(4):
         repo.commit(**{"b.md": f"{number}\n"})
         commits.append(tip(repo))
-    assert all(cache.holds(commits[-1], one) for one in commits)
+    assert all(cache.holds(commits[-1], commit) for commit in commits)
     watched.asked.clear()
     assert cache.holds(commits[-1], commits[0])
     assert watched.asked == [(commits[-1], commits[0])]

@@ -49,8 +49,8 @@ class Moves:
         """The history as a repository."""
         folder.mkdir()
         stream = "".join(self._stream).encode()
-        for arguments, given in ((["init", "-q", "-b", "main"], b""), (["fast-import", "--quiet"], stream)):
-            subprocess.run(["git", *arguments], cwd=folder, check=True, input=given)
+        for arguments, given_content in ((["init", "-q", "-b", "main"], b""), (["fast-import", "--quiet"], stream)):
+            subprocess.run(["git", *arguments], cwd=folder, check=True, input=given_content)
         repo = GitRepo(folder)
         repo.git("reset", "-q", "--hard")
         return repo
@@ -115,14 +115,14 @@ def line(past: History, path: str) -> Line:
 def git_line(repo: GitRepo, path: str) -> tuple[Line, bool]:
     """The same from `git log --follow`, and whether Git takes one of the commits for a copy."""
     shown = repo.git("log", "--follow", "--name-status", "--format=\x01%s", "--", path)
-    found: Line = []
+    found_line: Line = []
     copies = False
     for entry in filter(None, shown.split("\x01")):
         subject, _, status = entry.strip().partition("\n")
         fields = status.strip().split("\t")
         copies |= fields[0].startswith("C")
-        found.append((subject, fields[-1]))
-    return found, copies
+        found_line.append((subject, fields[-1]))
+    return found_line, copies
 
 
 @pytest.mark.parametrize("dated", [False, True], ids=["cold", "dates known"])
@@ -195,8 +195,8 @@ def test_fifty_renames_in_a_row_and_back(base: GitRepo) -> None:
     names = ["a.md", *(f"n{number % 7}.md" for number in range(50)), "a.md"]
     for number, (old, new) in enumerate(pairwise(names)):
         moved(base, old, new, f"Move {number}")
-    found = messages(base, "a.md")
-    assert found == [*((f"Move {n}", names[n + 1]) for n in reversed(range(51))), *OLD]
+    found_messages = messages(base, "a.md")
+    assert found_messages == [*((f"Move {n}", names[n + 1]) for n in reversed(range(51))), *OLD]
 
 
 def test_a_rename_onto_a_name_with_history_leaves_that_history(base: GitRepo) -> None:
@@ -240,9 +240,9 @@ def test_a_merge_of_two_renames_follows_each_branch(base: GitRepo) -> None:
     moved(base, "a.md", "b.md", "Move a", f"Begin.\n{PAGE}More.\n")
     base.git("merge", "-q", "--no-edit", "side")
     assert (base.path / "b.md").read_text() == f"Begin.\n{PAGE}More.\nSide.\n"
-    found = messages(base, "b.md")
-    assert [one for one in found if "Merge" not in one[0]] == [
-        *sorted([("Move a", "b.md"), ("Edit a on the side", "a.md")], key=found.index),
+    found_messages = messages(base, "b.md")
+    assert [found_message for found_message in found_messages if "Merge" not in found_message[0]] == [
+        *sorted([("Move a", "b.md"), ("Edit a on the side", "a.md")], key=found_messages.index),
         *OLD,
     ]
     assert messages(base, "y.md") == [("Move x", "y.md"), ("Second", "x.md")]
@@ -267,7 +267,7 @@ def test_the_history_of_a_page_ends_where_it_was_ignored(base: GitRepo) -> None:
     base.write("private/a.md", f"{PAGE}Secret.\n")
     base.git("commit", "-qam", "Secret")
     moved(base, "private/a.md", "public.md", "Publish", PAGE)
-    assert [one for one, _ in messages(base, "public.md")] == ["Publish", "Secret", "Hide", "Edit", "Begin"]
+    assert [element for element, _ in messages(base, "public.md")] == ["Publish", "Secret", "Hide", "Edit", "Begin"]
     base.write(".commonplaceignore", "private/\n")
     assert messages(base, "public.md") == [("Publish", "public.md")]
 
@@ -290,5 +290,5 @@ def test_removed_and_added_files_pair_by_gits_rule(
 ) -> None:
     blobs = {text.encode().ljust(20): text.encode() for text in (*removed.values(), *added.values())}
     old, new = ({path.encode(): text.encode().ljust(20) for path, text in side.items()} for side in (removed, added))
-    found = renames_of(old, new, blobs.get)
-    assert {target.decode(): source.decode() for target, source in found.items()} == expected
+    renames = renames_of(old, new, blobs.get)
+    assert {target.decode(): source.decode() for target, source in renames.items()} == expected

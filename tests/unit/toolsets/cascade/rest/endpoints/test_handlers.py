@@ -24,17 +24,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def test_concepts_are_listed_by_prefix_and_category_whatever_their_case(server: Server) -> None:
     every = server.ask("GET", "/api/v1/pages").json
-    assert (every["total"], [one["path"] for one in every["pages"]], every["layers"]) == (
+    assert (every["total"], [page["path"] for page in every["pages"]], every["layers"]) == (
         2,
         ["owner", "systems/auth"],
         [],
     )
     only = server.ask("GET", "/api/v1/pages?category=system&prefix=SYSTEMS/").json
-    assert [(one["path"], one["name"], one["held_by"]) for one in only["pages"]] == [
+    assert [(page["path"], page["name"], page["held_by"]) for page in only["pages"]] == [
         ("systems/auth", "auth", ["own", "team"])
     ]
     cut = server.ask("GET", "/api/v1/pages?limit=1&offset=1").json
-    assert (cut["total"], [one["path"] for one in cut["pages"]]) == (2, ["systems/auth"])
+    assert (cut["total"], [page["path"] for page in cut["pages"]]) == (2, ["systems/auth"])
 
 
 def test_a_concept_is_effective_or_of_one_layer(server: Server) -> None:
@@ -49,8 +49,8 @@ def test_a_concept_is_effective_or_of_one_layer(server: Server) -> None:
 
 
 def test_the_best_hit_has_the_score_one(server: Server) -> None:
-    found = server.ask("GET", "/api/v1/search?q=disk").json
-    assert [(one["path"], one["score"], one["suppressed"]) for one in found["results"]] == [
+    json = server.ask("GET", "/api/v1/search?q=disk").json
+    assert [(result["path"], result["score"], result["suppressed"]) for result in json["results"]] == [
         ("systems/auth", 1.0, False)
     ]
     none = server.ask("GET", "/api/v1/search?q=zzqq").json

@@ -79,8 +79,8 @@ def test_a_heading_has_a_key(heading: str, key: str) -> None:
     ],
 )
 def test_attributes_are_read_in_any_order(heading: str, updated: str | None, override: str | None) -> None:
-    found = heading_attributes(heading)
-    assert (found.updated, found.override) == (updated, override)
+    attributes = heading_attributes(heading)
+    assert (attributes.updated, attributes.override) == (updated, override)
 
 
 @each_case(

@@ -79,14 +79,17 @@ def test_a_dissent_that_looks_the_same_is_escaped() -> None:
     shown = json.loads(json.dumps(resolved_json(resolve("c", [latin, cyrillic]))))
     (conflict,) = shown["sections"][0]["conflicts"]
     assert (conflict["escaped"], conflict["winnerEscaped"]) == ("c\\u0430p", "cap")
-    assert [one["escaped"] for one in shown["frontmatterConflicts"][0]["contributions"]] == ["cap", "c\\u0430p"]
+    assert [contribution["escaped"] for contribution in shown["frontmatterConflicts"][0]["contributions"]] == [
+        "cap",
+        "c\\u0430p",
+    ]
 
 
 def test_the_raw_form_shows_what_a_layer_holds_and_what_is_wrong_with_it() -> None:
     shown = raw_json(HIGH.concept, "high", {"gone"})
     assert shown["raw"] is True
     sections = json.loads(json.dumps(shown["sections"]))
-    assert [(one["key"], one["override"], one.get("suppressed")) for one in sections] == [
+    assert [(section["key"], section["override"], section.get("suppressed")) for section in sections] == [
         ("a", None, None),
         ("gone", "none", True),
     ]

@@ -32,37 +32,37 @@ def of(*texts: str) -> ResolvedConcept:
     ],
 )
 def test_the_markdown_parses_to_the_same_frontmatter_and_sections(text: str) -> None:
-    found = of(text)
-    again = read_concept("c", to_markdown(found).encode())
-    assert again.frontmatter == found.frontmatter
-    assert [(one.key, one.content) for one in again.sections] == [
-        (one.section.key, one.section.content) for one in found.sections
+    concept = of(text)
+    again = read_concept("c", to_markdown(concept).encode())
+    assert again.frontmatter == concept.frontmatter
+    assert [(section.key, section.content) for section in again.sections] == [
+        (section.section.key, section.section.content) for section in concept.sections
     ]
 
 
 def test_a_fence_that_one_layer_leaves_open_hides_nothing_of_another() -> None:
-    found = of("## A\n\n```\nopen\n", "## A\n\nother\n\n## B\n\nb\n")
-    again = read_concept("c", to_markdown(found).encode())
-    assert [one.key for one in again.sections] == ["a", "b"]
+    concept = of("## A\n\n```\nopen\n", "## A\n\nother\n\n## B\n\nb\n")
+    again = read_concept("c", to_markdown(concept).encode())
+    assert [section.key for section in again.sections] == ["a", "b"]
 
 
 def test_dissents_stand_below_their_section_in_one_line_each() -> None:
-    found = of("## A\n\nnew\n", "---\nupdated: 2026-01-01\n---\n## A\n\nold\nlines\n")
-    assert "> \u26a0 l1 disagrees (updated 2026-01-01): old lines" in to_markdown(found).splitlines()
-    assert "disagrees" not in to_body(found)
-    assert to_body(found) == "## A\n\nnew"
+    concept = of("## A\n\nnew\n", "---\nupdated: 2026-01-01\n---\n## A\n\nold\nlines\n")
+    assert "> \u26a0 l1 disagrees (updated 2026-01-01): old lines" in to_markdown(concept).splitlines()
+    assert "disagrees" not in to_body(concept)
+    assert to_body(concept) == "## A\n\nnew"
 
 
 def test_a_suppressed_section_is_omitted() -> None:
-    found = of("## A {override=none}\n", "## A\n\nsecret\n\n## B\n\nb\n")
-    assert to_markdown(found) == "## B\n\nb\n"
+    concept = of("## A {override=none}\n", "## A\n\nsecret\n\n## B\n\nb\n")
+    assert to_markdown(concept) == "## B\n\nb\n"
 
 
 def test_a_heading_in_the_text_of_a_foreign_section_begins_no_section() -> None:
     concept = Concept("c", {}, (ConceptSection("a", "## A {#a}", "text\n# Not a heading\n"),))
-    found = resolve("c", [Contribution(LayerRank("f", 0, 0), concept)])
-    again = read_concept("c", to_markdown(found).encode())
-    assert [one.key for one in again.sections] == ["a"]
+    resolved_concept = resolve("c", [Contribution(LayerRank("f", 0, 0), concept)])
+    again = read_concept("c", to_markdown(resolved_concept).encode())
+    assert [section.key for section in again.sections] == ["a"]
 
 
 @each_case(

@@ -37,43 +37,43 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
 def size_of_both(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
     """Quarters of a token of the structured content and the text block."""
     answer = text_once(entry, fields)
-    structured, told = cast("tuple[Any, Any]", (answer.content, answer.text))
+    structured, reported_value = cast("tuple[Any, Any]", (answer.content, answer.text))
     assert "body" not in structured["entry"], "the text is sent once"
-    assert {*told["entry"]} >= {"id", "title", "revision", *fields} & entry.keys()
-    return size_of(structured) + size_of(told)
+    assert {*reported_value["entry"]} >= {"id", "title", "revision", *fields} & entry.keys()
+    return size_of(structured) + size_of(reported_value)
 
 
 @pytest.mark.parametrize("tokens", [200, 400, 5000])
 def test_the_best_sections_fit_and_it_is_told_whether_there_are_more(base: Indexed, tokens: int) -> None:
     answer: Any = search_within([base.collection], SearchQuery(text="walrus boat"), "keyword", tokens)
-    found = answer.content
-    assert size_of(found) + size_of(answer.text) <= QUARTERS * tokens
-    assert len(answer.text["results"]) == found["count"] == len(found["results"]) > 0
-    assert found["has_more"] is (found["count"] < found["total"])
-    assert found["results"][0]["section"].startswith("Boats > Part")
+    found_content = answer.content
+    assert size_of(found_content) + size_of(answer.text) <= QUARTERS * tokens
+    assert len(answer.text["results"]) == found_content["count"] == len(found_content["results"]) > 0
+    assert found_content["has_more"] is (found_content["count"] < found_content["total"])
+    assert found_content["results"][0]["section"].startswith("Boats > Part")
 
 
 def test_an_entry_has_its_best_sections_for_a_question(base: Indexed) -> None:
     record = base.index.record(Address("boats.md"))
     assert record is not None
-    found = sections_within(FoundDocument(base.collection, record), "walrus number 7", ENTRY, 200)
-    structured, told = cast("tuple[Any, Any]", (found.content, found.text))
+    found_section = sections_within(FoundDocument(base.collection, record), "walrus number 7", ENTRY, 200)
+    structured, reported_value = cast("tuple[Any, Any]", (found_section.content, found_section.text))
     (section,) = structured["entry"]["sections"]
     assert section == {"section": "Boats > Part 7", "anchor": "part-7"}, "the text block has the text"
-    (shown,) = told["entry"]["sections"]
+    (shown,) = reported_value["entry"]["sections"]
     assert shown["text"].startswith("A boat called walrus number 7.")
     assert structured["entry"]["file_path"] == "boats.md"
-    assert size_of(structured) + size_of(told) <= QUARTERS * 200
+    assert size_of(structured) + size_of(reported_value) <= QUARTERS * 200
 
 
 @pytest.mark.parametrize("tokens", [150, 200, 500, 1000])
 def test_an_entry_is_cut_to_fit_and_says_where_its_body_goes_on(tokens: int) -> None:
-    found: Any = entry_within(ENTRY, tokens)
-    assert size_of_both(found) <= QUARTERS * tokens
-    assert found["body_truncated"] is True
-    assert (found["body_length"], found["body_offset"]) == (len(str(ENTRY["body"])), 0)
-    assert found["body"] == str(ENTRY["body"])[: found["body_chunk_size"]]
-    assert found["id"] == "boats"
+    entry: Any = entry_within(ENTRY, tokens)
+    assert size_of_both(entry) <= QUARTERS * tokens
+    assert entry["body_truncated"] is True
+    assert (entry["body_length"], entry["body_offset"]) == (len(str(ENTRY["body"])), 0)
+    assert entry["body"] == str(ENTRY["body"])[: entry["body_chunk_size"]]
+    assert entry["id"] == "boats"
 
 
 def test_an_entry_that_fits_is_left_as_it_is() -> None:
@@ -81,7 +81,7 @@ def test_an_entry_that_fits_is_left_as_it_is() -> None:
 
 
 def test_links_go_before_the_body_does() -> None:
-    found: Any = entry_within({**ENTRY, "body": "short", "body_offset": 10, "body_length": 99}, 400)
-    assert found["links_truncated"] is True
-    assert 0 < len(found["links"]) < 100
-    assert (found["body"], found["body_offset"], found["body_length"]) == ("short", 10, 99)
+    entry: Any = entry_within({**ENTRY, "body": "short", "body_offset": 10, "body_length": 99}, 400)
+    assert entry["links_truncated"] is True
+    assert 0 < len(entry["links"]) < 100
+    assert (entry["body"], entry["body_offset"], entry["body_length"]) == ("short", 10, 99)

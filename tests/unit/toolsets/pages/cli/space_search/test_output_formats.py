@@ -24,9 +24,9 @@ ANSWER = PageAnswer((PageHit(PAGE, "so\u2028it is"),), 3)
 
 
 def test_as_json_the_filters_are_there_or_null_and_dates_are_seconds() -> None:
-    found = json.loads(answer_json(ODD, {}, ANSWER, 12))
-    assert (found["query"], found["totalHits"], found["processingTimeMs"], found["filters"]) == (ODD, 3, 12, None)
-    assert found["results"] == [
+    value = json.loads(answer_json(ODD, {}, ANSWER, 12))
+    assert (value["query"], value["totalHits"], value["processingTimeMs"], value["filters"]) == (ODD, 3, 12, None)
+    assert value["results"] == [
         {
             "rank": 1,
             "title": ODD,
@@ -46,7 +46,7 @@ def test_as_json_the_filters_are_there_or_null_and_dates_are_seconds() -> None:
 def test_as_xml_every_text_can_be_read_back_and_what_xml_forbids_is_replaced() -> None:
     root = ET.fromstring(answer_xml(ODD, {"labels": ["<x>"], "stale": True, "author": ""}, ANSWER))  # noqa: S314 - our own
     assert root.attrib == {"query": ODD.replace("\x1b", "\ufffd"), "count": "3"}
-    assert [one.text for one in root.findall("filters/labels/label")] == ["<x>"]
+    assert [element.text for element in root.findall("filters/labels/label")] == ["<x>"]
     assert root.findtext("filters/stale") == "true"
     assert root.find("filters/author") is None
     result = root.find("result")
@@ -77,6 +77,6 @@ def test_the_status_names_what_is_wrong() -> None:
     root = ET.fromstring(status_xml(values, ["two pages"]))  # noqa: S314 - our own
     assert root.attrib == {"connected": "false"}
     assert root.find("meilisearch") is None
-    assert [one.attrib for one in root.findall("index")] == [{"name": "i", "documents": "0"}]
-    assert [one.attrib for one in root.findall("space")] == [{"key": "K", "name": "A & B"}]
-    assert [one.text for one in root.findall("warning")] == ["gone", "two pages"]
+    assert [element.attrib for element in root.findall("index")] == [{"name": "i", "documents": "0"}]
+    assert [element.attrib for element in root.findall("space")] == [{"key": "K", "name": "A & B"}]
+    assert [element.text for element in root.findall("warning")] == ["gone", "two pages"]

@@ -17,18 +17,18 @@ def test_a_short_text_is_shown_whole_without_its_title_line_and_its_markup() -> 
 
 
 def test_a_word_in_the_middle_is_shown_with_marks_at_both_cut_ends() -> None:
-    found = page_excerpt(f"{FILLER}The walrus swims. {FILLER}", WALRUS, 100)
-    assert "walrus" in found
-    assert found.startswith(ELLIPSIS)
-    assert found.endswith(ELLIPSIS)
-    assert len(found) <= 100
+    excerpt = page_excerpt(f"{FILLER}The walrus swims. {FILLER}", WALRUS, 100)
+    assert "walrus" in excerpt
+    assert excerpt.startswith(ELLIPSIS)
+    assert excerpt.endswith(ELLIPSIS)
+    assert len(excerpt) <= 100
 
 
 def test_without_the_word_the_beginning_is_shown() -> None:
-    found = page_excerpt(f"Begin. {FILLER}", WALRUS, 60)
-    assert found.startswith("Begin.")
-    assert found.endswith(ELLIPSIS)
-    assert len(found) <= 60
+    excerpt = page_excerpt(f"Begin. {FILLER}", WALRUS, 60)
+    assert excerpt.startswith("Begin.")
+    assert excerpt.endswith(ELLIPSIS)
+    assert len(excerpt) <= 60
 
 
 def test_the_title_line_is_not_searched() -> None:
@@ -38,7 +38,7 @@ def test_the_title_line_is_not_searched() -> None:
 def test_a_word_far_down_a_long_page_is_found_and_on_the_border_of_two_windows_too() -> None:
     for at in (MAX_SOURCE_CHARS - 3, 2 * MAX_SOURCE_CHARS):
         body = ("x" * 9 + " ") * (at // 10)
-        found = page_excerpt(f"{body[:at]} walrus swims. {FILLER}", WALRUS, 100)
-        assert "walrus" in found
-        assert found.startswith(ELLIPSIS)
-        assert len(found) <= 100
+        excerpt = page_excerpt(f"{body[:at]} walrus swims. {FILLER}", WALRUS, 100)
+        assert "walrus" in excerpt
+        assert excerpt.startswith(ELLIPSIS)
+        assert len(excerpt) <= 100

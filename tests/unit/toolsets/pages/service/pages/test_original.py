@@ -35,15 +35,15 @@ def original(base: Indexed, path: str) -> OriginalPage | None:
 
 
 def test_a_synced_document_has_its_page_and_where_it_is_edited(base: Indexed) -> None:
-    found = original(base, "web.md")
-    assert found is not None
-    assert (found.space.name, found.page.id, found.url) == ("Engineering", "12", "https://example.org/wiki/12")
+    page = original(base, "web.md")
+    assert page is not None
+    assert (page.space.name, page.page.id, page.url) == ("Engineering", "12", "https://example.org/wiki/12")
 
 
 def test_an_address_that_no_browser_should_open_is_not_shown(base: Indexed) -> None:
-    found = original(base, "script.md")
-    assert found is not None
-    assert (found.page.id, found.url) == ("13", "")
+    page = original(base, "script.md")
+    assert page is not None
+    assert (page.page.id, page.url) == ("13", "")
 
 
 def test_a_document_of_one_s_own_has_no_original(base: Indexed) -> None:
@@ -53,9 +53,9 @@ def test_a_document_of_one_s_own_has_no_original(base: Indexed) -> None:
 def test_a_folder_is_a_space_while_it_has_a_valid_space_file(base: Indexed) -> None:
     assert space_of(base.collection) is not None
     base.write(".confluence.json", SPACE.replace("Engineering", "Ops and more"))
-    found = space_of(base.collection)
-    assert found is not None
-    assert found.name == "Ops and more"
+    space = space_of(base.collection)
+    assert space is not None
+    assert space.name == "Ops and more"
     base.write(".confluence.json", "{")
     assert space_of(base.collection) is None
     assert original(base, "web.md") is None

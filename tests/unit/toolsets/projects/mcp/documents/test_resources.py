@@ -36,7 +36,7 @@ def read(client: Agent, uri: str) -> str:
 def test_every_project_has_its_instructions_and_its_list_of_documents(client: Agent) -> None:
     client.call("create_todo", project_id="bare", description="x")
     listed = client.run(client.client.list_resources).resources
-    assert [str(one.uri) for one in listed] == [
+    assert [str(element.uri) for element in listed] == [
         "knowledge://projects/bare/files",
         "knowledge://projects/web%20shop/main",
         "knowledge://projects/web%20shop/files",
@@ -46,7 +46,7 @@ def test_every_project_has_its_instructions_and_its_list_of_documents(client: Ag
     files = json.loads(read(client, "knowledge://projects/web%20shop/files"))
     assert (files["count"], files["files"][0]["filename"]) == (1, "guide.md")
     chapters = json.loads(read(client, "knowledge://projects/web%20shop/chapters/guide.md"))
-    assert (chapters["title"], [one["title"] for one in chapters["chapters"]]) == ("Guide", ["Start"])
+    assert (chapters["title"], [chapter["title"] for chapter in chapters["chapters"]]) == ("Guide", ["Start"])
 
 
 @pytest.mark.parametrize(

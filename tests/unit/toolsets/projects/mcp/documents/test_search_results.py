@@ -40,8 +40,8 @@ def filled(projects: ProjectStore) -> ProjectStore:
 
 
 def found(projects: ProjectStore, query: str, limit: int | None = None) -> dict[str, object]:
-    given = parameters.SearchKnowledge(project_id="shop", query=query, limit=limit)
-    return dict(documents.search_knowledge(projects, given).values)
+    knowledge = parameters.SearchKnowledge(project_id="shop", query=query, limit=limit)
+    return dict(documents.search_knowledge(projects, knowledge).values)
 
 
 def test_without_a_limit_an_answer_is_as_long_as_an_agent_can_afford(filled: ProjectStore) -> None:

@@ -10,8 +10,8 @@ FIRST = parameters.TodoArguments(project_id="shop", todo_number=1)
 
 def made(projects: ProjectStore, *titles: str, project_id: str = "shop") -> object:
     tasks = [parameters.NewTask(title=title) for title in titles] or None
-    given = parameters.CreateTodo(project_id=project_id, description="Open the shop", tasks=tasks)
-    return instructions.create_todo(projects, given)
+    todo = parameters.CreateTodo(project_id=project_id, description="Open the shop", tasks=tasks)
+    return instructions.create_todo(projects, todo)
 
 
 def test_tasks_are_taken_from_the_first_to_the_last(projects: ProjectStore) -> None:

@@ -57,6 +57,6 @@ def test_local_commits_come_oldest_first_and_without_those_elsewhere(git_repo: M
     first = repo.git("rev-parse", "HEAD")
     second, third = (repo.commit(str(number), **{"a.md": f"{number}\n"}) for number in (2, 3))
     repository = opened(repo.path)
-    assert [str(one.id) for one in local_commits(repository, third, [first, ""])] == [second, third]
+    assert [str(commit.id) for commit in local_commits(repository, third, [first, ""])] == [second, third]
     assert local_commits(repository, "", [first]) == []
     assert local_commits(repository, third, [third]) == []

@@ -21,7 +21,7 @@ def test_every_call_is_one_line_when_the_log_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "activity.jsonl"
     with closing(ActivityLogFile(path)) as log, ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: log.record({"n": number, "text": "Größe\n\u2028"}), range(200)))
-    assert sorted(one["n"] for one in lines(path)) == list(range(200))
+    assert sorted(line["n"] for line in lines(path)) == list(range(200))
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -46,7 +46,7 @@ def test_a_log_that_cannot_be_written_is_told_once(tmp_path: Path, caplog: pytes
         for number in range(3):
             log.record({"n": number})
         log.close()
-    assert len([one for one in caplog.records if "cannot be written" in one.message]) == 1
+    assert len([record for record in caplog.records if "cannot be written" in record.message]) == 1
     assert (tmp_path / "target").read_text() == "precious\n"
 
 

@@ -22,11 +22,11 @@ from support import open_files
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 
 
-def asked(known: StatCache, folder: Path, *, watchable: bool = True) -> Mapping[str, FileStat]:
+def asked(cache: StatCache, folder: Path, *, watchable: bool = True) -> Mapping[str, FileStat]:
     """The cached data of a folder, requested as the store does."""
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
-        return known.documents(descriptor, lambda: watchable)
+        return cache.documents(descriptor, lambda: watchable)
     finally:
         os.close(descriptor)
 
@@ -51,10 +51,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_nothing_is_looked_at_again_while_nothing_happens(folder: Path) -> None:
-    known = StatCache()
-    first = asked(known, folder)
+    cache = StatCache()
+    first = asked(cache, folder)
     assert first == looked(folder)
-    assert asked(known, folder) is first
+    assert asked(cache, folder) is first
 
 
 def rewrite(folder: Path) -> None:
@@ -118,14 +118,14 @@ CHANGES: list[Callable[[Path], object]] = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_known_at_once(folder: Path, change: Callable[[Path], object]) -> None:
-    known = StatCache()
-    asked(known, folder)
+    cache = StatCache()
+    asked(cache, folder)
     change(folder)
-    assert asked(known, folder) == looked(folder)
+    assert asked(cache, folder) == looked(folder)
 
 
 def test_any_sequence_of_changes_is_known_at_once(folder: Path) -> None:
-    known, chance = StatCache(), random.Random(5)
+    cache, chance = StatCache(), random.Random(5)
     for _ in range(300):
         file = folder / f"{chance.randrange(30)}.md"
         other = folder / f"{chance.randrange(30)}.md"
@@ -141,83 +141,83 @@ def test_any_sequence_of_changes_is_known_at_once(folder: Path) -> None:
                     os.truncate(file, chance.randrange(9))
                 case _:
                     file.write_text("x" * chance.randrange(9))
-        assert asked(known, folder) == looked(folder)
+        assert asked(cache, folder) == looked(folder)
 
 
 def test_a_change_by_another_process_is_known_at_once(folder: Path) -> None:
-    known = StatCache()
-    asked(known, folder)
+    cache = StatCache()
+    asked(cache, folder)
     code = "import sys; open(sys.argv[1], 'r+').write('# other')"
     subprocess.run([sys.executable, "-I", "-S", "-c", code, str(folder / "7.md")], check=True)
-    assert asked(known, folder) == looked(folder)
+    assert asked(cache, folder) == looked(folder)
 
 
 def test_a_change_through_a_second_name_elsewhere_is_known_at_once(folder: Path) -> None:
     os.link(folder / "3.md", folder.parent / "elsewhere")
-    known = StatCache()
-    asked(known, folder)
+    cache = StatCache()
+    asked(cache, folder)
     (folder.parent / "elsewhere").write_text("changed through its other name")
-    assert asked(known, folder) == looked(folder)
+    assert asked(cache, folder) == looked(folder)
 
 
 def test_more_changes_than_the_system_keeps_are_known_at_once(folder: Path) -> None:
     most = int(QUEUE.read_text())
     if most > 50_000:
         pytest.skip(f"{most} events are kept here")
-    known = StatCache()
-    asked(known, folder)
+    cache = StatCache()
+    asked(cache, folder)
     for number in range(most // 2 + 10):  # alike in a row are one event
         os.utime(folder / "1.md", ns=(number, number))
         os.utime(folder / "2.md", ns=(number, number))
     (folder / "3.md").write_text("the last of them")
-    assert asked(known, folder) == looked(folder)
+    assert asked(cache, folder) == looked(folder)
     (folder / "4.md").write_text("and after them")
-    assert asked(known, folder) == looked(folder)
+    assert asked(cache, folder) == looked(folder)
 
 
 def test_a_write_that_no_system_tells_of_is_known_after_a_while(folder: Path) -> None:
     now = [0.0]
-    known = StatCache(lambda: now[0])
+    cache = StatCache(lambda: now[0])
     with (folder / "3.md").open("r+b") as file:
         mapped = mmap.mmap(file.fileno(), 4)
     os.utime(folder / "3.md", ns=(0, 0))
-    asked(known, folder)
+    asked(cache, folder)
     with mapped:
         mapped[2:3] = b"X"
         mapped.flush()
     now[0] += MAX_AGE_SECONDS
-    assert asked(known, folder) == looked(folder)
+    assert asked(cache, folder) == looked(folder)
     assert looked(folder)["3.md"].mtime_ns
 
 
 def test_more_folders_than_are_watched_are_answered_for(tmp_path: Path) -> None:
-    known = StatCache()
+    cache = StatCache()
     places = [tmp_path / str(number) for number in range(MAX_WATCHED_FOLDERS + 5)]
     for place in places:
         place.mkdir()
-        asked(known, place)
+        asked(cache, place)
         (place / "one.md").write_text("1")
-    assert all(asked(known, place) == looked(place) for place in places)
+    assert all(asked(cache, place) == looked(place) for place in places)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_folder_that_cannot_be_watched_is_looked_at_each_time(folder: Path, change: Callable[[Path], object]) -> None:
-    known = StatCache()
-    asked(known, folder, watchable=False)
+    cache = StatCache()
+    asked(cache, folder, watchable=False)
     change(folder)
-    assert asked(known, folder, watchable=False) == looked(folder)
+    assert asked(cache, folder, watchable=False) == looked(folder)
 
 
 def test_a_forked_process_takes_no_notice_away(folder: Path) -> None:
-    known = StatCache()
-    asked(known, folder)
+    cache = StatCache()
+    asked(cache, folder)
     (folder / "3.md").write_text("before the fork")
     child = os.fork()
     if child == 0:
-        right = asked(known, folder) == looked(folder)
+        right = asked(cache, folder) == looked(folder)
         os._exit(0 if right else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert asked(known, folder) == looked(folder)
+    assert asked(cache, folder) == looked(folder)
 
 
 def test_what_is_no_folder_cannot_be_watched(folder: Path) -> None:

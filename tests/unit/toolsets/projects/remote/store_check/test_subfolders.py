@@ -52,8 +52,8 @@ def test_documents_are_the_markdown_files_of_one_folder(root: Path) -> None:
 
 
 def test_files_are_all_below_a_folder_hidden_ones_too(root: Path) -> None:
-    found = Subfolders(root).files("projects/b")
-    assert sorted(found) == ["projects/b/.hidden", "projects/b/a.md", "projects/b/deep/x.txt"]
+    files = Subfolders(root).files("projects/b")
+    assert sorted(files) == ["projects/b/.hidden", "projects/b/a.md", "projects/b/deep/x.txt"]
 
 
 @PERMISSIONS

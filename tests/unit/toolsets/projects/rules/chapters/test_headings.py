@@ -26,7 +26,7 @@ from commonplace.toolsets.projects.rules.chapters import has_title, heading_line
 def test_a_title_is_the_text_of_the_heading_without_its_markers(line: str, title: str, newline: str) -> None:
     raw = f"{line}\n\ntext\n".replace("\n", newline).encode()
     document = read_document(Address("a.md"), raw)
-    (section,) = [one for one in document.sections if one.level]
+    (section,) = [other_section for other_section in document.sections if other_section.level]
     assert title_of(document, section) == title
 
 
@@ -37,7 +37,7 @@ def test_a_title_is_the_text_of_the_heading_without_its_markers(line: str, title
 @each_case("level", [1, 2, 6])
 def test_a_heading_line_parses_to_its_title(title: str, level: int) -> None:
     document = read_document(Address("a.md"), f"{heading_line(level, title)}\n\ntext\n".encode())
-    (section,) = [one for one in document.sections if one.level]
+    (section,) = [other_section for other_section in document.sections if other_section.level]
     assert (section.level, title_of(document, section)) == (level, title)
 
 
@@ -59,7 +59,7 @@ def test_a_header_has_a_level_and_a_title(header: str, level: int, title: str) -
 
 def test_a_section_is_named_as_written_or_as_rendered() -> None:
     document = read_document(Address("a.md"), b"## The *API*\n\n### `x`\n")
-    first, second = [one for one in document.sections if one.level]
+    first, second = [section for section in document.sections if section.level]
     assert has_title(document, first, "The *API*")
     assert has_title(document, first, "The API")
     assert not has_title(document, first, "the api")
@@ -69,5 +69,5 @@ def test_a_section_is_named_as_written_or_as_rendered() -> None:
 
 def test_bytes_that_are_no_utf8_have_titles_too() -> None:
     document = read_document(Address("a.md"), b"caf\xe9\n\n## Caf\xe9 b\n")
-    (section,) = [one for one in document.sections if one.level]
+    (section,) = [other_section for other_section in document.sections if other_section.level]
     assert title_of(document, section) == "Café b"

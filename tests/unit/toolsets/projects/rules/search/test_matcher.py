@@ -36,7 +36,7 @@ def found(*words: str, limit: int = 10, files: dict[str, str] = FILES) -> Matche
 
 
 def names(matches: Matches) -> list[str]:
-    return [one.text.filename for one in matches.matches]
+    return [match.text.filename for match in matches.matches]
 
 
 @each_case(
@@ -87,7 +87,7 @@ def test_excerpts_are_short_and_few_and_cut_marks_stand_where_text_is_left_out()
     (match,) = found("needle", files={"a.md": text}).matches
     excerpts = match.parts[0].excerpts["needle"]
     assert len(excerpts) == MAX_EXCERPTS
-    assert all("needle" in one and len(one) <= EXCERPT_CHARS + 10 for one in excerpts)
+    assert all("needle" in excerpt and len(excerpt) <= EXCERPT_CHARS + 10 for excerpt in excerpts)
     assert excerpts[0].startswith("...")
     assert excerpts[0].endswith("...")
     assert "\n" not in "".join(excerpts)
@@ -96,7 +96,7 @@ def test_excerpts_are_short_and_few_and_cut_marks_stand_where_text_is_left_out()
 def test_with_many_words_each_has_one_excerpt() -> None:
     text = "## A\n\n" + " ".join(f"word{number} {'x' * 120}" for number in range(6)) * 2
     (match,) = found(*(f"word{number}" for number in range(6)), files={"a.md": text}).matches
-    assert [len(one) for one in match.parts[0].excerpts.values()] == [1] * 6
+    assert [len(excerpts) for excerpts in match.parts[0].excerpts.values()] == [1] * 6
 
 
 def test_of_very_many_chapters_the_first_are_shown_and_all_are_counted() -> None:

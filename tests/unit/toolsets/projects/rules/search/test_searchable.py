@@ -28,15 +28,15 @@ WANTED = st.lists(PIECES, min_size=1, max_size=3).map("".join)
 
 @given(TEXTS, WANTED)
 def test_a_haystack_holds_what_looking_through_every_text_finds(texts: list[str], wanted: str) -> None:
-    found = list(SubstringIndex(texts).holding(wanted))
-    assert sorted(found) == [number for number, text in enumerate(texts) if wanted in text]
+    found_numbers = list(SubstringIndex(texts).holding(wanted))
+    assert sorted(found_numbers) == [number for number, text in enumerate(texts) if wanted in text]
 
 
 def test_a_string_in_very_many_tokens_is_found_in_each_text() -> None:
     texts = [f"word{number} common{number} {'rare' if number == 7 else ''}" for number in range(200)]
     haystack = SubstringIndex(texts)
-    for wanted in ("o", "mm", "common", "common1", "rar", "d1"):
-        assert sorted(haystack.holding(wanted)) == [n for n, text in enumerate(texts) if wanted in text]
+    for wanted_text in ("o", "mm", "common", "common1", "rar", "d1"):
+        assert sorted(haystack.holding(wanted_text)) == [n for n, text in enumerate(texts) if wanted_text in text]
 
 
 def document(name: str, words: Sequence[str]) -> SearchableDocument:
@@ -60,7 +60,7 @@ def test_documents_that_change_one_by_one_are_found_as_if_all_were_new(
         made = [] if content is None else [document(name, content)]
         texts = texts.updated({f"{name}.md"}, made)
         now.pop(name, None)
-        now.update((name, one) for one in made)
+        now.update((name, searchable_document) for searchable_document in made)
     assert sorted(text.filename for text in texts.all) == sorted(text.filename for text in now.values())
     assert find_documents(texts, words, 20) == find_documents(
         SearchableDocuments(Segment(tuple(now.values()))), words, 20
@@ -81,13 +81,19 @@ def test_every_document_with_a_word_is_an_answer_and_its_chapters_are_counted(
     contents: list[list[str]], words: list[str]
 ) -> None:
     all_of = [document(f"d{number}", content) for number, content in enumerate(contents)]
-    asked = [word for text in words for word in text.split()]
-    answer = find_documents(SearchableDocuments(Segment(all_of)), asked, 20)
-    wanted = [fold(word) for word in asked]
+    requested_words = [word for text in words for word in text.split()]
+    answer = find_documents(SearchableDocuments(Segment(all_of)), requested_words, 20)
+    wanted_words = [fold(word) for word in requested_words]
     with_any = [
-        one
-        for one in all_of
-        if any(word in text for word in wanted for text in [*one.fields, *(p.folded for p in one.parts)])
+        searchable_document
+        for searchable_document in all_of
+        if any(
+            word in text
+            for word in wanted_words
+            for text in [*searchable_document.fields, *(p.folded for p in searchable_document.parts)]
+        )
     ]
-    assert {match.text.filename for match in answer.matches} == {one.filename for one in with_any}
-    assert answer.total_matches == sum(any(w in p.folded for w in wanted) for one in all_of for p in one.parts)
+    assert {match.text.filename for match in answer.matches} == {other_document.filename for other_document in with_any}
+    assert answer.total_matches == sum(
+        any(w in p.folded for w in wanted_words) for searchable_document in all_of for p in searchable_document.parts
+    )

@@ -26,11 +26,13 @@ TEXTS = [
 
 def test_every_string_of_a_text_is_found_exactly_where_it_occurs() -> None:
     index = SubstringIndex(TEXTS)
-    wanted = {
+    wanted_texts = {
         text[start:end] for text in TEXTS for start in range(len(text)) for end in range(start + 1, len(text) + 1)
     }
-    for one in sorted(wanted):
-        assert sorted(index.holding(one)) == [number for number, text in enumerate(TEXTS) if one in text], one
+    for wanted_text in sorted(wanted_texts):
+        assert sorted(index.holding(wanted_text)) == [
+            number for number, text in enumerate(TEXTS) if wanted_text in text
+        ], wanted_text
 
 
 def test_every_short_string_of_a_small_alphabet_is_found_exactly_where_it_occurs() -> None:
@@ -38,8 +40,8 @@ def test_every_short_string_of_a_small_alphabet_is_found_exactly_where_it_occurs
     index = SubstringIndex(texts)
     for length in (1, 2, 3):
         for letters in product("a+ ", repeat=length):
-            one = "".join(letters)
-            assert sorted(index.holding(one)) == [number for number, text in enumerate(texts) if one in text], one
+            item = "".join(letters)
+            assert sorted(index.holding(item)) == [number for number, text in enumerate(texts) if item in text], item
 
 
 @each_case(

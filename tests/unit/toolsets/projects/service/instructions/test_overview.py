@@ -35,20 +35,23 @@ def test_projects_are_listed_by_id_with_what_they_hold(projects: ProjectStore) -
     assert list_projects(projects) == []
     fill(projects, "b", 2)
     fill(projects, "a", 0)
-    found = list_projects(projects)
-    assert [(one.id, one.documents, one.main is not None) for one in found] == [("a", 0, True), ("b", 2, True)]
-    assert all(one.updated.endswith("Z") for one in found)
+    found_projects = list_projects(projects)
+    assert [(project.id, project.documents, project.main is not None) for project in found_projects] == [
+        ("a", 0, True),
+        ("b", 2, True),
+    ]
+    assert all(project.updated.endswith("Z") for project in found_projects)
 
 
 def test_a_project_whose_folder_is_gone_is_listed_without_files(projects: ProjectStore) -> None:
     fill(projects, "app")
     index = Path(projects.path) / "index.json"
-    told = json.loads(index.read_text())
-    told["projects"] |= {"lost": "nowhere"}
-    index.write_text(json.dumps(told))
-    found = {one.id: (one.main, one.documents, one.updated) for one in list_projects(projects)}
-    assert found["lost"] == (None, 0, "")
-    assert found["app"][1] == 1
+    reported_value = json.loads(index.read_text())
+    reported_value["projects"] |= {"lost": "nowhere"}
+    index.write_text(json.dumps(reported_value))
+    rows = {project.id: (project.main, project.documents, project.updated) for project in list_projects(projects)}
+    assert rows["lost"] == (None, 0, "")
+    assert rows["app"][1] == 1
 
 
 def test_a_deleted_project_leaves_no_file_and_can_be_made_again(projects: ProjectStore) -> None:
@@ -56,7 +59,7 @@ def test_a_deleted_project_leaves_no_file_and_can_be_made_again(projects: Projec
     fill(projects, "other")
     todos.create_todo(projects, "app", "Gate", [("T", "")])
     delete_project(projects, "app")
-    assert [one.id for one in list_projects(projects)] == ["other"]
+    assert [project.id for project in list_projects(projects)] == ["other"]
     repo = GitRepo(Path(projects.path))
     assert not [path for path in repo.git("ls-files").splitlines() if "/app/" in path]
     assert repo.git("status", "--porcelain") == ""

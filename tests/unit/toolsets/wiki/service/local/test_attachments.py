@@ -42,7 +42,7 @@ def files(base: Indexed) -> LocalAttachments:
 
 
 def names(files: LocalAttachments, path: str) -> list[str]:
-    return [one.filename for one in files.list(path)[1]]
+    return [attachment.filename for attachment in files.list(path)[1]]
 
 
 def test_the_files_of_a_note_are_those_in_its_folder_that_are_no_pages(files: LocalAttachments) -> None:
@@ -63,9 +63,9 @@ def test_a_new_file_is_added_and_read_back(files: LocalAttachments) -> None:
         "application/pdf",
         True,
     )
-    found = files.download("Oman", "Größe 1.PDF")
-    assert found.content == b"content"
-    assert found.attachment.last_modified.endswith("Z")
+    download = files.download("Oman", "Größe 1.PDF")
+    assert download.content == b"content"
+    assert download.attachment.last_modified.endswith("Z")
 
 
 def test_a_file_is_replaced_only_by_who_names_what_is_there(files: LocalAttachments) -> None:

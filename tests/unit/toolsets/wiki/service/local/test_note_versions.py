@@ -40,10 +40,10 @@ def wiki(base: Indexed) -> Wiki:
 
 def test_the_differences_are_between_two_revisions_or_to_now(wiki: Wiki, repo: GitRepo) -> None:
     first = repo.git("rev-parse", "HEAD~2")
-    found = wiki.versions.diff("page", first, repo.git("rev-parse", "HEAD~1"))
-    assert found.path == "Page"
-    assert "-one" in found.diff
-    assert "+two" in found.diff
+    diff = wiki.versions.diff("page", first, repo.git("rev-parse", "HEAD~1"))
+    assert diff.path == "Page"
+    assert "-one" in diff.diff
+    assert "+two" in diff.diff
     assert "+three" in wiki.versions.diff("Page", first).diff
     assert wiki.versions.diff("Page", repo.git("rev-parse", "HEAD")).diff == ""
     assert "-old" in wiki.versions.diff("gone", first, repo.git("rev-parse", "HEAD")).diff

@@ -27,8 +27,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
 
 
 def test_a_note_leads_to_notes_in_order_each_once_and_not_to_itself(base: Indexed) -> None:
-    found = note_lookup.outgoing(A, base.index.links_from(A))
-    assert found == ("b", "New page", "new page", "in/c")
+    found_texts = note_lookup.outgoing(A, base.index.links_from(A))
+    assert found_texts == ("b", "New page", "new page", "in/c")
 
 
 def test_a_note_is_linked_from_others_each_once_sorted(base: Indexed) -> None:
@@ -37,8 +37,8 @@ def test_a_note_is_linked_from_others_each_once_sorted(base: Indexed) -> None:
 
 
 def test_a_note_that_does_not_exist_has_those_who_want_it_whatever_the_case(base: Indexed) -> None:
-    wanted = note_lookup.wanted(base.collection, "new PAGE")
-    assert wanted is not None
-    assert (wanted.path, wanted.links_to, wanted.linked_from) == ("New page", (), ("a", "b"))
+    links = note_lookup.wanted(base.collection, "new PAGE")
+    assert links is not None
+    assert (links.path, links.links_to, links.linked_from) == ("New page", (), ("a", "b"))
     assert note_lookup.wanted(base.collection, "gone") is None, "only a wikilink wants a note"
     assert note_lookup.wanted(base.collection, "nobody's") is None

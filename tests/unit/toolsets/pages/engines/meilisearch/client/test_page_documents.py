@@ -68,10 +68,10 @@ def test_a_sort_is_a_direction() -> None:
 
 def test_documents_come_in_batches_of_bounded_size_and_none_is_lost() -> None:
     documents = [{"id": str(n), "content": "x" * (MAX_BATCH_BYTES // 3)} for n in range(7)]
-    found = list(batches(documents))
-    assert [one["id"] for batch in found for one in batch] == [str(n) for n in range(7)]
-    assert all(len(json.dumps(batch)) < 2 * MAX_BATCH_BYTES for batch in found)
-    assert len(found) == 3
+    json_objects = list(batches(documents))
+    assert [json_object["id"] for batch in json_objects for json_object in batch] == [str(n) for n in range(7)]
+    assert all(len(json.dumps(batch)) < 2 * MAX_BATCH_BYTES for batch in json_objects)
+    assert len(json_objects) == 3
     assert list(batches([])) == []
 
 
