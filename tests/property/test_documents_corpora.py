@@ -35,6 +35,9 @@ class Tree:
     def at(self, path: str) -> Address | None:
         return Address(path) if path in self.paths else None
 
+    def has_names(self) -> bool:
+        return False
+
     def named(self, key: str) -> Sequence[NamedDocument]:
         del key
         return ()

@@ -19,7 +19,7 @@ DATED = "each page of a replica has the date of its last commit"
 OWN_REMOTES = "this test has remotes of its own"
 
 LEFT_OUT = {
-    "test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed": UNCOMMITTED,
+    "test_changes_name_the_next_call_and_show_what_is_not_committed": UNCOMMITTED,
     "test_each_section_has_the_commit_that_wrote_it": UNCOMMITTED,
     "test_a_transaction_deletes_what_its_earlier_steps_make_or_move": UNCOMMITTED,
     "test_text_that_was_not_seen_is_kept_when_an_edit_takes_it_away": UNCOMMITTED,

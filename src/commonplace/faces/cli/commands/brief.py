@@ -39,7 +39,7 @@ def command(
 
     Examples:
         commonplace brief "restore the database after an outage"
-        commonplace brief "write the release notes" --since "7 days" --max-tokens 3000
+        commonplace brief "write the release notes" --since "7 days"
 
     The same as the tool `brief` over MCP, which also knows when its client was here last. Rules are those of AGENTS.md
     or README.md at the top of the folder.

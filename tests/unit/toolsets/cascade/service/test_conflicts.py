@@ -27,7 +27,7 @@ LAYERS: Mapping[str, Mapping[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Disagreement]]:
+def disagreements(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Disagreement]]:
     with ExitStack() as stack:
         layers: list[FolderLayer] = []
         for order, (name, files) in enumerate(LAYERS.items()):
@@ -35,7 +35,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Disagreemen
             collection = base.collection
             layers.append(
                 FolderLayer(
-                    LayerRank(name, 2 - order, order), base.folder, lambda other_collection=collection: other_collection
+                    LayerRank(name, 2 - order, order), base.folder, lambda opened=collection: opened
                 )
             )
         yield conflicts(Cascade(layers))

@@ -13,6 +13,7 @@ from commonplace.domain.query import SearchQuery
 from commonplace.domain.tokens import QUARTERS
 from commonplace.services.collections import FoundDocument
 from commonplace.toolsets.kb.mcp.entries import entry_within, search_within, sections_within, size_of, text_once
+from commonplace.toolsets.kb.mcp.parameters import KbSearch
 from indexed import Indexed
 
 LONG = "# Boats\n\n" + "".join(f"## Part {n}\n\nA boat called walrus number {n}.\n\n" for n in range(40))
@@ -45,7 +46,8 @@ def size_of_both(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
 
 @pytest.mark.parametrize("tokens", [200, 400, 5000])
 def test_the_best_sections_fit_and_it_is_told_whether_there_are_more(base: Indexed, tokens: int) -> None:
-    answer: Any = search_within([base.collection], SearchQuery(text="walrus boat"), "keyword", tokens)
+    arguments = KbSearch(query="walrus boat", mode="keyword", max_tokens=tokens)
+    answer: Any = search_within([base.collection], SearchQuery(text="walrus boat"), arguments, tokens)
     found_content = answer.content
     assert size_of(found_content) + size_of(answer.text) <= QUARTERS * tokens
     assert len(answer.text["results"]) == found_content["count"] == len(found_content["results"]) > 0

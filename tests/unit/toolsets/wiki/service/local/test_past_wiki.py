@@ -59,7 +59,7 @@ def test_a_tag_or_a_commit_is_the_wiki_as_it_was(services: Services, repo: GitRe
             assert [node.path for node in state.queries.graph().nodes if not node.exists] == ["b"]
 
 
-@pytest.mark.parametrize("at", ["no-such-tag", "1234567", "--help", "HEAD~1"])
+@pytest.mark.parametrize("at", ["no-such-tag", "1234567", "--help", "HEAD~99"])
 def test_a_text_that_names_no_moment_is_not_found(services: Services, at: str) -> None:
     with pytest.raises(NotFoundError) as refused, wiki_at(services, at):
         pass
