@@ -55,7 +55,19 @@ def test_search_as_json_has_its_documented_shape(shell: Shell) -> None:
     }
     assert answer["total"] >= 1
     (hit,) = answer["hits"]
-    assert list(hit) == ["collection", "id", "path", "title", "revision", "type", "tags", "date", "score", "status", "sections"]
+    assert list(hit) == [
+        "collection",
+        "id",
+        "path",
+        "title",
+        "revision",
+        "type",
+        "tags",
+        "date",
+        "score",
+        "status",
+        "sections",
+    ]
     assert (hit["collection"], hit["path"], hit["type"]) == ("house", "kitchen/kettle.md", "note")
     assert (hit["tags"], hit["date"]) == (["start"], "2024-06-01")
     assert list(hit["sections"][0]) == ["heading", "anchor", "snippet", "status"]

@@ -168,7 +168,7 @@ def test_the_search_box_of_a_version_keeps_its_moment(pages: Pages, repo: GitRep
     assert 'name="at"' not in pages.view(document, "plan")
 
 
-@pytest.mark.parametrize("at", ["nope", "--all", "0" * 40, "HEAD", "\0"])
+@pytest.mark.parametrize("at", ["nope", "--all", "0" * 40, "HEAD~99", "\0"])
 def test_a_version_that_is_no_commit_is_not_found(pages: Pages, at: str) -> None:
     with pytest.raises((NotFoundError, InvalidInputError)):
         document(pages.request("plan", at=at))

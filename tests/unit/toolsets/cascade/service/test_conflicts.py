@@ -33,11 +33,7 @@ def disagreements(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Dis
         for order, (name, files) in enumerate(LAYERS.items()):
             base = stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files))
             collection = base.collection
-            layers.append(
-                FolderLayer(
-                    LayerRank(name, 2 - order, order), base.folder, lambda opened=collection: opened
-                )
-            )
+            layers.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda opened=collection: opened))
         yield conflicts(Cascade(layers))
 
 
