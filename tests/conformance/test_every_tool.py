@@ -36,7 +36,7 @@ SKILL = {
     "tools/tidy-up/scripts/run.sh": "echo ok\n",
     "tools/tidy-up/templates/picture.bin": b"\x00\xff\x01",
 }
-TOOLS = {"kb": 25, "notes": 11, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
+TOOLS = {"kb": 25, "notes": 13, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
 
 pytestmark = [needs_npm, pytest.mark.timeout(600)]
 
@@ -60,7 +60,7 @@ def installed() -> Path:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def requested_values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """The connections to each toolset, over stdio and HTTP, on bases that all walks share."""
     folder = tmp_path_factory.mktemp("walks")
     env = {name: str(folder / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "KNOWLEDGE_MCP_HOME")}

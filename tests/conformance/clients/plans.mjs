@@ -52,6 +52,8 @@ async function notes({ text, run }) {
   expect(pot.includes("green"), "the link that followed");
   const revision = /\brev ([0-9a-f]+)/.exec(pot)[1];
   await text("delete", { page: page("pot.md"), revision });
+  await text("restore", { page: page("pot.md") });
+  expect((await text("brief", { task: `second ${run}` })).includes("green.md"), "what matters for the task");
 }
 
 async function wiki({ call, text, run }) {
