@@ -142,6 +142,11 @@ def credited(message: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in parts if name))
 
 
+def without_credits(text: str) -> str:
+    """A message, or a part of one, without the lines that credit an agent or a program."""
+    return "\n".join(line for line in text.splitlines() if not line.strip().lower().startswith(CREDITS)).strip()
+
+
 def people_of(commit: Commit) -> str:
     """The author of a commit and whom its message credits: `Ada, with claude-code`; the same in every face."""
     names = credited(commit.message)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 """Sort key of a list. `updated_day` compares days only, so that documents of one day are sorted by path."""
 
+StatusChoice = Literal["any", "current", "draft", "superseded", "retired", "expired"]
+"""The status to which a search is narrowed; `current` leaves out drafts and what lapsed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
@@ -100,7 +103,7 @@ class SearchQuery:
     words: bool = True
     """Whether the words are searched; if false, only similarity counts."""
     status: str = ""
-    """A `statuses.StatusChoice` to which `services.searches` narrows the search; "" for any."""
+    """A `StatusChoice` to which `services.searches` narrows the search; "" for any."""
     scale: float = 0.0
     """Divisor of keyword scores before they are added to similarities; 0 for the best document's score."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment
@@ -14,9 +14,6 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, Sec
 from commonplace.domain.similarity import ChunkHit
 from commonplace.domain.status import BUILT_IN_NAMES, LAPSED, DeclaredStatus, Status, TextStatus, status_on
 from commonplace.services import collections
-
-StatusChoice: TypeAlias = Literal["any", "current", "draft", "superseded", "retired", "expired"]
-"""The status to which a search is narrowed; `current` leaves out drafts and what lapsed."""
 
 MAX_REPLACEMENTS = 20
 """Maximum number of replacements, each superseded by the next, that are followed."""

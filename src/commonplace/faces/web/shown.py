@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.browser_text import browser_text
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import Commit, credited, without_credits
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError
@@ -40,7 +40,6 @@ MAX_NAME = 18
 MAX_NAMED = 10
 """Maximum number of neighbours for which the local graph shows names."""
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
-_TRAILER = re.compile(r"(?im)^co-authored-by:\s*([^<\n]+?)\s*(?:<[^>\n]*>)?\s*$")
 _URL = re.compile(r"https?://\S+")
 _TASK_PLACE = re.compile(rf' {TASK_ATTRIBUTE}="\d+"')
 _TASK_BOX = re.compile(rf'<input [^<>]*{TASK_ATTRIBUTE}="(\d+)"[^<>]*>')
@@ -242,8 +241,7 @@ class ShownCommit:
 def shown_commit(commit: Commit) -> ShownCommit:
     """Convert a commit to the form that pages show."""
     subject, _, body = commit.message.strip().partition("\n")
-    programs = tuple(match.strip() for match in _TRAILER.findall(commit.message))
-    rest = _TRAILER.sub("", body).strip()
+    programs, rest = credited(commit.message), without_credits(body)
     return ShownCommit(commit.id, commit.when, commit.author.name, programs, subject, rest)
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, get_args
 import typer
 
 from commonplace.domain.json import Json
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import SearchQuery, StatusChoice
 from commonplace.domain.similarity import SEARCH_MODES, SearchMode
 from commonplace.domain.tokens import QUARTERS, beginning, size_of
 from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first, unknown_values
@@ -33,7 +33,6 @@ from commonplace.services.diagnostics import EMBED_COMMAND, embedding_status
 from commonplace.services.evidence import EvidenceSection, evidence, fit
 from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search
-from commonplace.services.statuses import StatusChoice
 
 MAX_FACET_VALUES = 12
 """Maximum number of values of a facet that are shown to people; JSON has all."""

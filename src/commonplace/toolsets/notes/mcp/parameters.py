@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
+from commonplace.domain.query import StatusChoice
 from commonplace.faces.mcp.toolset import Parameters
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
@@ -25,7 +26,6 @@ def _without_length(schema: JsonDict) -> None:
     schema.pop("maxLength", None)
 
 
-StatusChoice = Literal["any", "current", "draft", "superseded", "retired", "expired"]
 Page = Annotated[str, Field(min_length=1, max_length=2000, json_schema_extra=_without_length)]
 Budget = Annotated[int, Field(ge=MIN_TOKENS)]
 Text = Annotated[str, Field(max_length=20_000_000, json_schema_extra=_without_length)]

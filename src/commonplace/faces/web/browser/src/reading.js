@@ -31,8 +31,8 @@ function startVersions(root) {
     sessionStorage.setItem("version", choice.value);
     show();
   });
-  const kept = sessionStorage.getItem("version") ?? "";
-  if (names.includes(kept)) choice.value = kept;
+  const lastChoice = sessionStorage.getItem("version") ?? "";
+  if (names.includes(lastChoice)) choice.value = lastChoice;
   show();
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
