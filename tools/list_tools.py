@@ -14,7 +14,7 @@ from sources import ROOT
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.mcp.proposals import tools_with_proposals
 from commonplace.faces.mcp.toolset import TIERS, JsonSchema, Tool, Toolset, allowed_tools
-from commonplace.registration import TOOLSETS, load, registration_of
+from commonplace.registration import load, registered, registration_of
 from commonplace.settings import Tier
 
 PAGE = ROOT / "docs" / "tools.md"
@@ -49,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def page() -> str:
     """The page for the current toolsets."""
-    toolsets = [_load_toolset(name) for name in sorted(TOOLSETS)]
+    toolsets = [_load_toolset(registration.name) for registration in registered()]
     return "\n".join([HEAD, *_costs(toolsets), *(line for toolset in toolsets for line in _toolset(toolset))])
 
 

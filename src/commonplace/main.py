@@ -105,16 +105,17 @@ def _commands() -> Mapping[str, AddedCommand]:
 
 
 def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
-    """Faults of the installed plugins, after loading everything that a server would load."""
+    """Faults of the installed plugins and toolsets, after loading everything that a server would load."""
     from commonplace.plugins.loader import installed_plugins
     from commonplace.plugins.service_extensions import faults_of
-    from commonplace.registration import load_toolset, registered
+    from commonplace.registration import load_toolset, registered, registration_faults
 
     plugins = installed_plugins()
     for registration in registered():
         if registration.extend:
             load_toolset(registration.name, lambda: plugins)
-    return [(fault.plugin, str(fault)) for fault in faults_of(plugins, settings.state_dir)]
+    faults = [(fault.plugin, str(fault)) for fault in faults_of(plugins, settings.state_dir)]
+    return [*registration_faults(), *faults]
 
 
 def _serve(settings: Settings) -> None:

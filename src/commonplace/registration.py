@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from commonplace.domain.errors import ConfigError
 
 if TYPE_CHECKING:  # imported only for types, to keep the server's start short
+    from importlib.metadata import EntryPoint
     from pathlib import Path
 
     from commonplace.faces.mcp.toolset import Toolset
@@ -26,15 +27,8 @@ if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.services.services import ServiceProvider, Services
     from commonplace.settings import Settings
 
-TOOLSETS = {
-    "cascade": "commonplace.toolsets.cascade.registration:CASCADE",
-    "kb": "commonplace.toolsets.kb.registration:KB",
-    "notes": "commonplace.toolsets.notes.registration:NOTES",
-    "pages": "commonplace.toolsets.pages.registration:PAGES",
-    "projects": "commonplace.toolsets.projects.registration:PROJECTS",
-    "wiki": "commonplace.toolsets.wiki.registration:WIKI",
-}
-"""Location of each toolset's registration, as "module:attribute"."""
+GROUP = "commonplace.toolsets"
+"""Group of entry points that name registrations: those of this package in its `pyproject.toml`, and those of others."""
 DEFAULT_TOOLSET = "notes"
 """Name of the default toolset, unless settings or folders determine another."""
 
@@ -139,8 +133,41 @@ def load(where: str) -> Any:  # noqa: ANN401 - the caller knows the type
 
 @cache
 def registered() -> tuple[ToolsetRegistration, ...]:
-    """All registrations, in the order of the table."""
-    return tuple(load(where) for where in TOOLSETS.values())
+    """The registrations of all installed packages: those of this package by name, then those of the others."""
+    return _installed()[0]
+
+
+def registration_faults() -> tuple[tuple[str, str], ...]:
+    """Why toolsets of other packages are not used: the name of each entry point, and the reason."""
+    return _installed()[1]
+
+
+@cache
+def _installed() -> tuple[tuple[ToolsetRegistration, ...], tuple[tuple[str, str], ...]]:
+    from importlib.metadata import entry_points
+
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    others = [point for point in points if not point.dist or point.dist.name != "commonplace"]
+    ours = {point.name: load(point.value) for point in points if point not in others}
+    return _with_others(ours, others) if others else (tuple(ours.values()), ())
+
+
+def _with_others(
+    ours: Mapping[str, ToolsetRegistration], points: Sequence[EntryPoint]
+) -> tuple[tuple[ToolsetRegistration, ...], tuple[tuple[str, str], ...]]:
+    from commonplace.plugins.loader import Faults, load_points
+    from commonplace.plugins.values import StartBudget
+
+    used = dict(ours)
+    faults = Faults()
+    for point, value in load_points(points, faults, StartBudget(), "toolset"):
+        if not isinstance(value, ToolsetRegistration):
+            faults.note(point.name, "", "The toolset is not used: its entry point names no ToolsetRegistration")
+        elif value.name in used:
+            faults.note(point.name, "", f"The toolset is not used: another toolset is named {value.name!r}")
+        else:
+            used[value.name] = value
+    return tuple(used.values()), tuple((fault.plugin, str(fault)) for fault in faults.all)
 
 
 def registration_of(name: str) -> ToolsetRegistration:
@@ -149,9 +176,10 @@ def registration_of(name: str) -> ToolsetRegistration:
     Raises:
         ConfigError: there is no toolset of this name.
     """
-    if name not in TOOLSETS:
-        raise unknown_toolset(name, list(TOOLSETS))
-    return next(registration for registration in registered() if registration.name == name)
+    for registration in registered():
+        if registration.name == name:
+            return registration
+    raise unknown_toolset(name, [registration.name for registration in registered()])
 
 
 def unknown_toolset(name: str, toolsets: Sequence[str]) -> ConfigError:

@@ -11,7 +11,7 @@ from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind
-from commonplace.registration import TOOLSETS
+from commonplace.registration import registered
 from support import ROOT
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
@@ -84,7 +84,7 @@ def test_every_option_of_the_readme_is_known_to_a_command_that_it_shows() -> Non
 
 def test_the_readme_names_every_toolset() -> None:
     rows = re.findall(r"^\| `([a-z]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(rows) == sorted(TOOLSETS)
+    assert sorted(rows) == sorted(registration.name for registration in registered())
 
 
 def _help(*command: str) -> str:

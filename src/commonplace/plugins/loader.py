@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -382,22 +382,42 @@ def load_plugins() -> Plugins:
     """Load the plugins of all installed packages. If two have the same name, the first is used."""
     loaded: dict[str, Plugin] = {}
     faults, patience = Faults(), StartBudget()
-    for point in _points():
+    for point, value in load_points(_points(), faults, patience, "plugin"):
+        name = getattr(value, "name", None)
+        if not isinstance(name, str) or not is_name(name):
+            faults.note(
+                point.name,
+                "",
+                f"The plugin is not used: its name is {shown(name)}; expected a class with a text as `name`",
+            )
+        elif name in loaded:
+            faults.note(point.name, "", f"The plugin is not used: another plugin is named {name!r}")
+        else:
+            loaded[name] = Plugin(name, value, faults, patience)
+            faults.stamps[name] = _stamp(point)
+    return Plugins(tuple(loaded.values()), faults)
+
+
+def load_points(
+    points: Iterable[EntryPoint], faults: Faults, patience: StartBudget, noun: str
+) -> Iterator[tuple[EntryPoint, object]]:
+    """The objects that entry points name; of a class, an instance.
+
+    Args:
+        points: Entry points of other packages.
+        faults: Where one is noted that cannot be loaded, or not in time.
+        patience: The time that is left for all of them.
+        noun: What they name.
+    """
+    for point in points:
         seconds = patience.of(LOAD_SECONDS)
         try:
-            name, made = _made(point, seconds)
+            yield point, _made(point, seconds)
         except OverdueError:
             patience.count_timeout(seconds)
-            faults.note(point.name, "", f"The plugin is not used: it was not loaded within {seconds:g} s")
+            faults.note(point.name, "", f"The {noun} is not used: it was not loaded within {seconds:g} s")
         except WrongValueError as error:
-            faults.note(point.name, "", f"The plugin is not used: {error}")
-        else:
-            if name in loaded:
-                faults.note(point.name, "", f"The plugin is not used: another plugin is named {name!r}")
-            else:
-                loaded[name] = Plugin(name, made, faults, patience)
-                faults.stamps[name] = _stamp(point)
-    return Plugins(tuple(loaded.values()), faults)
+            faults.note(point.name, "", f"The {noun} is not used: {error}")
 
 
 def _points() -> Iterable[EntryPoint]:
@@ -406,27 +426,23 @@ def _points() -> Iterable[EntryPoint]:
         yield from sorted(installed.select(group=group), key=lambda point: point.name)
 
 
-def _made(point: EntryPoint, seconds: float) -> tuple[str, object]:
-    """A plugin's name, and the object of its entry point.
+def _made(point: EntryPoint, seconds: float) -> object:
+    """The object of an entry point.
 
     Raises:
-        WrongValueError: loading fails, or the object is not a plugin.
+        WrongValueError: loading fails.
         OverdueError: loading timed out.
     """
 
-    def make() -> tuple[object, object]:
+    def make() -> object:
         loaded = point.load()
-        made = loaded() if isinstance(loaded, type) else loaded
-        return getattr(made, "name", None), made
+        return loaded() if isinstance(loaded, type) else loaded
 
     outcome = call_with_timeout(make, seconds)
     error = outcome.exception()
     if error is not None:
         raise WrongValueError(error_summary(error)) from error
-    name, made = outcome.result()
-    if not is_name(name):
-        raise WrongValueError(f"its name is {shown(name)}; expected a class with a text as `name`")
-    return cast("str", name), made
+    return outcome.result()
 
 
 def _stamp(point: EntryPoint) -> str:

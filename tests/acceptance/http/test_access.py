@@ -20,7 +20,7 @@ from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.mcp.proposals import PROPOSALS
 from commonplace.faces.rest import activity, proposals
 from commonplace.faces.rest.endpoint import Endpoint
-from commonplace.registration import TOOLSETS, load, registration_of
+from commonplace.registration import load, registered, registration_of
 from serving import Server, commonplace, create_key, served
 from support import GitRepo, MakeRepo, new_repo
 from wiki_base import wiki_repo
@@ -157,7 +157,7 @@ def _only_open_is_seen(server: Server, key: str) -> None:
 VALUES = ("Closed", "closed:Closed", "closed", "shared")
 
 
-@pytest.mark.parametrize("toolset", list(TOOLSETS))
+@pytest.mark.parametrize("toolset", [registration.name for registration in registered()])
 @pytest.mark.parametrize("tier", TIERS)
 def test_every_tool_heeds_tier_and_collection(tier: str, toolset: str, site: Site) -> None:
     rows = load(registration_of(toolset).mcp).tools

@@ -8,7 +8,7 @@ from itertools import product
 from cases import each_case
 from commonplace.faces.mcp.server import READS_ONLY, server_instructions
 from commonplace.faces.mcp.toolset import TIERS, Toolset, allowed_tools
-from commonplace.registration import TOOLSETS, load, registration_of
+from commonplace.registration import load, registered, registration_of
 
 MAX_BYTES = 2048
 """Hosts cut there."""
@@ -18,7 +18,7 @@ def load_toolset(toolset: str) -> Toolset:
     return load(registration_of(toolset).mcp)
 
 
-@each_case(("toolset", "tier"), list(product(TOOLSETS, TIERS)))
+@each_case(("toolset", "tier"), list(product([registration.name for registration in registered()], TIERS)))
 def test_instructions_name_no_tool_that_is_not_served(toolset: str, tier: str) -> None:
     found_toolset = load_toolset(toolset)
     served = frozenset(tool.name for tool in allowed_tools(found_toolset.tools, tier))
