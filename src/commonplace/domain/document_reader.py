@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section
+from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section, gc_disabled
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
@@ -60,6 +60,7 @@ _MAX_COMPARED = 500
 """Maximum number of headings, and of characters of one, that are compared to find the nearest."""
 
 
+@gc_disabled()
 def read_document(address: Address, raw: bytes) -> Document:
     """Parse the bytes of a file. Every problem becomes a finding, never an exception."""
     bom = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
@@ -74,8 +75,7 @@ def read_document(address: Address, raw: bytes) -> Document:
     base = frontmatter.span.end
     written = source
     readable = readable_source(address, source[base:])
-    source = source[:base] + readable.text
-    below = source[base:]
+    source, below = source[:base] + readable.text, readable.text
     body = text if base == bom and source == written else below.decode()
     structure = scan(body)
     sections = read_sections(source, base, structure.headings)

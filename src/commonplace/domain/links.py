@@ -290,15 +290,16 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
         return _NOWHERE
     site = site_of(lookup.sites, source) if source and markdown and lookup.sites else None
     places: list[str] = []
+    key = link_key(path)
     for place in _places(path, source, site, markdown=markdown):
         places.append(place)
         for number, form in enumerate(place_files(place)):
-            if number == USUAL_FORMS and site is None and _is_unnamed(path, lookup):
+            if number == USUAL_FORMS and site is None and _is_unnamed(path, key, lookup):
                 break
             address = lookup.at(form)
             if address:
                 return address, Way.PATH
-    named = lookup.named(link_key(path)) if places else ()
+    named = lookup.named(key) if places else ()
     for way, fitting in _named(path, places, named, site) if named else ():
         if fitting:
             return (fitting[0].address, way) if len(fitting) == 1 else _SEVERAL
@@ -306,9 +307,8 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
     return (file, Way.PATH) if file else _NOWHERE
 
 
-def _is_unnamed(path: str, lookup: LinkLookup) -> bool:
+def _is_unnamed(path: str, key: str, lookup: LinkLookup) -> bool:
     """Whether no document has the key of a path, so that none is at any of its forms."""
-    key = link_key(path)
     return bool(key) and lookup.has_names and not path.endswith(HTML_SUFFIXES) and not lookup.named(key)
 
 

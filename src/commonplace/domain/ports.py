@@ -426,8 +426,13 @@ class Index(Protocol):
         """The fragments that name a part of each of these documents. Opens no document."""
         ...
 
-    def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
-        """Links of a document (None: of all, by path) in order; only those with one of these texts, if any is given."""
+    def links_from(
+        self, address: Address | None, containing: Sequence[str] = (), limit: int | None = None
+    ) -> list[ResolvedLink]:
+        """Links of a document (None: of all, by path) in order; only those with one of these texts, if any is given.
+
+        With `limit`, only the first so many.
+        """
         ...
 
     def links_to(

@@ -22,6 +22,7 @@ from typing import cast
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
+from commonplace.domain.documents import gc_disabled
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.links import link_key
 from commonplace.domain.ports import Progress, Store
@@ -40,7 +41,6 @@ from commonplace.index.catalogue.other_files import OtherFiles
 from commonplace.index.fulltext.document_text import text_from_json
 from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.parse_pool import Parse, parsing
-from commonplace.index.process import gc_disabled
 from commonplace.index.sites import SiteFinder, refresh_sites
 from commonplace.index.transaction import (
     LARGE_TEXT,

@@ -48,7 +48,11 @@ class LinkQueries:
     side: PageSide
 
     def of(
-        self, source: Address | None, containing: Sequence[str] = (), lookup: CatalogueLookup | None = None
+        self,
+        source: Address | None,
+        containing: Sequence[str] = (),
+        lookup: CatalogueLookup | None = None,
+        limit: int | None = None,
     ) -> list[ResolvedLink]:
         """The links of a document, in order.
 
@@ -56,12 +60,16 @@ class LinkQueries:
             source: The document; None for all documents, by path.
             containing: Only links whose target, fragment, label or relation contains one of these texts; () for all.
             lookup: Resolves the links again that lead to no document; None for their targets at the last resolution.
+            limit: Maximum number of links, of the first ones; None for all.
         """
         conditions = ["l.source = ?"] if source else ["1"]
         conditions += [f"({' OR '.join(['instr(l.link, ?)'] * len(containing))})"] if containing else []
         keys = (document_key(source.path),) if source else ()
-        links = self._resolved(" AND ".join(conditions), (*keys, *containing))
-        return links if lookup is None else [_current(link, lookup) for link in links]
+        links = self._resolved(" AND ".join(conditions), (*keys, *containing), limit)
+        if lookup is None:
+            return links
+        lookup.prepare([link.link for link in links if link.target is None])
+        return [_current(link, lookup) for link in links]
 
     def to(
         self, target: Address, lookup: CatalogueLookup, sources: Sequence[Address] | None = None
@@ -104,7 +112,8 @@ class LinkQueries:
 
         The index is not notified of other files, so links that lead to no document are resolved once more.
         """
-        unresolved = (link for link in self.unresolved(source) if not is_text(link.link, source, lookup.sites))
+        unresolved = [link for link in self.unresolved(source) if not is_text(link.link, source, lookup.sites)]
+        lookup.prepare([link.link for link in unresolved])
         return [link for link in unresolved if resolve(link.link, source, lookup) is None]
 
     def dead(self) -> list[ResolvedLink]:
@@ -140,15 +149,15 @@ class LinkQueries:
         )
         return frozenset(path for (path,) in cast("Iterable[tuple[str]]", rows))
 
-    def _resolved(self, where: str, values: Sequence[str | int]) -> list[ResolvedLink]:
+    def _resolved(self, where: str, values: Sequence[str | int], limit: int | None = None) -> list[ResolvedLink]:
         rows = self.connection.execute(
             sql(
                 "SELECT s.path, l.link, l.side, t.path, l.attachment FROM links l JOIN files s ON s.id = l.source",
                 "LEFT JOIN files t ON t.id = l.target WHERE",
                 where,
-                "AND l.readers & ? ORDER BY s.path, l.ordinal",
+                "AND l.readers & ? ORDER BY s.path, l.ordinal LIMIT ?",
             ),
-            (*values, int(self.side)),
+            (*values, int(self.side), -1 if limit is None else limit),
         )
         resolved: list[ResolvedLink] = []
         for source, stored, side, target, attachment in cast("Iterable[_Found]", rows):

@@ -222,7 +222,13 @@ class LocalIndex:
         """The links of a parsed document, with their targets by a lookup; by the index if None."""
         if lookup is not None:
             return resolve_all(lookup, document, self._side)
-        return self._query(lambda view: resolve_all(view.lookup(self._store), document, self._side))
+
+        def resolved(view: IndexView) -> list[ResolvedLink]:
+            catalogue = view.lookup(self._store)
+            catalogue.prepare(document.links)
+            return resolve_all(catalogue, document, self._side)
+
+        return self._query(resolved)
 
     def lookup(self) -> LinkLookup:
         """The names and files by which links find their targets."""
@@ -245,11 +251,13 @@ class LocalIndex:
         keys = {document_key(address.path): address for address in addresses}
         return self._query(lambda view: {keys[key]: names for key, names in fragments_of(view.connection, list(keys))})
 
-    def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
+    def links_from(
+        self, address: Address | None, containing: Sequence[str] = (), limit: int | None = None
+    ) -> list[ResolvedLink]:
         """Links of a document, or of all."""
 
         def links(view: IndexView) -> list[ResolvedLink]:
-            return self._links(view).of(address, containing, view.lookup(self._store) if address else None)
+            return self._links(view).of(address, containing, view.lookup(self._store) if address else None, limit)
 
         return self._query(links)
 

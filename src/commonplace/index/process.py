@@ -7,9 +7,9 @@ import gc
 import logging
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -198,23 +198,7 @@ def _library() -> CDLL | None:
     return library if hasattr(library, "malloc_trim") and hasattr(library, "mallopt") else None
 
 
-# Controls Python's garbage collector: disables it during a batch, and excludes permanent objects.
-
-
-@contextmanager
-def gc_disabled() -> Generator[None]:
-    """Disable garbage collection for the duration of a `with` block.
-
-    A batch creates about a hundred objects per file, and retains the rows until its end. The objects contain no cycles,
-    and scanning them repeatedly takes a tenth of the time.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
+# Excludes permanent objects from Python's garbage collector.
 
 
 def freeze_objects() -> None:

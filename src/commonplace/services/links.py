@@ -38,10 +38,12 @@ def shown_relation(neighbour: LinkedDocument, *, is_incoming: bool) -> str:
     return (WIKILINKED_BY if is_incoming else WIKILINK) if is_plain else neighbour.relation
 
 
-def outgoing(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:
-    """Links of a document in order; `[[kb:id]]` may lead into another collection."""
+def outgoing(
+    collections: Collections, collection: Collection, address: Address, limit: int | None = None
+) -> list[LinkedDocument]:
+    """Links of a document in order, of many the first ones; `[[kb:id]]` may lead into another collection."""
     neighbours: list[LinkedDocument] = []
-    for resolved in collection.index.links_from(address):
+    for resolved in collection.index.links_from(address, limit=limit):
         document = _target(collections, collection, resolved)
         neighbours.append(LinkedDocument(document, resolved, resolved.link.relation or DEFAULT_RELATION))
     return neighbours
@@ -140,11 +142,13 @@ class WantedPage:
 def wanted_pages(collections: Collections, collection: Collection, address: Address | None = None) -> list[WantedPage]:
     """The missing pages and files to which one document links, or any; those with most linking documents first.
 
-    A link into another collection that has its page wants none.
+    A link into another collection that has its page wants none, nor does one that leads out of the folder.
     """
     wanting: dict[str, tuple[str, dict[Address, list[int]]]] = {}
     for link in broken(collections, collection, address):
         name, span = wanted_name(link.link, link.source), link.link.span
+        if name.startswith("../"):
+            continue
         places = wanting.setdefault(fold(name), (name, {}))[1]
         places.setdefault(link.source, []).append(span.start if span.end else -1)
     pages = [

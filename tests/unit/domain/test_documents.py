@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.documents import Document
+from commonplace.domain.documents import Document, gc_disabled
 
 
 def read(raw: bytes, path: str = "a.md") -> Document:
@@ -56,3 +58,22 @@ def test_texts_of_mdx_are_read_from_blanked_bytes_while_the_body_is_as_written()
     assert len(document.source) == len(raw)
     assert b"Badge" not in document.source
     assert document.body == raw.decode()
+
+
+def test_the_collector_works_again_after_a_batch_that_failed() -> None:
+    def fail() -> None:
+        seen.append(gc.isenabled())
+        raise OSError("the disk is full")
+
+    seen = [gc.isenabled()]
+    with pytest.raises(OSError, match="full"), gc_disabled():
+        fail()
+    assert [*seen, gc.isenabled()] == [True, False, True]
+
+
+def test_a_batch_within_another_ones_time_leaves_the_collector_to_that_one() -> None:
+    with gc_disabled():
+        with gc_disabled():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()

@@ -26,6 +26,9 @@ OPTIONS = (
 
 _PARSER = Markdown(options=OPTIONS)
 
+MAX_QUOTES = 1_000
+"""Maximum depth of quotes within quotes."""
+_DEEP_QUOTES = re.compile(rf"(?m)^((?:[ \t]*>){{{MAX_QUOTES}}})([ \t>]*>)")
 MAX_EMPTY_CELLS = 100_000
 """Maximum number of cells that the rows of a text's tables lack. The parser adds each missing cell."""
 _DELIMITER_ROW = re.compile(r"^[ \t>]*[|:-][ \t\r|:-]*$", re.MULTILINE)
@@ -88,14 +91,22 @@ class Structure:
         self.html.append((start, end))
 
 
-def bounded_tables(text: str) -> str:
-    """The text, of the same length, without tables whose rows lack too many cells: 9 kB can lack 260,000 cells.
+def bounded(text: str) -> str:
+    """The text, of the same length, without what costs far more to parse than its bytes: the parser makes as much of it.
+
+    That are tables whose rows lack too many cells, and the marks of quotes that are nested too deeply, which become text.
+    """
+    if text.count(">") > MAX_QUOTES:
+        text = _DEEP_QUOTES.sub(lambda marks: marks[1] + marks[2].replace(">", "."), text)
+    return _with_bounded_tables(text) if "|" in text else text
+
+
+def _with_bounded_tables(text: str) -> str:
+    """The text without tables whose rows lack too many cells: 9 kB can lack 260,000 cells.
 
     Such a table becomes a paragraph: a dash of each of its delimiter rows is replaced. Missing cells are counted before
     the text is parsed, and never too few: a table may begin in any line, and it ends at the next blank line.
     """
-    if "|" not in text:
-        return text
     parts: list[str] = []
     done = missing = 0
     for row in _DELIMITER_ROW.finditer(text):
@@ -130,7 +141,7 @@ def _missing_cells(block: str, limit: int) -> int:
 
 def scan(text: str) -> Structure:
     """Scan a Markdown text without frontmatter."""
-    text = bounded_tables(text)
+    text = bounded(text)
     structure = Structure()
     _Pass(structure).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
     return structure
@@ -197,7 +208,7 @@ class LinkDefinition(NamedTuple):
 
 def link_definitions(text: str) -> dict[str, LinkDefinition]:
     """The link reference definitions of a text by `definition_key`, in text order."""
-    link_defs = _PARSER.reference_definitions(bounded_tables(text)).items()
+    link_defs = _PARSER.reference_definitions(bounded(text)).items()
     every = [
         (key, LinkDefinition(link_def["span"]["start"], link_def["span"]["end"], link_def["dest"]))
         for key, link_def in link_defs

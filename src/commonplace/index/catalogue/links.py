@@ -125,8 +125,15 @@ class CatalogueLookup:
         self._names = self._read_names("", ())
         self._all_names = True
 
+    def prepare(self, links: Collection[Link]) -> None:
+        """Read the names that many links can mean at once: a query for each costs more than all else."""
+        if len(links) > LINK_THRESHOLD:
+            self.read_names({link_key(reading.target) for link in links for reading in readings(link)})
+
     def read_names(self, keys: Collection[str]) -> None:
         """Read the names with these keys into memory, for later calls of `named`; replaces those of earlier calls."""
+        if self._all_names or self._paths is not None:
+            return
         names = self._read_names("WHERE n.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
         self._names = {key: names.get(key, []) for key in keys}
 
@@ -396,8 +403,7 @@ class _Resolver:
     def resolve(self, rows: Sequence[_StoredLink]) -> None:
         """Resolve some links."""
         links = [(link_from(stored, side), Address(path)) for _, _, side, path, stored, *_ in rows]
-        if len(rows) > LINK_THRESHOLD:
-            self._lookup.read_names({link_key(reading.target) for link, _ in links for reading in readings(link)})
+        self._lookup.prepare([link for link, _ in links])
         if len(self._found) > LINKS_AT_ONCE:
             self._found.clear()
         sided = {(source, ordinal) for source, ordinal, side, *_ in rows if side and self._anew}

@@ -23,6 +23,8 @@ MAX_QUERY = 10_000
 """Maximum length of a query in characters."""
 MAX_NOTE_BYTES = 4_000_000
 """Maximum number of bytes of a note's text in UTF-8, over MCP and REST."""
+MAX_LINKS = 5_000
+"""Maximum number of links of a note that are followed for an answer, the first ones."""
 MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 
@@ -93,6 +95,8 @@ class Note:
     revision: str
     """40 hex digits: the last commit that changed the note, or the blob id of uncommitted bytes."""
     last_commit: NoteCommit | None
+    more_links: bool = False
+    """Whether the note has more than `MAX_LINKS` links, so that some are left out of `links_to`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,7 @@ class NoteLinks:
     path: str
     links_to: tuple[str, ...]
     linked_from: tuple[str, ...]
+    more_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)

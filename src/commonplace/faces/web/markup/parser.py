@@ -12,7 +12,7 @@ from pyromark import Markdown, Options
 
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.markdown.link_syntax import read_html_links, read_link
-from commonplace.domain.markdown.structure import OPTIONS, LinkEvent, bounded_tables
+from commonplace.domain.markdown.structure import OPTIONS, LinkEvent, bounded
 from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, Budget, OverBudgetError
 
 _PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
@@ -49,12 +49,12 @@ def parse(source: bytes, budget: Budget | None = None) -> Parsed:
         budget: Counts the events; None for a budget of its own.
 
     Raises:
-        OverBudgetError: the piece has too many events, or a table whose rows lack too many cells.
+        OverBudgetError: the piece has too many events, or needs `bounded`.
         Stopped: the client has disconnected.
     """
     budget = budget or Budget()
     text = source.decode("utf-8", "replace")
-    if bounded_tables(text) != text:
+    if bounded(text) != text:
         raise OverBudgetError
     found_events = iter(cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(text)))
     events: list[tuple[Event, int, int]] = []
@@ -73,7 +73,7 @@ def definitions(source: bytes) -> bytes:
     """The link reference definitions of a text, one per line, for rendering a part of the text on its own."""
     if b"]:" not in source:
         return b""
-    link_defs = _PARSER.reference_definitions(bounded_tables(source.decode("utf-8", "replace")))
+    link_defs = _PARSER.reference_definitions(bounded(source.decode("utf-8", "replace")))
     return b"\n".join(
         source[link_def["span"]["start"] : link_def["span"]["end"]].strip() for link_def in link_defs.values()
     )

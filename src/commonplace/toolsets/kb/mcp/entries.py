@@ -65,6 +65,8 @@ MAX_BODIES = 300_000
 which clients accept as one event of a stream."""
 MARGIN = 24
 """Quarters of a token reserved for the digits of counts."""
+MAX_LINKS = 5_000
+"""Maximum number of links of one entry that are followed for an answer, the first ones."""
 LISTS_SHARE = 0.4
 """Maximum share of the budget for an entry's links, 0 to 1."""
 FIELDS_SHARE = 0.65
@@ -510,9 +512,10 @@ def _brief(row: JsonObject, bases: int) -> JsonObject:
 def whole_entry(call: Call, candidate: FoundDocument, document: Document) -> dict[str, Json]:
     """An entry with its body uncut, its fields and its links."""
     collections, collection, address = call.services.collections, candidate.collection, candidate.record.address
-    out = links.outgoing(collections, collection, address)
+    out = links.outgoing(collections, collection, address, MAX_LINKS + 1)
     back = links.distinct(links.incoming(collections, collection, address))
-    return show_entry(candidate, document, out, back)
+    entry = show_entry(candidate, document, out[:MAX_LINKS], back)
+    return entry | ({"links_truncated": True} if len(out) > MAX_LINKS else {})
 
 
 def remember(call: Call, found_document: FoundDocument, document: Document, shown: JsonObject) -> None:

@@ -11,6 +11,7 @@ from commonplace.domain.errors import ALREADY_EDITED, ALREADY_WRITTEN, Code, Kno
 from commonplace.domain.json import JsonObject
 from commonplace.faces.redirected_links import not_rewritten_lines
 from commonplace.toolsets.wiki.rules import (
+    MAX_LINKS,
     Note,
     NoteAttachment,
     NoteChunks,
@@ -30,6 +31,7 @@ from commonplace.toolsets.wiki.rules import (
 EXCERPT_CHARS = 150
 SHORT_REVISION = 8
 """Number of digits of a revision in text for people."""
+MORE_LINKS = f"(of more links than {MAX_LINKS:,}, only the first are followed)"
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -43,7 +45,7 @@ def note_text(note: Note, content: str, section: Sequence[str] = ()) -> str:
         *([f"Section: {' > '.join(section)}"] if section else []),
         _labelled(("Category", as_text(values.get("category"))), ("Tags", ", ".join(as_texts(values.get("tags"))))),
         _labelled(("Confidence", as_text(values.get("confidence"))), ("Last updated", _last_updated(values))),
-        _labelled(("Links to", ", ".join(note.links_to))),
+        _labelled(("Links to", ", ".join((*note.links_to, *([MORE_LINKS] if note.more_links else []))))),
         _labelled(("Linked from", ", ".join(note.linked_from))),
     ]
     return "\n".join([*filter(None, lines), "", "---", content])
@@ -99,6 +101,7 @@ def links_text(links: NoteLinks) -> str:
     for label, paths in (("Links to", links.links_to), ("Linked from", links.linked_from)):
         lines.append(f"{label} ({len(paths)}):")
         lines += [f"  - {path}" for path in paths] or ["  (none)"]
+        lines += [f"  {MORE_LINKS}"] if links.more_links and paths is links.links_to else []
     return "\n".join(lines)
 
 

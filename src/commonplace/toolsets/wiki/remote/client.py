@@ -118,6 +118,7 @@ def note(answer: JsonObject) -> Note:
         linked_from=texts(answer, "linked_from"),
         revision=text(answer, "revision"),
         last_commit=change(last) if isinstance(last, Mapping) else None,
+        more_links=answer.get("links_truncated") is True,
     )
 
 

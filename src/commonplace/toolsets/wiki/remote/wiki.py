@@ -198,7 +198,8 @@ class RemoteNoteQueries:
         with _about(path):
             answer = self._client.get(f"/links/{quoted(path)}", "links_to")
         links_to, linked_from = json_values.texts(answer, "links_to"), json_values.texts(answer, "linked_from")
-        return NoteLinks(json_values.text(answer, "path") or path, links_to, linked_from)
+        more_links = answer.get("links_truncated") is True
+        return NoteLinks(json_values.text(answer, "path") or path, links_to, linked_from, more_links)
 
     def graph(self) -> NoteGraph:
         """All links between two notes."""

@@ -61,6 +61,7 @@ def get_page(request: RestRequest) -> RestResponse:
         linked_from=list(note.linked_from),
         revision=note.revision,
         last_commit=_commit(note.last_commit) if note.last_commit else None,
+        links_truncated=note.more_links,
     )
     return RestResponse(page, headers=etag)
 
@@ -165,7 +166,12 @@ def page_links(request: RestRequest) -> RestResponse:
     """Outgoing and incoming links of a page."""
     with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as state:
         links = state.queries.links(state.path_then(request.path))
-    value = models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
+    value = models.Links(
+        path=links.path,
+        links_to=list(links.links_to),
+        linked_from=list(links.linked_from),
+        links_truncated=links.more_links,
+    )
     return RestResponse(value, headers=_told(state))
 
 

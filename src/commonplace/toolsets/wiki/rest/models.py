@@ -15,7 +15,7 @@ from commonplace.faces.rest.endpoint import (
     RequestBody,
     SchemaFacts,
 )
-from commonplace.toolsets.wiki.rules import MAX_QUERY, MAX_SEARCH
+from commonplace.toolsets.wiki.rules import MAX_LINKS, MAX_QUERY, MAX_SEARCH
 
 WORDS: SchemaFacts = {"pattern": r"[^\s\x1c-\x1f\x85]"}
 DAY_OR_MOMENT: SchemaFacts = {
@@ -33,6 +33,17 @@ RevisionField = Annotated[
 ]
 MaybeRevision = Annotated[
     str, Field(description="As `revision`, or empty for none", json_schema_extra={"pattern": OPTIONAL_REVISION})
+]
+NoticeField = Annotated[
+    str,
+    Field(exclude_if=lambda value: not value, description="What could not be answered; absent if all was"),
+]
+TruncatedField = Annotated[
+    bool,
+    Field(
+        exclude_if=lambda value: not value,
+        description=f"True if the page has more than {MAX_LINKS:,} links, of which only the first are followed",
+    ),
 ]
 MAX_ROWS = 10_000
 
@@ -197,6 +208,7 @@ class Page(BaseModel):
     linked_from: list[str]
     revision: str
     last_commit: Commit | None
+    links_truncated: TruncatedField = False
 
 
 class Saved(BaseModel):
@@ -261,12 +273,6 @@ class Hit(BaseModel):
     score: Annotated[float, Field(ge=0, le=1)]
 
 
-NoticeField = Annotated[
-    str,
-    Field(exclude_if=lambda value: not value, description="What could not be answered; absent if all was"),
-]
-
-
 class Hits(BaseModel):
     """Pages that answer a search, best first."""
 
@@ -306,6 +312,7 @@ class Links(BaseModel):
     path: str
     links_to: list[str]
     linked_from: list[str]
+    links_truncated: TruncatedField = False
 
 
 class Edge(BaseModel):

@@ -16,6 +16,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.wiki.rules import (
+    MAX_LINKS,
     MAX_SEARCH,
     NoteChunk,
     NoteChunks,
@@ -111,8 +112,11 @@ class LocalNoteQueries:
             if links is not None:
                 return links
         address = note_lookup.require_note(self._collection, path)
-        links_to = note_links.outgoing(address, self._collection.index.links_from(address))
-        return NoteLinks(address.id, links_to, note_links.incoming(self._collection, address))
+        first = self._collection.index.links_from(address, limit=MAX_LINKS + 1)
+        links_to = note_links.outgoing(address, first[:MAX_LINKS])
+        return NoteLinks(
+            address.id, links_to, note_links.incoming(self._collection, address), more_links=len(first) > MAX_LINKS
+        )
 
     def graph(self) -> NoteGraph:
         """All links. A missing note to which a link leads is a node, too."""

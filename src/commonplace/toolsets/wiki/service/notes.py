@@ -32,6 +32,7 @@ from commonplace.services.listing import every_document
 from commonplace.services.writes import WriteReceipt, WriteRequest
 from commonplace.services.writes.retries import on_latest
 from commonplace.toolsets.wiki.rules import (
+    MAX_LINKS,
     MAX_NOTE_BYTES,
     Note,
     NoteCommit,
@@ -120,8 +121,7 @@ class LocalNotes:
         address = note_lookup.require_note(self._collection, path)
         record_read(self._collection.store.identity, address.path)
         cached = self._cached(address)
-        links_to = note_links.outgoing(address, self._collection.index.resolve(cached.document))
-        return replace(cached.note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
+        return self._linked(cached.note, cached.document)
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
@@ -229,8 +229,17 @@ class LocalNotes:
         of_commit = of_commit or note_lookup.last_commit_at(self._collection, address, revision)
         document = read_document(address, raw)
         note = _note(document, of_commit.id if of_commit else revision_of(raw), of_commit)
-        links_to = note_links.outgoing(address, self._collection.index.resolve(document))
-        return replace(note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
+        return self._linked(note, document)
+
+    def _linked(self, note: Note, document: Document) -> Note:
+        """The note with its links."""
+        first = replace(document, links=document.links[:MAX_LINKS])
+        return replace(
+            note,
+            links_to=note_links.outgoing(document.address, self._collection.index.resolve(first)),
+            linked_from=note_links.incoming(self._collection, document.address),
+            more_links=len(document.links) > MAX_LINKS,
+        )
 
     def _cached(self, address: Address) -> CachedNote:
         """The current note without its links."""
