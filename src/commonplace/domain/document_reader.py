@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section, gc_disabled
+from commonplace.domain.documents import Document, Finding, Frontmatter, LazyLinks, Link, Section, gc_disabled
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
@@ -79,6 +79,11 @@ def read_document(address: Address, raw: bytes) -> Document:
     body = text if base == bom and source == written else below.decode()
     structure = scan(body)
     sections = read_sections(source, base, structure.headings)
+
+    def links() -> tuple[Link, ...]:
+        html = _html_links(source, written, base, structure, readable.tags)
+        return (*read_frontmatter_links(source, frontmatter), *_links(source, base, body, structure.links, html))
+
     return Document(
         address=address,
         raw=raw,
@@ -87,10 +92,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         newline="\r\n" if b"\r" in source and source.count(b"\r\n") * 2 > source.count(b"\n") else "\n",
         frontmatter=frontmatter,
         sections=sections,
-        links=(
-            *read_frontmatter_links(source, frontmatter),
-            *_links(source, base, body, structure.links, _html_links(source, written, base, structure, readable.tags)),
-        ),
+        links=LazyLinks(links),
         tags=_tags(below, body, frontmatter, structure),
         findings=(*findings, *frontmatter.findings, *_of_text(raw, source, base, structure)),
         title=_title(address, frontmatter.values, sections),
@@ -99,16 +101,10 @@ def read_document(address: Address, raw: bytes) -> Document:
     )
 
 
-def _pointer(raw: bytes) -> Sequence[Finding]:
-    """A finding for a Git LFS pointer: the file's real content was not fetched."""
-    if not is_pointer(raw):
-        return ()
-    message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
-    return (finding_of("lfs_pointer", message, line=1),)
-
-
 def _of_text(raw: bytes, source: bytes, base: int, structure: Structure) -> Iterator[Finding]:
-    yield from _pointer(raw)
+    if is_pointer(raw):
+        message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
+        yield finding_of("lfs_pointer", message, line=1)
     yield from _unclosed(source, base, structure)
     if b"<<<<<<<" in source:
         yield from merge_conflicts(source.decode("utf-8", "replace"))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.json import Json
@@ -138,6 +138,55 @@ class Frontmatter:
     """Whether the block is TOML, between lines `+++`. Its keys are read and never changed."""
 
 
+@contextmanager
+def gc_disabled() -> Generator[None]:
+    """Disable garbage collection for the duration of a `with` block, or of a function that it decorates.
+
+    Documents contain no cycles. Scanning the hundreds of thousands of objects of a large one, or of a batch, again and
+    again takes up to half of the time in which they are made.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+class LazyLinks(Sequence[Link]):
+    """The links of a document, read at their first use: most readers of a page need none, and a large page has many."""
+
+    __slots__ = ("_links", "_read")
+
+    def __init__(self, read: Callable[[], tuple[Link, ...]]) -> None:
+        self._read = read
+        self._links: tuple[Link, ...] | None = None
+
+    @property
+    def _all(self) -> tuple[Link, ...]:
+        if self._links is None:
+            with gc_disabled():
+                self._links = self._read()
+        return self._links
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, index: int) -> Link: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Link, ...]: ...
+    def __getitem__(self, index: int | slice) -> Link | tuple[Link, ...]:
+        return self._all[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == (other._all if isinstance(other, LazyLinks) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One parsed Markdown file: its bytes and its structure."""
@@ -152,7 +201,7 @@ class Document:
     r"""The more frequent line end of the document, `\n` or `\r\n`; `\n` if there are none."""
     frontmatter: Frontmatter
     sections: tuple[Section, ...]
-    links: tuple[Link, ...]
+    links: Sequence[Link]
     tags: tuple[str, ...]
     """Frontmatter tags and `#tags` of the body, without `#`, in order, without duplicates."""
     findings: tuple[Finding, ...]
@@ -183,19 +232,3 @@ class Document:
         """The text after the frontmatter, without the blank line below the frontmatter."""
         text = self.encoded[self.body_start :].decode("utf-8", "replace")
         return _LINE_END.sub("", text, count=1) if self.frontmatter.present else text
-
-
-@contextmanager
-def gc_disabled() -> Generator[None]:
-    """Disable garbage collection for the duration of a `with` block, or of a function that it decorates.
-
-    Documents contain no cycles. Scanning the hundreds of thousands of objects of a large one, or of a batch, again and
-    again takes up to half of the time in which they are made.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()

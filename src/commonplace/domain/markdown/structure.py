@@ -92,9 +92,9 @@ class Structure:
 
 
 def bounded(text: str) -> str:
-    """The text, of the same length, without what costs far more to parse than its bytes: the parser makes as much of it.
+    """The text, of the same length, without what costs the parser far more than its bytes.
 
-    That are tables whose rows lack too many cells, and the marks of quotes that are nested too deeply, which become text.
+    Tables whose rows lack too many cells become paragraphs, and the marks of quotes that are nested too deeply text.
     """
     if text.count(">") > MAX_QUOTES:
         text = _DEEP_QUOTES.sub(lambda marks: marks[1] + marks[2].replace(">", "."), text)
