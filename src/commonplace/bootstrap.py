@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.domain.findings import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.semantic import Reranker, SemanticIndex
+    from commonplace.domain.sources import SourceReader
     from commonplace.domain.status import Status
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
@@ -97,10 +98,16 @@ class Application:
             confirm=settings.confirm,
             activity=FileAccessLog(settings.state_dir / "activity"),
             uses=FileHourlyUses(settings.state_dir / "activity"),
+            reader=self._source_reader,
             providers=tuple(
                 registration.opens(context) for registration in registered() if registration.opens is not None
             ),
         )
+
+    def _source_reader(self) -> SourceReader:
+        from commonplace.outside.conversion import SourceAdapter  # a server answers before it loads what few calls need
+
+        return SourceAdapter(allow_private=self.settings.source_private)
 
     @property
     def follows_remotes(self) -> bool:

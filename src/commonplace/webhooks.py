@@ -14,20 +14,17 @@ import base64
 import fcntl
 import hashlib
 import hmac
-import http.client
 import json
 import logging
 import os
-import socket
-import ssl
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import ip_address
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 from urllib.parse import parse_qsl, urlsplit
 
 from commonplace import __version__
@@ -36,6 +33,16 @@ from commonplace.domain.errors import ConfigError, KnowledgeError, UnavailableEr
 from commonplace.domain.json import Json
 from commonplace.domain.private_files import private_folder
 from commonplace.domain.records import iso_timestamp
+from commonplace.outside.web import (
+    HTTP_PORTS,
+    CheckedConnection,
+    Lookup,
+    exchange,
+    is_public,
+    port_of,
+    resolved,
+    system_lookup,
+)
 from commonplace.services import notices
 from commonplace.services.collections import Collection
 from commonplace.services.notices import ChangeEvent, NoticeFilter, ProposedEvent
@@ -62,8 +69,6 @@ LONGEST_PAUSE = 600.0
 """Maximum pause in seconds between two attempts; the first pause is a second, and each one is twice the last."""
 MAX_WAIT_DIGITS = 6
 _NAMES = ("of", "folder", "tag", "author", "base")
-_NAT64 = IPv6Network("64:ff9b::/96")
-_HTTP_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ def parse_target(text: str, *, allow_private: bool) -> WebhookTarget:
     fields = parse_qsl(parts.fragment, keep_blank_values=True)
     names = dict(fields)
     kind = names.pop("of", "")
-    if parts.scheme not in _HTTP_PORTS or not parts.hostname or parts.username or parts.password or not _port(text):
+    if parts.scheme not in HTTP_PORTS or not parts.hostname or parts.username or parts.password or not port_of(text):
         raise _wrong("It is no URL of http or https without a password", "Write https://HOST/PATH.")
     if len(names) + bool(kind) != len(fields) or names.keys() - set(_NAMES) or kind not in {"", "changes", "proposals"}:
         raise _wrong(
@@ -114,14 +119,6 @@ def parse_target(text: str, *, allow_private: bool) -> WebhookTarget:
     )
 
 
-def _port(url: str) -> int:
-    """The port of a URL; 0 if it is invalid."""
-    parts = urlsplit(url)
-    with suppress(ValueError):
-        return parts.port or _HTTP_PORTS.get(parts.scheme, 0)
-    return 0
-
-
 def _wrong(problem: str, hint: str) -> ConfigError:
     return ConfigError(f"Invalid notice_url: {problem[0].lower()}{problem[1:]}.", kind="setting", hint=hint)
 
@@ -132,73 +129,6 @@ def _private(host: str) -> ConfigError:
         kind="setting",
         hint="Set notice_private if it is meant.",
     )
-
-
-def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address is on the internet, also the IPv4 address that an IPv6 address contains."""
-    if isinstance(address, IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour
-        if inner is None and address in _NAT64:
-            inner = IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(inner)
-    return address.is_global and not address.is_multicast
-
-
-Lookup: TypeAlias = Callable[[str, int], Sequence[str]]
-"""Returns the addresses of a host and port; raises OSError or UnicodeError if it has none."""
-
-
-def system_lookup(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host by the system's resolver."""
-    return [str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-
-
-def resolved(host: str, port: int, *, allow_private: bool, lookup: Lookup = system_lookup) -> str:
-    """The address to connect to. All addresses of the host are checked, and this one is connected to.
-
-    Raises:
-        UnavailableError: the host has no address.
-        ConfigError: an address of it is private.
-    """
-    try:
-        addresses = lookup(host, port)
-    except (OSError, UnicodeError) as error:
-        raise UnavailableError(f"{host} has no address now.", kind="notice") from error
-    if not allow_private and not all(is_public(ip_address(address.partition("%")[0])) for address in addresses):
-        raise _private(host)
-    return addresses[0]
-
-
-class _Connection(http.client.HTTPConnection):
-    """A connection to one address, whatever the host's name means by then.
-
-    Args:
-        url: The URL.
-        address: The checked address.
-        timeout: Timeout in seconds of each step.
-    """
-
-    def __init__(self, url: str, address: str, timeout: float) -> None:
-        parts = urlsplit(url)
-        super().__init__(cast("str", parts.hostname), _port(url), timeout=timeout)
-        self._address = address
-        self._is_encrypted = parts.scheme == "https"
-        self.is_cut = False
-        """Whether `cut` ended the connection, so that an answer may be a part of one."""
-
-    def connect(self) -> None:
-        """Connect to the address, and over TLS check that it is the host."""
-        raw = socket.create_connection((self._address, self.port), self.timeout)
-        self.sock = raw
-        if self._is_encrypted:
-            self.sock = ssl.create_default_context().wrap_socket(raw, server_hostname=self.host)
-
-    def cut(self) -> None:
-        """End the connection from another thread."""
-        self.is_cut = True
-        with suppress(OSError, AttributeError):
-            self.sock.shutdown(socket.SHUT_RDWR)
 
 
 def post(
@@ -224,40 +154,16 @@ def post(
         UnavailableError: the receiver did not take it; the context may have `retry_after` in seconds.
         ConfigError: the host is private.
     """
-    parts = urlsplit(url)
-    host, port = cast("str", parts.hostname), _port(url)
-    connection = _Connection(url, resolved(host, port, allow_private=allow_private, lookup=lookup), timeout)
-    watchdog = threading.Timer(timeout, connection.cut)
-    watchdog.daemon = True
-    watchdog.start()
-    try:
-        target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
-        connection.request("POST", target, body, dict(headers))
-        with connection.getresponse() as answer:
-            status, wait = answer.status, answer.headers.get("retry-after", "")
-        if connection.is_cut:
-            raise TimeoutError
-    except (OSError, http.client.HTTPException) as error:
-        raise UnavailableError(f"{host} does not answer: {_reason(error)}.", kind="notice") from error
-    finally:
-        watchdog.cancel()
-        connection.close()
+    host, port = cast("str", urlsplit(url).hostname), port_of(url)
+    address = resolved(host, port, _private, allow_private=allow_private, lookup=lookup)
+    connection = CheckedConnection(url, address, timeout)
+    with exchange(connection, ("POST", url, body, headers), timeout, "notice") as answer:
+        status, wait = answer.status, answer.headers.get("retry-after", "")
     if 300 <= status < 400:  # noqa: PLR2004 - redirects
         raise UnavailableError(f"{host} redirects, which is not followed ({status}).", kind="notice")
     if not 200 <= status < 300:  # noqa: PLR2004 - success
         retry = min(int(wait), int(LONGEST_PAUSE)) if wait.isdecimal() and len(wait) <= MAX_WAIT_DIGITS else 0
         raise UnavailableError(f"{host} answers {status}.", kind="notice", retry_after=retry)
-
-
-def _reason(error: Exception) -> str:
-    """The reason of a failure, without what the receiver sent."""
-    if isinstance(error, ssl.SSLError):
-        return "its certificate or its TLS is not valid"
-    if isinstance(error, TimeoutError):
-        return "it took too long"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return "it ended the connection, or took too long"
 
 
 def signed_headers(secret: str, identity: str, body: bytes, now: float) -> dict[str, str]:

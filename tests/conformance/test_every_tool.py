@@ -36,7 +36,7 @@ SKILL = {
     "tools/tidy-up/scripts/run.sh": "echo ok\n",
     "tools/tidy-up/templates/picture.bin": b"\x00\xff\x01",
 }
-TOOLS = {"kb": 25, "notes": 13, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
+TOOLS = {"kb": 25, "notes": 14, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
 
 pytestmark = [needs_npm, pytest.mark.timeout(600)]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import ConfigError, UnavailableError
-from commonplace.webhooks import MAX_BODY, ToldState, is_public, parse_target, pending, post, resolved
+from commonplace.webhooks import MAX_BODY, ToldState, _private, is_public, parse_target, pending, post, resolved
 from indexed import Indexed
 from receiver import receiving
 from support import new_repo
@@ -62,8 +62,8 @@ def test_a_name_of_a_private_address_is_refused_and_the_checked_address_is_conne
 
     for host in ("inside.example", "both.example"):
         with pytest.raises(ConfigError, match="private network"):
-            resolved(host, 443, allow_private=False, lookup=lookup)
-    assert resolved("good.example", 443, allow_private=False, lookup=lookup) == "93.184.216.34"
+            resolved(host, 443, _private, allow_private=False, lookup=lookup)
+    assert resolved("good.example", 443, _private, allow_private=False, lookup=lookup) == "93.184.216.34"
     with receiving() as receiver:
         url = receiver.url.replace("127.0.0.1", "name.example")
         post(f"{url}/x", b"{}", {}, allow_private=True, lookup=lookup)

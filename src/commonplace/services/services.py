@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from commonplace.domain.activity import NO_LIMITS, AccessLog, Actor, ConfirmMode, HourlyUses, WriteLimits
 from commonplace.domain.changes import ClientCredit
@@ -13,6 +13,9 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.services.change_feed import ChangeFeed
 from commonplace.services.collections import Collections
 from commonplace.services.sessions import SessionMemories
+
+if TYPE_CHECKING:
+    from commonplace.domain.sources import SourceReader
 
 T = TypeVar("T")
 
@@ -52,6 +55,8 @@ class Services:
     """The counts of what each key has written in the last hour; None if nothing is counted."""
     confirm: ConfirmMode = "never"
     """Writes over MCP of which the client's person is asked first."""
+    reader: Callable[[], SourceReader] | None = None
+    """Returns what reads and converts sources; None if none can be added."""
     providers: tuple[ServiceProvider[Any], ...] = ()
     """Services of toolsets."""
 

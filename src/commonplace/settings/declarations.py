@@ -109,6 +109,7 @@ class Settings:
     notice_private: Annotated[
         bool, Doc("Whether notices may go to addresses of private networks and of this machine, and over http.")
     ] = False
+    source_private: Annotated[bool, Doc("Whether `add` reads URLs of private networks and of this machine.")] = False
     manifest: Annotated[
         Path | None, Doc("File that names layers to serve instead of folders. Its author can have commands started.")
     ] = None

@@ -53,6 +53,7 @@ async function notes({ text, run }) {
   const revision = /\brev ([0-9a-f]+)/.exec(pot)[1];
   await text("delete", { page: page("pot.md"), revision });
   await text("restore", { page: page("pot.md") });
+  await text("add", { source: page("pot.md"), title: `Pot ${run}` });
   expect((await text("brief", { task: `second ${run}` })).includes("green.md"), "what matters for the task");
 }
 

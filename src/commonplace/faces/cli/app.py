@@ -37,6 +37,7 @@ OWN_COMMANDS = (
     "log",
     "diff",
     "write",
+    "add",
     "restore",
     "proposals",
     "activity",

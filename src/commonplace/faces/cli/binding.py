@@ -50,6 +50,7 @@ UNPAGED = frozenset(
         "lsp",
         "keys",
         "write",
+        "add",
         "restore",
         "proposals",
         "undo",

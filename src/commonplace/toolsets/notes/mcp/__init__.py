@@ -113,6 +113,14 @@ _TOOLS = (
         repeatable=True,
     ),
     Tool(
+        name="add",
+        title="Add a source",
+        description="A web page, PDF or Office file, kept in sources/ with its text as a page to search and cite.",
+        handler=bind(parameters.NotesAdd, advised("add", restoration.add)),
+        tier="write",
+        repeatable=True,
+    ),
+    Tool(
         name="restore",
         title="Bring back",
         description="A page or section as it was, a deleted page, or undo of a session, as a new write.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
@@ -26,6 +26,19 @@ def _without_length(schema: JsonDict) -> None:
     schema.pop("maxLength", None)
 
 
+def _without_empty_defaults(schema: JsonDict) -> None:
+    """Leave out that a parameter which is not required is empty by default; it would cost 4 tokens each time."""
+    for values in cast("JsonDict", schema.get("properties", {})).values():
+        if isinstance(values, dict) and values.get("default") == "":
+            del values["default"]
+
+
+class NotesParameters(Parameters):
+    """Base of the parameters of the tools of `notes`."""
+
+    model_config = ConfigDict(json_schema_extra=_without_empty_defaults)
+
+
 Page = Annotated[str, Field(min_length=1, max_length=2000, json_schema_extra=_without_length)]
 Budget = Annotated[int, Field(ge=MIN_TOKENS)]
 Text = Annotated[str, Field(max_length=20_000_000, json_schema_extra=_without_length)]
@@ -34,7 +47,7 @@ At = Annotated[str, Field(max_length=200, json_schema_extra=_without_length, des
 ShortAt = Annotated[str, Field(max_length=200, json_schema_extra=_without_length, description="As in read")]
 
 
-class NotesOverview(Parameters):
+class NotesOverview(NotesParameters):
     """`overview`."""
 
     folder: str = ""
@@ -42,14 +55,14 @@ class NotesOverview(Parameters):
     max_tokens: Budget = 600
 
 
-class NotesBrief(Parameters):
+class NotesBrief(NotesParameters):
     """`brief`."""
 
     task: Annotated[str, Field(max_length=5_000, description="In words")] = ""
     max_tokens: Budget = 1500
 
 
-class NotesSearch(Parameters):
+class NotesSearch(NotesParameters):
     """`search`."""
 
     query: Annotated[str, Field(min_length=1)]
@@ -67,7 +80,7 @@ class NotesSearch(Parameters):
     cursor: str = ""
 
 
-class NotesRead(Parameters):
+class NotesRead(NotesParameters):
     """`read`."""
 
     page: Annotated[
@@ -80,7 +93,7 @@ class NotesRead(Parameters):
     max_tokens: Budget = 2000
 
 
-class NotesLinks(Parameters):
+class NotesLinks(NotesParameters):
     """`links`."""
 
     page: Annotated[str, Field(description="None: wanted pages of the whole base")] = ""
@@ -91,7 +104,7 @@ class NotesLinks(Parameters):
     max_tokens: Budget = 1000
 
 
-class NotesChanges(Parameters):
+class NotesChanges(NotesParameters):
     """`changes`."""
 
     page: str = ""
@@ -105,7 +118,7 @@ class NotesChanges(Parameters):
     cursor: str = ""
 
 
-class WriteArguments(Parameters):
+class WriteArguments(NotesParameters):
     """Parameters of every tool that writes."""
 
     message: Annotated[str, Field(max_length=10_000, json_schema_extra=_without_length)] = ""
@@ -125,7 +138,7 @@ class NotesWrite(WriteArguments):
     )
 
 
-class Change(Parameters):
+class Change(NotesParameters):
     """One change of an `edit`."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, title=None)
@@ -164,6 +177,13 @@ class NotesDelete(WriteArguments):
 
     page: Page
     revision: str = ""
+
+
+class NotesAdd(NotesParameters):
+    """`add`."""
+
+    source: Annotated[Page, Field(description="URL, or path of a file of the folder")]
+    title: str = ""
 
 
 class NotesRestore(WriteArguments):

@@ -1,10 +1,11 @@
-"""The tool `restore` of the toolset `notes`: a page, a section or a session's writes are brought back."""
+"""The tools `restore` and `add` of the toolset `notes`: what was there comes back, and what is outside comes in."""
 
 from __future__ import annotations
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
+from commonplace.domain.sources import SourceFile
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.activity_output import undo_lines
 from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
@@ -13,9 +14,10 @@ from commonplace.services import activity
 from commonplace.services.collections import Collection
 from commonplace.services.findings import new_findings, shown_findings
 from commonplace.services.history import restore_last
+from commonplace.services.sources import add_source, citation_lines, is_url
 from commonplace.services.writes import WriteRequest
 from commonplace.toolsets.notes.mcp.changes import gone_page
-from commonplace.toolsets.notes.mcp.parameters import NotesRestore
+from commonplace.toolsets.notes.mcp.parameters import NotesAdd, NotesRestore
 from commonplace.toolsets.notes.mcp.past_calls import version_of
 from commonplace.toolsets.notes.mcp.text_output import next_call
 from commonplace.toolsets.notes.mcp.writes import answered_once, once
@@ -103,3 +105,26 @@ def _section_step(call: Call, arguments: NotesRestore) -> tuple[Collection, Step
         whole = old.encoded[section.start : section.tree_end].decode("utf-8", "replace").strip("\r\n")
         change = PageChange(kind="append", text=whole)
     return page.collection, EditStep(page.record.address, (change,), again=True)
+
+
+def add(call: Call, arguments: NotesAdd) -> ToolResult:
+    """Store a web page, or a file of the folder, as a source with its text beside it."""
+    collections = call.services.collections
+    name, colon, rest = arguments.source.partition(":")
+    named = collections.named(name) if colon else None
+    collection, reference = (named, rest) if named is not None else (collections.members[0], arguments.source)
+    if call.services.reader is None:
+        raise InvalidInputError("No source can be added here.", kind="collection", hint="Serve a folder.")
+    reader = call.services.reader()
+    if is_url(reference):
+        source = reader.download(reference)
+    else:
+        address = parse_address(reference)
+        source = SourceFile(address.name, collection.store.read(address))
+    added = add_source(collection, source, reader, arguments.title, WriteRequest(session=call.session))
+    path = shown_path(collections, collection, added.page)
+    verb = "Added" if added.created else "Was added before:"
+    lines = [f"{verb} {path} (from {added.file.path}, {added.size:,} bytes): {added.title}", *added.notes]
+    lines += [*citation_lines(added), next_call("read", page=path)]
+    lines += [f"commit {added.commit[:12]}"] if added.commit else []
+    return "\n".join(lines)

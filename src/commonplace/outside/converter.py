@@ -1,0 +1,194 @@
+"""The program that turns one file into Markdown. It runs in a process of its own (`conversion.py` starts it).
+
+It limits itself before it reads anything: processor time, memory and size of files by the kernel, the network by a
+namespace of its own where the kernel permits it, and always by a hook that refuses sockets and further programs.
+"""
+
+from __future__ import annotations
+
+import csv
+import ctypes
+import io
+import json
+import re
+import resource
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from html import unescape
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+MAX_ANSWER = 12 * 1024 * 1024
+"""Maximum size of a converted text in bytes, as JSON."""
+_MAX_PAGES = 2_000
+"""Maximum number of pages of a PDF."""
+_REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "pty.")
+_SLIDE = re.compile(r"<!-- Slide number: (\d+) -->")
+_TOP_HEADING = re.compile(r"(?m)^# ")
+_PICTURE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
+_CORE = {"title": "dc:title", "author": "dc:creator", "date": "dcterms:created"}
+_CHARSET = re.compile(rb"(?i)<meta[^>]+charset\s*=\s*[\"']?([\w-]{1,40})")
+_MANY_BLANKS = re.compile(r"\n{3,}")
+
+
+def main() -> None:
+    """Convert the file that the arguments name: kind, path, path of the answer, URL, seconds, bytes of memory."""
+    kind, path, answer, url, seconds, memory = sys.argv[1:7]
+    _restrict(int(seconds), int(memory))
+    try:
+        values = _CONVERTERS[kind](Path(path), url)
+    except MemoryError:
+        values = {"problem": "Its conversion takes too much memory"}
+    if "text" in values:
+        text = _PICTURE.sub(r"\1", str(values["text"])).replace("[[", "\\[\\[").replace("\r\n", "\n").replace("\f", "")
+        values["text"] = _MANY_BLANKS.sub("\n\n", text.replace("\0", ""))
+    raw = json.dumps(values)
+    if len(raw) > MAX_ANSWER:
+        raw = json.dumps({"problem": f"Its text has more than {MAX_ANSWER:,} bytes"})
+    Path(answer).write_text(raw, encoding="utf-8")
+
+
+def _restrict(seconds: int, memory: int) -> None:
+    for limit, value in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 2 * MAX_ANSWER),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with suppress(ValueError, OSError):  # a lower limit of the surroundings stays
+            resource.setrlimit(limit, (value, value))
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, _: tuple[object, ...]) -> None:
+    if event.startswith(_REFUSED):
+        raise PermissionError(event)
+
+
+def _pdf(path: Path, _: str) -> dict[str, Any]:
+    try:
+        document = _pdf_documents()(path)
+    except RuntimeError as error:  # of the library, which names its reason
+        reason = "It is encrypted" if "password" in str(error).lower() else "It is damaged"
+        return {"problem": reason}
+    facts = document.get_metadata_dict()
+    count = len(document)
+    texts = [_pdf_page(document, number) for number in range(min(count, _MAX_PAGES))]
+    parts = [f"## Page {number}\n\n{text}" for number, text in enumerate(texts, 1) if text]
+    notes = [f"Only the first {_MAX_PAGES} of {count} pages were converted."] if count > _MAX_PAGES else []
+    empty = sum(not text for text in texts)
+    if empty:
+        notes.append(f"{empty} of {count} pages have no text; they may be pictures of text.")
+    day = re.match(r"D:(\d{4})(\d\d)(\d\d)", facts.get("CreationDate", ""))
+    return {
+        "text": "\n\n".join(parts),
+        "title": facts.get("Title", ""),
+        "author": facts.get("Author", ""),
+        "date": "-".join(day.groups()) if day else "",
+        "notes": notes,
+    }
+
+
+def _pdf_documents() -> Any:  # noqa: ANN401
+    """The class of documents of the library for PDF, which has no types."""
+    return import_module("pypdfium2").PdfDocument
+
+
+def _pdf_page(document: Any, number: int) -> str:  # noqa: ANN401
+    """The text of one page, converted as a document of one page, so that its number is known."""
+    single, raw = _pdf_documents().new(), io.BytesIO()
+    single.import_pages(document, [number])
+    single.save(raw)
+    single.close()
+    raw.seek(0)
+    return _marked_down("PdfConverter", raw, ".pdf").strip()
+
+
+def _marked_down(converter: str, stream: io.BytesIO, suffix: str) -> str:
+    from markitdown import StreamInfo, converters
+
+    result = getattr(converters, converter)().convert(stream, StreamInfo(extension=suffix))
+    return str(result.markdown)
+
+
+def _office(kind: str) -> Callable[[Path, str], dict[str, Any]]:
+    def convert(path: Path, _: str) -> dict[str, Any]:
+        raw = path.read_bytes()
+        text = _marked_down(f"{kind.capitalize()}Converter", io.BytesIO(raw), f".{kind}")
+        if kind == "pptx":
+            text = _SLIDE.sub(r"## Slide \1", _TOP_HEADING.sub("### ", text))
+        return {"text": text, **_zipped_facts(raw)}
+
+    return convert
+
+
+def _zipped_facts(raw: bytes) -> dict[str, Any]:
+    """Title, author and date in the properties of an Office file or in the package of an EPUB."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        names = archive.namelist()
+        part = next((name for name in names if name == "docProps/core.xml" or name.endswith(".opf")), "")
+        xml = archive.read(part).decode("utf-8", "replace") if part else ""
+    has_macros = any(name.endswith("vbaProject.bin") for name in names)
+    notes = ["It has macros, which were not run and are in the stored file."] if has_macros else []
+    return {**{key: _element(xml, name) for key, name in _facts_in(part).items()}, "notes": notes}
+
+
+def _facts_in(part: str) -> Mapping[str, str]:
+    return {**_CORE, "date": "dc:date"} if part.endswith(".opf") else _CORE
+
+
+def _element(xml: str, name: str) -> str:
+    match = re.search(rf"<{name}\b[^>]*>([^<]*)</{name}>", xml)
+    return unescape(match[1]).strip() if match else ""
+
+
+def _html(path: Path, url: str) -> dict[str, Any]:
+    from commonplace.outside.html_reader import read_html
+
+    raw = path.read_bytes()
+    named = _CHARSET.search(raw[:4_096])
+    return read_html(_decoded(raw, named[1].decode() if named else ""), url)
+
+
+def _text(path: Path, _: str) -> dict[str, Any]:
+    return {"text": _decoded(path.read_bytes())}
+
+
+def _csv(path: Path, _: str) -> dict[str, Any]:
+    text = _decoded(path.read_bytes())
+    try:
+        form = csv.Sniffer().sniff(text[:8_192], ",;\t|")
+    except csv.Error:
+        form = csv.excel
+    rows = [
+        [cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in csv.reader(io.StringIO(text), form)
+    ]
+    width = max(map(len, rows), default=0)
+    lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows if row]
+    return {"text": "\n".join([*lines[:1], f"|{' --- |' * width}", *lines[1:]])}
+
+
+def _decoded(raw: bytes, charset: str = "") -> str:
+    """A text, by its byte order mark, else as UTF-8, else by the charset that it names, else as Windows-1252."""
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16", "replace")
+    for name in ("utf-8-sig", charset, "cp1252"):
+        with suppress(UnicodeDecodeError, LookupError):
+            return raw.decode(name)
+    return raw.decode("latin-1")
+
+
+_CONVERTERS: Mapping[str, Callable[[Path, str], dict[str, Any]]] = {
+    "pdf": _pdf,
+    "html": _html,
+    "txt": _text,
+    "csv": _csv,
+    **{kind: _office(kind) for kind in ("docx", "pptx", "xlsx", "epub")},
+}

@@ -1,0 +1,151 @@
+"""Sources of a base: a file or a web page is stored as it came, with a page beside it that is searched and cited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.errors import InvalidInputError, TooLargeError
+from commonplace.domain.ports import Transaction
+from commonplace.domain.sources import (
+    MAX_SOURCE_BYTES,
+    ConvertedText,
+    SourceFile,
+    SourceReader,
+    kind_of,
+    source_page,
+    stored_name,
+)
+from commonplace.services.collections import Collection
+from commonplace.services.writes.documents import index_written
+from commonplace.services.writes.overwrites import UNCONDITIONAL, WriteReceipt, WriteRequest, note_write
+from commonplace.services.writes.recorded import record_write
+
+FOLDER = "sources"
+"""Folder of the sources."""
+MAX_NAMES = 1_000
+"""Maximum number of names that are tried until one is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedSource:
+    """A source that was stored, or was there already with the same bytes."""
+
+    file: Address
+    page: Address
+    """The page with its text; the file itself if that is a page."""
+    title: str
+    kind: str
+    size: int
+    """Size of the file in bytes."""
+    created: bool
+    commit: str
+    notes: tuple[str, ...] = ()
+    """The parts that were not converted, a sentence each."""
+
+
+def is_url(reference: str) -> bool:
+    """Whether a source is named by its URL."""
+    return reference.startswith(("http://", "https://"))
+
+
+def add_source(
+    collection: Collection,
+    source: SourceFile,
+    reader: SourceReader,
+    title: str = "",
+    intent: WriteRequest = UNCONDITIONAL,
+) -> AddedSource:
+    """Store a source, and beside it a page with its text. The same bytes are one source, whatever their name.
+
+    Args:
+        collection: Where the source is to be.
+        source: The source.
+        reader: Converts it.
+        title: The page's title; "" for the source's own.
+        intent: As for any write.
+
+    Raises:
+        InvalidInputError, ConfigError: it is none that can be read, or libraries are missing. Nothing was written.
+        TooLargeError: it has more than `MAX_SOURCE_BYTES`.
+        ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was written.
+    """
+    if len(source.content) > MAX_SOURCE_BYTES:
+        raise too_large(len(source.content))
+    kind = kind_of(source)
+    if earlier := _earlier(collection, source.content):
+        page = _page_of(earlier)
+        if collection.store.stat(page) is not None:
+            record = collection.index.record(page)
+            size = len(source.content)
+            return AddedSource(
+                earlier, page, record.title if record else page.stem, kind, size, created=False, commit=""
+            )
+    converted = ConvertedText("") if kind == "md" else reader.convert(kind, source)
+    return _stored(collection, source, (kind, converted, title), intent)
+
+
+def too_large(size: int) -> TooLargeError:
+    """The error for a source of this size in bytes."""
+    return TooLargeError(
+        f"The source has {size:,} bytes; the limit is {MAX_SOURCE_BYTES:,}.",
+        kind="source",
+        hint="Add the part that matters.",
+    )
+
+
+def _stored(
+    collection: Collection, source: SourceFile, what: tuple[str, ConvertedText, str], intent: WriteRequest
+) -> AddedSource:
+    kind, converted, title = what
+    name = stored_name(source, kind)
+    title = title or converted.title or name.rpartition(".")[0]
+    message = intent.message or f"Add source: {name}"
+    day = datetime.now(UTC).date().isoformat()
+    with collection.store.transaction(message, intent.author) as transaction:
+        # Another process may have added the same bytes while these were being converted.
+        file = _earlier(collection, source.content) or _free(transaction, name)
+        page = _page_of(file)
+        created = not transaction.exists(page)
+        text = source_page(source, (file.name, file.path), converted, title, day).encode()
+        drafts = {page: text, file: source.content}  # a source that is a page stays as it came
+        for address, content in drafts.items():
+            if not transaction.exists(address):
+                transaction.put(address, content)
+    index_written(collection, sorted(drafts))
+    receipt = transaction.receipt
+    if created:
+        note_write(collection, page, drafts[page], intent)
+        record_write(collection, WriteReceipt(page, receipt.revisions[page], receipt.commit, created=True))
+    size = len(source.content)
+    return AddedSource(file, page, title, kind, size, created, receipt.commit, converted.notes)
+
+
+def _earlier(collection: Collection, content: bytes) -> Address | None:
+    """The stored source with the same bytes; None if there is none."""
+    for address, stat in collection.store.files(FOLDER):
+        if stat.size == len(content) and collection.store.read(address) == content:
+            return address
+    return None
+
+
+def _page_of(file: Address) -> Address:
+    return file if file.is_document else parse_address(f"{file.path.rpartition('.')[0]}.md")
+
+
+def _free(transaction: Transaction, name: str) -> Address:
+    """The first address of a name that neither a file nor a page has."""
+    stem, _, suffix = name.rpartition(".")
+    for number in range(1, MAX_NAMES):
+        file = parse_address(f"{FOLDER}/{stem}{f'-{number}' if number > 1 else ''}.{suffix}")
+        if not transaction.exists(file) and not transaction.exists(_page_of(file)):
+            return file
+    raise InvalidInputError("Too many sources have this name.", kind="source", hint="Give it another name.")
+
+
+def citation_lines(added: AddedSource) -> Sequence[str]:
+    """Lines that say how a source is cited: its page, and how pages or slides of it are named."""
+    part = {"pdf": "#page-N", "pptx": "#slide-N"}.get(added.kind, "#HEADING")
+    return [f"Cite: sources: [{added.page.path}{part}]"]
