@@ -24,7 +24,7 @@ NEWS_SHARE = 0.2
 """The part of the budget for what changed, and for what waits for a person."""
 MIN_LINE = 60
 """Quarters of a token below which a line is left out instead of cut."""
-MAX_PROPOSALS = 5
+MAX_PROPOSALS = MAX_REVIEWS = 5
 _BLANK_LINES = re.compile(r"\n{2,}")
 
 PathOf = Callable[[Collection, str], str]
@@ -50,7 +50,11 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         part.take(own)
     lines.take(part)
     part = lines.part(NEWS_SHARE)
-    for line in [*_change_lines(brief, path_of), *map(proposal_line, proposals[:MAX_PROPOSALS])]:
+    reviews = [
+        f"To review: {address.path}{f':{finding.line}' if finding.line else ''}: {finding.message} [{finding.rule}]"
+        for address, finding in brief.reviews[:MAX_REVIEWS]
+    ]
+    for line in [*_change_lines(brief, path_of), *reviews, *map(proposal_line, proposals[:MAX_PROPOSALS])]:
         part.add(line)
     if len(proposals) > MAX_PROPOSALS:
         part.add(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
@@ -61,7 +65,8 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
             f"#{section.anchor}" if section.anchor else ""
         )
         is_new = (section.collection.name, section.record.address.path, section.anchor) in brief.news
-        row = f"[{path}]{' changed since' if is_new else ''} {' > '.join(section.path)}\n{text}"
+        mark = f" {section.status.mark}" if section.status and section.status.mark else ""
+        row = f"[{path}]{' changed since' if is_new else ''}{mark} {' > '.join(section.path)}\n{text}"
         return row, size_of(row) + 1
 
     lines.kept += fit(brief.sections, lines.room, shown)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from commonplace.domain.activity import KEPT_DAYS, Actor, record_read
 from commonplace.domain.addresses import Address
@@ -16,6 +17,10 @@ from commonplace.domain.query import SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, evidence
+from commonplace.services.health.citations import page_citation_findings
+from commonplace.services.health.contradictions import ClaimIndex
+from commonplace.services.health.page_rules import LocatedFinding, record_findings
+from commonplace.services.reviews import REVIEW_RULES
 from commonplace.services.services import Services
 
 RULE_FILES = ("agents.md", "readme.md", "index.md", "home.md")
@@ -27,6 +32,8 @@ MAX_COMMITS = 200
 """Maximum number of commits that are looked at; more are said to be more."""
 HISTORY_SECONDS = 0.1
 """CPU seconds for the history of all bases."""
+REVIEW_SECONDS = 0.05
+"""CPU seconds for what is to be reviewed."""
 DAY = 86_400.0
 _WINDOWS = (1, 7, 30, KEPT_DAYS)
 """Days of activity among which an earlier session is looked for, one after the other."""
@@ -65,6 +72,8 @@ class Brief:
     """The sections that matter for the task, best first."""
     news: frozenset[tuple[str, str, str]] = frozenset()
     """Collection, path and anchor of those that differ from how they were at `since`."""
+    reviews: Sequence[LocatedFinding] = ()
+    """Findings for the review queue in the pages of these sections, and contradictions among them."""
     unknown: Sequence[str] = field(default_factory=list[str])
     """Sentences about what is not known yet."""
 
@@ -87,7 +96,8 @@ def brief(
     ready = [collection for collection in services.collections if _is_ready(collection, unknown)]
     changed = _changed(services, since, unknown) if since else []
     sections = evidence(ready, SearchQuery(text=task), mode).sections if task.strip() and ready else []
-    return Brief(since, rules, changed, sections, _news(sections, changed, since), unknown)
+    news = _news(sections, changed, since)
+    return Brief(since, rules, changed, sections, news, _reviews(sections), unknown)
 
 
 def last_session(services: Services, actor: Actor | None) -> float:
@@ -170,6 +180,25 @@ def _news(
         if section.text not in earlier[key]:
             news.add((*key[:1], section.record.address.path, section.anchor))
     return frozenset(news)
+
+
+def _reviews(sections: Sequence[EvidenceSection]) -> list[LocatedFinding]:
+    """The findings for the review queue in the pages of sections, as far as the time suffices."""
+    until = time.thread_time() + REVIEW_SECONDS
+    today = datetime.now(UTC).date().isoformat()
+    pages = {(section.collection.name, section.record.address): section for section in sections}
+    claims: dict[str, ClaimIndex] = {}
+    findings: list[LocatedFinding] = []
+    for (name, address), section in pages.items():
+        if time.thread_time() > until:
+            break
+        collection, record = section.collection, section.record
+        with suppress(KnowledgeError):
+            document = collection.index.document(address)
+            claims.setdefault(name, ClaimIndex(collection)).add(address, document.raw)
+            own = [*record_findings(collection, record, today), *page_citation_findings(collection, record, document)]
+            findings += [(address, finding) for finding in own if finding.rule in REVIEW_RULES]
+    return findings + [found_finding for index in claims.values() for found_finding in index.findings()]
 
 
 def _text_then(collection: Collection, address: Address, since: float) -> str:

@@ -16,6 +16,7 @@ from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.links import MAX_CUTS
+from commonplace.services.deletions import with_deletion
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
@@ -313,13 +314,13 @@ def find_document(collections: Collections, reference: str, name: str | None = N
     """
     try:
         return collections.locate(reference, name)
-    except NotFoundError:
+    except NotFoundError as error:
         inside = reference.strip().removeprefix("[[").removesuffix("]]")
         for side in filter(None, map(str.strip, inside.partition("|")[::2])):
             document = _linked_document(collections, side, name)
             if document is not None:
                 return document
-        raise
+        raise with_deletion(error, [collection.store for collection in collections.select(name)], inside) from error
 
 
 def _linked_document(collections: Collections, target: str, name: str | None) -> FoundDocument | None:

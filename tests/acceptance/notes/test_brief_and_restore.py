@@ -117,3 +117,32 @@ def test_the_same_words_name_a_moment_everywhere(writer: Agent, repo: GitRepo) -
         writer.text("read", page="tea", at="HEAD~9")
     with pytest.raises(RefusedError, match=r"gone\.md was not there at HEAD~1"):
         writer.text("read", page="Gone", at="HEAD~1")
+
+
+def test_a_brief_and_a_page_tell_what_does_not_hold_and_an_error_what_was_deleted(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base")
+    pages = {
+        "old.md": "---\nstatus: superseded\nsuperseded_by: new.md\n---\n# Kettle rules\n\nBoil the kettle twice.\n",
+        "new.md": '# Kettle\n\nBoil the kettle once.[^1]\n\n[^1]: [Lab](lab.md): "the kettle needs ninety seconds"\n',
+        "lab.md": "# Lab\n\nThe kettle needs sixty seconds.\n",
+        "due.md": "---\nreview_by: 2020-01-01\n---\n# Kettle care\n\nThe kettle is descaled.\n",
+    }
+    repo.commit("First", **pages, **{"gone.md": "# Gone\n"})
+    repo.git("rm", "--quiet", "gone.md")
+    repo.git("commit", "--quiet", "-m", "Remove")
+    head = repo.git("rev-parse", "HEAD")[:10]
+    with agent("mcp", repo.path, "--no-embed") as reader:
+        reader.text("search", query="kettle")
+        text = reader.text("brief", task="kettle")
+        assert "[old.md#kettle-rules] SUPERSEDED by new.md" in text
+        assert "To review: new.md:5: The quotation" in text
+        assert "To review: due.md: " in text
+        assert "Check: The quotation" in reader.text("read", page="new.md")
+        assert "quotation_missing 1" in reader.text("overview")
+        with pytest.raises(RefusedError) as caught:
+            reader.text("read", page="gone")
+    assert f"in commit {head}" in str(caught.value)
+    assert f'Next: read {{"page": "gone.md", "at": "before {head}"}}' in str(caught.value)
+    shown = commonplace("read", "gone", "--kb", repo.path)
+    assert f"in commit {head}" in shown.stderr
+    assert "restore" in shown.stderr

@@ -13,6 +13,7 @@ from commonplace.domain.status import TextStatus
 from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection, Collections, FoundDocument, reference_splits
+from commonplace.services.deletions import with_deletion
 
 
 def located(collections: Collections, reference: str) -> FoundDocument:
@@ -26,12 +27,12 @@ def located(collections: Collections, reference: str) -> FoundDocument:
     name, page = _split(collections, reference)
     try:
         return collections.locate(page, name)
-    except NotFoundError:
+    except NotFoundError as error:
         for collection in collections.select(name):
             record = collection.index.find(page)
             if record is not None:
                 return FoundDocument(collection, record)
-        raise
+        raise with_deletion(error, [collection.store for collection in collections.select(name)], page) from error
 
 
 def located_at(now: Collections, then: Collections, reference: str) -> FoundDocument:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 from urllib.parse import quote, urlencode
 
 from commonplace.domain.addresses import Address, fold, is_attachment_name
@@ -24,6 +25,7 @@ from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.page_actions import new_url, trashed_address
 from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.history import last_change, revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
 from commonplace.services.site.changes import LATEST, gone_page
@@ -160,12 +162,25 @@ def _around(request: PageRequest, collection: Collection, site: Site, address: A
     ]
 
 
+MAX_CITATION_NOTES = 5
+"""Maximum number of notes about citations above a page."""
+
+
 def notes_of(request: PageRequest, found_document: FoundDocument | None) -> list[CardRow]:
     """Rows above a document's text: what replaces it, then those of toolsets; none for a deleted document."""
     if found_document is None:
         return []
     notes = [note for pages in request.toolsets for note in pages.notes(request, found_document)]
-    return [*_status_notes(request, found_document), *notes]
+    return [*_status_notes(request, found_document), *_citation_notes(found_document), *notes]
+
+
+def _citation_notes(found_document: FoundDocument) -> list[CardRow]:
+    """A row for each of the first citations that do not hold any more."""
+    collection, record = found_document.collection, found_document.record
+    if collection.is_past:
+        return []
+    findings = page_citation_findings(collection, record, parsed_document(collection, record.address))
+    return [CardRow("", "", finding.message) for finding in islice(findings, MAX_CITATION_NOTES)]
 
 
 def _status_notes(request: PageRequest, found_document: FoundDocument) -> list[CardRow]:

@@ -42,12 +42,23 @@ def advised(tool: str, run: Callable[[Call, P], ToolResult]) -> Callable[[Call, 
         try:
             return run(call, arguments)
         except KnowledgeError as error:
-            following = _next(tool, error, arguments.model_dump(exclude_unset=True))
+            following = _way_back(call, error) or _next(tool, error, arguments.model_dump(exclude_unset=True))
             if following and following not in error.hint:
                 error.hint = f"{error.hint} Next: {following}".strip()
             raise
 
     return called
+
+
+def _way_back(call: Call, error: KnowledgeError) -> str:
+    """The call that brings a deleted page back, or, for callers who only read, shows it; "" for other errors."""
+    page = error.context.get("gone")
+    if not page:
+        return ""
+    moment = f"before {error.context.get('commit')}"
+    if call.tier == "read":
+        return f"read {_json({'page': str(page), 'at': moment})}"
+    return f"restore {_json({'page': str(page)})}"
 
 
 def _next(tool: str, error: KnowledgeError, given_values: dict[str, Json]) -> str:

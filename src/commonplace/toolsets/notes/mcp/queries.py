@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
@@ -20,6 +21,7 @@ from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
+from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, page_at, version_of
@@ -167,6 +169,10 @@ def _cursor(text: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
+MAX_CITATION_FINDINGS = 3
+"""Maximum number of lines about citations after the text of a page."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A part of a page's text in an answer."""
@@ -288,6 +294,8 @@ def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: Bounded
     else:
         part = _part(document, arguments.section, page.fragment)
         _show_part(call, page, document, part or _Part(0, len(document.encoded), ""), answer)
+    for finding in islice(page_citation_findings(page.collection, page.record, document), MAX_CITATION_FINDINGS):
+        answer.add(f"Check: {line_of(finding.message, 200)} [{finding.rule}]")
     _remember_revision(call, page, document)
 
 

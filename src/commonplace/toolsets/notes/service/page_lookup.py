@@ -20,6 +20,7 @@ from commonplace.services.collections import (
     record_of_new_file,
     reference_splits,
 )
+from commonplace.services.deletions import deletion_of
 from commonplace.services.writes.new_paths import daily_folder, has_folder, new_page_address
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -178,12 +179,17 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
         for reference in collection.index.nearest(name):
             record = record_of(collection.index, reference)
             nearest.append(record.address.path if record else reference)
+    gone = deletion_of([collection.store for collection in chosen], name)
     error = NotFoundError(
-        f"There is no page {text[:120]!r}.",
+        f"There is no page {text[:120]!r}." + (f" {gone.sentence}" if gone else ""),
         kind="document",
         reference=text,
         nearest=nearest[:MAX_NEAREST_PAGES],
     )
+    if gone and gone.moved_to:
+        error.context["nearest"] = [gone.moved_to.path]
+    elif gone:
+        error.context |= {"gone": gone.address.path, "commit": gone.commit.id[:10]}
     if day and chosen:
         folder = name.rpartition("/")[0] or daily_folder(chosen[0])
         error.context["place"] = f"{folder}/{day[0]}.md" if folder else f"{day[0]}.md"

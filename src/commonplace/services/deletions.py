@@ -1,0 +1,84 @@
+"""Deletions: what an error about a page that is not there says of the commit that took it away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.changes import Commit, people_of
+from commonplace.domain.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from commonplace.domain.ports import History, Store
+
+MAX_COMMITS = 1_000
+"""Maximum number of recent commits that are looked at."""
+CPU_SECONDS = 0.15
+"""Maximum processor time in seconds of looking."""
+_BATCH = 50
+
+
+class Deletion(NamedTuple):
+    """The commit that took a page away."""
+
+    address: Address
+    commit: Commit
+    moved_to: Address | None
+    """The new path if the commit moved it; None if it was deleted."""
+
+    @property
+    def sentence(self) -> str:
+        """A sentence that says when, by whom and in which commit."""
+        day = datetime.fromtimestamp(self.commit.when, UTC).date().isoformat()
+        what = f"moved to {self.moved_to.path}" if self.moved_to else "deleted"
+        return f"It was {what} on {day} by {people_of(self.commit)}, in commit {self.commit.id[:10]}."
+
+    @property
+    def hint(self) -> str:
+        """The way back, as every face has it."""
+        if self.moved_to:
+            return f"Give {self.moved_to.path}."
+        return f"Bring it back with restore, or read it as it was before {self.commit.id[:10]}."
+
+
+def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
+    """The commit that took the page of a path or name away; None if no recent commit did, or it took too long to look.
+
+    Args:
+        stores: Where it may have been.
+        reference: A path with or without suffix, or the name alone.
+    """
+    name = fold(reference.partition("#")[0].strip().removesuffix(".md"))
+    until = time.thread_time() + CPU_SECONDS
+    for store in stores if name else ():
+        for commit in _recent(store.history, until):
+            for address in commit.addresses:
+                if _is_named(address, name) and store.stat(address) is None:
+                    moved = {old: new for new, old in store.history.renames(commit.id).items()}
+                    return Deletion(address, commit, moved.get(address))
+    return None
+
+
+def _recent(history: History, until: float) -> Iterator[Commit]:
+    """The recent commits, newest first, as far as the processor time suffices."""
+    for offset in range(0, MAX_COMMITS if history.available else 0, _BATCH):
+        commits = history.log(None, limit=_BATCH, offset=offset)
+        yield from commits
+        if len(commits) < _BATCH or time.thread_time() > until:
+            return
+
+
+def with_deletion(error: NotFoundError, stores: Sequence[Store], reference: str) -> NotFoundError:
+    """The error about a page that is not there, with the commit that took it away if one did."""
+    gone = deletion_of(stores, reference)
+    if gone is None:
+        return error
+    return NotFoundError(f"{error} {gone.sentence}", kind=error.kind, hint=gone.hint, reference=reference)
+
+
+def _is_named(address: Address, name: str) -> bool:
+    path = fold(address.id)
+    return path == name or ("/" not in name and path.rpartition("/")[2] == name)
