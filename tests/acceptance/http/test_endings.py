@@ -92,7 +92,7 @@ def test_every_end_is_clean(face: str, tmp_path: Path, amount: Amount) -> None:
     for number in range(20):
         (tmp_path / f"p{number}.md").write_text(f"# Page {number}\n\n[[p{number + 1}]] of this page\n")
     moments = random.Random(face)
-    pauses = [moments.choice([0, 0.05, 0.3, 1]) * moments.random() for _ in range(amount(2, 143))]
+    pauses = [moments.choice([0, 0.05, 0.3, 1]) * moments.random() for _ in range(amount(1, 143))]
     caches = [tmp_path / f".cache{number // AT_ONCE}" for number in range(len(pauses))]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         ends = pool.map(partial(ended, face, tmp_path), caches, pauses)

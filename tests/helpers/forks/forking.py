@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import selectors
 import signal
@@ -126,6 +127,8 @@ def fork(listener: str) -> int:
     for name in (FIRST, *(name for name in modules if not name.startswith(LEFT)), *LIBRARIES):
         import_module(name)
     import_module("commonplace.faces.lazy_module").load_lazy_modules()
+    gc.collect()
+    gc.freeze()  # a forked process would copy every page that its collector touches
     return Nursery(socket.socket(fileno=int(listener))).serve()
 
 

@@ -29,11 +29,16 @@ HERE = Path(__file__).resolve()
 PROGRAM = "import sys; sys.path.append(sys.argv[1]); from forks import forking; sys.exit(forking.fork(sys.argv[2]))"
 """The one that forks; the product's path stays first."""
 OWN = {
+    "CODEX_HOME",
     "COLUMNS",
+    "FORCE_HYPERLINK",
     "KNOWLEDGE_MCP_HOME",
+    "KNOWLEDGE_MCP_LOG_LEVEL",
+    "LINES",
     "NO_COLOR",
     "OTTERWIKI_API_KEY",
     "OTTERWIKI_API_URL",
+    "PAGER",
     "PYTEST_CURRENT_TEST",
     "PYTHONPATH",
     "TERM",

@@ -12,13 +12,16 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError
+from commonplace.store import remotes
 from commonplace.store.git.repository import REPLACED, GitRepository
-from commonplace.store.remotes import MAX_PACKS, gather
+from commonplace.store.remotes import gather
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import parse_source
 from support import Amount, open_files
 
 A = Address("a.md")
+MAX_PACKS = 10
+"""The limit in these tests, so that few fetches reach it."""
 MOST = 3 * MAX_PACKS
 """Packs of two gatherings, and those that are too large to be rewritten each time."""
 BRANCH = "refs/heads/main"
@@ -45,7 +48,8 @@ class Remote:
 
 
 @pytest.fixture
-def remote(tmp_path: Path) -> Remote:
+def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    monkeypatch.setattr(remotes, "MAX_PACKS", MAX_PACKS)
     made = Remote(tmp_path)
     made.commit("# 0\n")
     return made
@@ -77,8 +81,8 @@ def test_packs_and_descriptors_stay_level_over_many_fetches(
 ) -> None:
     clone, reader = clone_of(remote), clone_of(remote)
     store, commits, most = reader.store(), [clone.fetch()], [0, 0]
-    for number in range(amount(180, 5_000)):
-        forced = number % 40 == 39
+    for number in range(amount(45, 5_000)):
+        forced = number % 40 == 20
         commits.append(remote.commit(f"# {number}\n", forced=forced))
         assert clone.fetch() == commits[-1]
         clone.gather()
@@ -146,7 +150,7 @@ def test_a_killed_gathering_loses_nothing_and_is_made_up_for(remote: Remote, mom
         clone.gather()
         made, *replaced = (clone.path / "objects" / REPLACED).read_text().split()
         assert (folder / f"{made}.pack").exists()
-        for name in replaced[:20]:
+        for name in replaced[:5]:
             (folder / f"{name}.idx").unlink()
     else:
         left = folder / "tmp_pack_killed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,7 +16,6 @@ from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
 from commonplace.services.findings import collection_issues
 from commonplace.services.services import Services
-from commonplace.toolsets.notes.mcp import orientation
 from commonplace.toolsets.notes.mcp.orientation import links, overview
 from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
 from indexed import Indexed
@@ -136,8 +136,9 @@ def test_a_page_that_has_only_some_words_of_a_title_does_not_name_it(tmp_path: P
 def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
     bases: list[Indexed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orientation, "BUILDING_WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(orientation, "PAST_WAIT_SECONDS", 0.01)
+    module = sys.modules[overview.__module__]  # the package has a placeholder of that name
+    monkeypatch.setattr(module, "BUILDING_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(module, "PAST_WAIT_SECONDS", 0.01)
     collection = replace(bases[0].collection, name="tea", index=bases[0].another())  # not synchronized yet
     services = Services(collections=Collections(lambda: [collection]))
     call = Call(services=services, tier="read", progress=lambda _done, _total: None)
