@@ -139,8 +139,8 @@ def test_the_status_of_a_server_that_is_not_there_says_so(tmp_path: Path) -> Non
         (("mcp", "--print-config", "emacs"), 6, "emacs"),
         (("search", "x", "--engine", "other"), 2, "embedded, meilisearch"),
         (("search", "x", "--meilisearch", "ftp://x"), 2, "http"),
-        (("clone", "ENG"), 1, "'cn clone' is not there yet"),
-        (("pull",), 1, "'cn pull' is not there yet"),
+        (("clone", "ENG", "--site", "https://acme.example"), 3, "cn login"),
+        (("pull",), 2, "cn clone"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_an_exit_code(

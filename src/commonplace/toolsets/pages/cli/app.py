@@ -20,10 +20,9 @@ from commonplace.faces import clients
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.cli.binding import expanded, read_plainly
 from commonplace.faces.cli.failures import PIPE_CLOSED
-from commonplace.toolsets.pages.cli import space_search
+from commonplace.toolsets.pages.cli import space_search, sync
 from commonplace.toolsets.pages.cli.failures import (
     EXIT_CODES,
-    GENERAL,
     INTERRUPTED,
     INVALID,
     CnDependencies,
@@ -37,8 +36,7 @@ from commonplace.toolsets.pages.rules.space import key_digest
 _NO_NAME = re.compile(r"[^a-z0-9_-]+")
 """Characters that some clients do not allow in a server's name."""
 
-SUMMARY = """Search a Confluence space that was synced to Markdown, and serve it to an AI assistant."""
-NOT_THERE = "is not there yet: this version searches and serves spaces that are already synced"
+SUMMARY = """Confluence spaces as folders of Markdown: clone, edit, push, search, and serve them to an AI assistant."""
 
 
 def run(argv: Sequence[str], parts: CnDependencies) -> int:
@@ -58,7 +56,7 @@ def run(argv: Sequence[str], parts: CnDependencies) -> int:
         with traced_call(f"cn {named}".rstrip(), log_name="the log above"):
             return _exit_code_of(command, argv)
     except KnowledgeError as error:
-        message(f"Error: {error}")
+        message(f"Error: {error.advice if named in sync.COMMANDS else error}")
         return exit_code(error)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -77,7 +75,7 @@ def _exit_code_of(command: Any, argv: Sequence[str]) -> int:  # noqa: ANN401 - t
 
 
 def _commands() -> dict[str, Callable[..., int]]:
-    return {"mcp": mcp, "search": search, "clone": clone, "pull": pull}
+    return {"mcp": mcp, "search": search, **sync.COMMANDS}
 
 
 def _app(parts: CnDependencies) -> typer.Typer:
@@ -142,18 +140,6 @@ def search(
     if query == ["status"]:
         return space_search.status(parts, form, engine)
     return space_search.search(parts, query, filters, form, engine)
-
-
-def clone(parts: CnDependencies, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
-    """Sync a space into a new folder (not there yet)."""
-    message(f"Error: 'cn clone' {NOT_THERE}.")
-    return GENERAL
-
-
-def pull(parts: CnDependencies, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
-    """Bring a synced folder up to date (not there yet)."""
-    message(f"Error: 'cn pull' {NOT_THERE}.")
-    return GENERAL
 
 
 class _Bound:

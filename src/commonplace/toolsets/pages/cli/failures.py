@@ -42,6 +42,7 @@ _BY_KIND = {
     (Code.NOT_FOUND, "space"): GENERAL,
     (Code.NOT_FOUND, "search_index"): 10,
     (Code.STORAGE, "search_index"): 10,
+    (Code.NOT_FOUND, "remote_space"): 5,
     (Code.NOT_FOUND, "page"): 7,
     (Code.NOT_FOUND, "folder"): 11,
     (Code.UNAVAILABLE, "engine"): 9,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from spaces.places import cn
 from spaces.tree import write_space
 
@@ -23,11 +21,17 @@ def test_a_folder_that_is_no_space_or_not_there_is_told(tmp_path: Path) -> None:
     assert cn(tmp_path, "mcp", "none", "--print-config", "claude-code").code == 11
 
 
-@pytest.mark.parametrize("command", ["clone", "pull"])
-def test_commands_of_the_older_tool_say_that_they_are_not_there(tmp_path: Path, command: str) -> None:
-    done = cn(tmp_path, command, "SPACE")
-    assert (done.code, done.text) == (1, "")
-    assert "is not there yet" in done.stderr
+def test_commands_that_need_a_site_say_what_is_missing(tmp_path: Path) -> None:
+    for arguments, code, says in (
+        (("clone", "ENG", "--site", "https://acme.example"), 3, "No login for https://acme.example"),
+        (("clone", "ENG", "--site", "http://acme.example"), 6, "only sent over https"),
+        (("clone", "ENG"), 6, "There is no login"),
+        (("pull",), 1, "Not a cn space"),
+        (("push",), 1, "Not a cn space"),
+    ):
+        done = cn(tmp_path, *arguments)
+        assert (done.code, done.text) == (code, ""), done
+        assert says in done.stderr
 
 
 def test_the_entry_for_a_client_is_named_after_the_space(tmp_path: Path) -> None:

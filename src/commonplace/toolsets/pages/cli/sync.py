@@ -1,0 +1,342 @@
+"""The commands of `cn` that speak to Confluence: login, clone, pull, status, diff, push, and what belongs to them."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import sys
+import webbrowser
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.toolsets.pages.cli.failures import CnDependencies, exit_code, message, out
+
+if TYPE_CHECKING:
+    from commonplace.toolsets.pages.confluence.api import Api
+    from commonplace.toolsets.pages.confluence.pull import PullReport
+    from commonplace.toolsets.pages.confluence.push import LocalChange
+    from commonplace.toolsets.pages.confluence.workspace import Workspace
+
+CONFLICT = 8
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+Pages = Annotated[
+    list[str] | None, typer.Argument(metavar="[PAGE]...", help="Paths or ids of pages.", show_default="all")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginOptions:
+    """How a person signs in."""
+
+    email: Annotated[str, typer.Option(help="E-mail address of the account; none for a bearer token.")] = ""
+    token_stdin: Annotated[bool, typer.Option("--token-stdin", help="Read the token from standard input.")] = False
+    cloud_id: Annotated[
+        str,
+        typer.Option(
+            "--cloud-id", metavar="ID", help="Send requests to api.atlassian.com: for scoped tokens and OAuth."
+        ),
+    ] = ""
+
+
+def login(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    site: Annotated[str, typer.Argument(metavar="SITE", help="The site, such as https://acme.atlassian.net.")],
+    *,
+    options: LoginOptions,
+) -> int:
+    """Keep who signs in to a site: an e-mail address with an API token, or a bearer token.
+
+    The token is kept by the system's keyring, else in a file that only you can read. It is never in a space and never
+    in a log.
+    """
+    from commonplace.toolsets.pages.confluence import credentials
+    from commonplace.toolsets.pages.confluence.api import Api
+
+    url = credentials.site_url(site)
+    token = (sys.stdin.readline() if options.token_stdin else getpass.getpass("API token: ")).strip()
+    if not token:
+        raise InvalidInputError("The token is empty.", kind="token")
+    api_url = f"https://api.atlassian.com/ex/confluence/{options.cloud_id}" if options.cloud_id else ""
+    chosen = credentials.Login("basic" if options.email else "bearer", options.email, token, api_url)
+    api = Api(url, chosen)
+    try:
+        api.check()
+    finally:
+        api.close()
+    place = credentials.save_login(url, chosen, Path.home())
+    message(f"Signed in to {url}; the token is in {place}.")
+    return 0
+
+
+def clone(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    space: Annotated[str, typer.Argument(metavar="SPACE", help="Key of the space, such as ENG.")],
+    folder: Annotated[str, typer.Argument(metavar="[DIR]", help="The new folder.", show_default="the key")] = "",
+    *,
+    site: Annotated[str, typer.Option(metavar="URL", help="The site; else the only one you signed in to.")] = "",
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Copy a space into a new folder of Markdown in Git. A clone that was ended goes on where it was."""
+    from commonplace.toolsets.pages.confluence import credentials
+    from commonplace.toolsets.pages.confluence.pull import PullOptions
+    from commonplace.toolsets.pages.confluence.pull import clone as clone_space
+
+    url = credentials.site_url(site or os.environ.get("CN_SITE") or credentials.only_site(Path.home()))
+    target = Path(folder or space.lower()).absolute()
+    api = _api(url)
+    try:
+        report = clone_space(api, space, target, PullOptions(dry_run=dry_run), _say(as_json))
+    finally:
+        api.close()
+    return _pulled(report, as_json, target.name)
+
+
+def pull(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Also if more than a fifth of the pages are gone.")] = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Bring the space in this folder up to date, in one commit. Your edits are merged, or left alone in a conflict."""
+    from commonplace.toolsets.pages.confluence.pull import PullOptions
+    from commonplace.toolsets.pages.confluence.pull import pull as pull_space
+
+    workspace = _workspace()
+    api = _api(workspace.state.site)
+    try:
+        report = pull_space(
+            api, workspace.repository.folder, PullOptions(dry_run=dry_run, confirmed=yes), _say(as_json)
+        )
+    finally:
+        api.close()
+    return _pulled(report, as_json, "")
+
+
+def status(parts: CnDependencies, *, as_json: AsJson = False) -> int:  # noqa: ARG001 - every command has it
+    """Say which pages differ from the last pull or push."""
+    from commonplace.toolsets.pages.confluence.push import status as status_of
+
+    current = status_of(_workspace())
+    if as_json:
+        changes = [
+            {"path": change.path, "page_id": change.file.id or None, "change": change.summary}
+            for change in current.changes
+        ]
+        rest = {"missing": current.missing, "restricted": current.restricted, "repeated": current.repeated}
+        out(_json({"changes": changes, **rest}))
+        return 0
+    for change in current.changes:
+        out(f"{change.path}: {change.summary}")
+    for name, paths in (
+        ("the file is gone; 'cn push' deletes nothing on the site", current.missing),
+        ("the site no longer shows the page", current.restricted),
+        ("has the id of another page", current.repeated),
+    ):
+        for path in paths:
+            out(f"{path}: {name}")
+    if not (current.changes or current.missing or current.restricted or current.repeated):
+        out("Nothing changed.")
+    return 0
+
+
+def diff(parts: CnDependencies, pages: Pages = None, *, as_json: AsJson = False) -> int:  # noqa: ARG001
+    """Show the edits that a push would write."""
+    from commonplace.toolsets.pages.confluence.push import diff as diff_of
+
+    workspace = _workspace()
+    texts = {change.path: diff_of(workspace, change) for change in _chosen(workspace, pages)}
+    if as_json:
+        out(_json([{"path": path, "diff": text} for path, text in texts.items()]))
+    elif texts:
+        out("\n".join(texts.values()))
+    return 0
+
+
+def push(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    pages: Pages = None,
+    *,
+    allow_loss: Annotated[
+        bool, typer.Option("--allow-loss", help="Also remove placeholders, with what they stand for on the site.")
+    ] = False,
+    note: Annotated[str, typer.Option("--message", metavar="TEXT", help="Message of the new versions.")] = "",
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write your edits to the site: texts, titles, labels and places, and new pages. Everything else stays as it is."""
+    from commonplace.toolsets.pages.confluence.push import MESSAGE, PushOptions
+    from commonplace.toolsets.pages.confluence.push import push as push_changes
+
+    here = _workspace()
+    api = _api(here.state.site)
+    try:
+        with here.repository.locked():
+            workspace = _workspace()
+            options = PushOptions(dry_run=dry_run, allow_loss=allow_loss, message=note or MESSAGE)
+            report = push_changes(api, workspace, _chosen(workspace, pages), options, _say(as_json))
+    finally:
+        api.close()
+    if as_json:
+        refused = [{"path": path, "error": error.advice} for path, error in report.refused.items()]
+        out(_json({"pushed": report.pushed, "refused": refused, "dryRun": dry_run}))
+    else:
+        for path, error in report.refused.items():
+            message(f"Error: {path}: {error.advice}")
+        if not report.pushed and not report.refused:
+            out("Nothing to push.")
+    codes = [exit_code(error) for error in report.refused.values()]
+    return CONFLICT if CONFLICT in codes else max(codes, default=0)
+
+
+def new(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="Title of the page.")],
+    *,
+    parent: Annotated[
+        str, typer.Option(metavar="PAGE", help="Path or id of the page above.", show_default="home")
+    ] = "",
+) -> int:
+    """Begin a page: write its file. A push creates it on the site."""
+    from commonplace.toolsets.pages.confluence.push import new_page
+
+    out(new_page(_workspace(), title, parent))
+    return 0
+
+
+def attach(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    page: Annotated[str, typer.Argument(metavar="PAGE", help="Path or id of the page.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files.")],
+    *,
+    dry_run: DryRun = False,
+) -> int:
+    """Add files to a page on the site, or new versions of them, and say how to link to each."""
+    from commonplace.toolsets.pages.confluence.push import attach as attach_files
+
+    workspace = _workspace()
+    path = _page_path(workspace, page)
+    api = _api(workspace.state.site)
+    try:
+        with workspace.repository.locked():
+            for link in attach_files(api, workspace, path, files, dry_run=dry_run):
+                out(link)
+    finally:
+        api.close()
+    return 0
+
+
+def label(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    page: Annotated[str, typer.Argument(metavar="PAGE", help="Path or id of the page.")],
+    labels: Annotated[
+        list[str], typer.Argument(metavar="LABEL...", help="Labels to add; with - before it, to remove.")
+    ],
+) -> int:
+    """Change the labels in a page's file. A push writes them to the site. Put `--` before a label to remove."""
+    from commonplace.toolsets.pages.confluence.push import set_labels
+
+    workspace = _workspace()
+    added = [name for name in labels if not name.startswith("-")]
+    removed = [name.removeprefix("-") for name in labels if name.startswith("-")]
+    out(", ".join(set_labels(workspace, _page_path(workspace, page), added, removed)))
+    return 0
+
+
+def open_page(
+    parts: CnDependencies,  # noqa: ARG001 - every command has it
+    page: Annotated[str, typer.Argument(metavar="PAGE", help="Path or id of the page.")],
+    *,
+    dry_run: DryRun = False,
+) -> int:
+    """Open a page of the site in the browser."""
+    workspace = _workspace()
+    path = _page_path(workspace, page)
+    url = workspace.page_url(path)
+    out(url)
+    if not dry_run:
+        webbrowser.open(url)
+    return 0
+
+
+COMMANDS: Mapping[str, Callable[..., int]] = {
+    "login": login,
+    "clone": clone,
+    "pull": pull,
+    "status": status,
+    "diff": diff,
+    "push": push,
+    "new": new,
+    "attach": attach,
+    "label": label,
+    "open": open_page,
+}
+
+
+def _workspace() -> Workspace:
+    """The space in the current folder or above it."""
+    from commonplace.toolsets.pages.confluence.workspace import Workspace
+    from commonplace.toolsets.pages.rules.space import SPACE_FILE
+
+    here = Path.cwd()
+    folders = (folder for folder in (here, *here.parents) if (folder / SPACE_FILE.path).is_file())
+    return Workspace(next(folders, here))
+
+
+def _api(site: str) -> Api:
+    from commonplace.toolsets.pages.confluence import credentials
+    from commonplace.toolsets.pages.confluence.api import Api
+
+    url = credentials.site_url(site)
+    return Api(url, credentials.login_for(url, Path.home(), os.environ))
+
+
+def _chosen(workspace: Workspace, pages: Sequence[str] | None) -> list[LocalChange]:
+    from commonplace.toolsets.pages.confluence.push import status as status_of
+
+    changes = status_of(workspace).changes
+    if not pages:
+        return changes
+    paths = {_page_path(workspace, page) for page in pages}
+    return [change for change in changes if change.path in paths]
+
+
+def _page_path(workspace: Workspace, page: str) -> str:
+    """Path of a page that a person names by its path or id."""
+    path = workspace.path_of(page, Path.cwd())
+    if path is None:
+        raise NotFoundError(f"There is no page {page!r}.", kind="page", hint="Name it by its path or id.")
+    return path
+
+
+def _pulled(report: PullReport, as_json: bool, folder: str) -> int:
+    if as_json:
+        out(_json(report.values))
+    else:
+        out(f"{folder}: {report.summary}" if folder else report.summary[:1].upper() + report.summary[1:])
+        for path in report.restricted:
+            message(f"{path}: the site no longer shows this page; it is kept.")
+        for name in report.unreadable:
+            message(f"{name}: the file could not be fetched.")
+        for path in report.conflicts:
+            message(
+                f"Error: {path}: you and the site changed the same place. The site's text is in {path}.remote: "
+                "bring it into the page, and set `version` to that of the site's."
+            )
+    return CONFLICT if report.conflicts else 0
+
+
+def _say(as_json: bool) -> Callable[[str], None]:
+    return (lambda _: None) if as_json else message
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

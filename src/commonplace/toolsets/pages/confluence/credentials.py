@@ -1,0 +1,153 @@
+"""Who signs in to a site: in the system's keyring if there is one, else in a file for its owner alone."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+from commonplace.domain.errors import ConfigError, InvalidInputError, UnauthenticatedError
+from commonplace.toolsets.pages.rules.space import as_object, read_object
+
+try:
+    import keyring
+    from keyring.errors import KeyringError
+except ImportError:  # the extra `confluence` has it
+    keyring = None
+    KeyringError = OSError
+
+SERVICE = "commonplace cn"
+"""Name under which the keyring lists the credentials."""
+Kind = Literal["basic", "bearer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What authenticates a request."""
+
+    kind: Kind
+    """basic: e-mail and API token; bearer: a personal token of Data Center, or the access token of OAuth."""
+    email: str
+    token: str
+    api: str = ""
+    """URL of the API if it is not on the site's host: for scoped tokens and OAuth."""
+
+    def __repr__(self) -> str:
+        return f"Login({self.kind}, {self.email})"
+
+    @property
+    def header(self) -> str:
+        """Value of the header Authorization."""
+        if self.kind == "bearer":
+            return f"Bearer {self.token}"
+        return "Basic " + base64.b64encode(f"{self.email}:{self.token}".encode()).decode()
+
+
+def site_url(text: str) -> str:
+    """The address of a site as scheme and host, such as `https://acme.atlassian.net`.
+
+    Raises:
+        InvalidInputError: the text is no address of a site, or one to which a token would go unencrypted.
+    """
+    parts = urlsplit(text if "://" in text else f"https://{text}")
+    host = parts.hostname or ""
+    if not host or parts.username or parts.scheme not in {"http", "https"}:
+        raise InvalidInputError(f"{text!r} is no site; write one such as https://acme.atlassian.net.", kind="site")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise InvalidInputError("A token is only sent over https.", kind="site", hint=f"Write https://{host}.")
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def save_login(site: str, login: Login, home: Path) -> str:
+    """Keep the credentials of a site, and return where they are."""
+    values = {"kind": login.kind, "email": login.email, "token": login.token, "api": login.api}
+    place = str(_file(home))
+    if _in_keyring(site, json.dumps(values)):
+        values["token"] = ""
+        place = "the system's keyring"
+    path = _file(home)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump({**_logins(path), site: values}, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    return place
+
+
+def login_for(site: str, home: Path, environment: Mapping[str, str]) -> Login:
+    """The credentials of a site: CN_TOKEN (with CN_EMAIL), else what `cn login` kept.
+
+    Raises:
+        UnauthenticatedError: there are none.
+    """
+    if token := environment.get("CN_TOKEN"):
+        email = environment.get("CN_EMAIL", "")
+        return Login("basic" if email else "bearer", email, token)
+    values = as_object(_logins(_file(home)).get(site))
+    if values.get("token") == "":
+        values = as_object(json.loads(_from_keyring(site) or "{}"))
+    token, email, kind = values.get("token"), values.get("email"), values.get("kind")
+    if not isinstance(token, str) or not isinstance(email, str) or kind not in {"basic", "bearer"}:
+        raise UnauthenticatedError(f"No login for {site}.", kind="site", hint=f"Run 'cn login {site}'.")
+    return Login(cast("Kind", kind), email, token, str(values.get("api") or ""))
+
+
+def only_site(home: Path) -> str:
+    """The site of the only login.
+
+    Raises:
+        InvalidInputError: there are logins for several sites, or none.
+    """
+    sites = list(_logins(_file(home)))
+    if len(sites) == 1:
+        return sites[0]
+    reason = "There are logins for several sites" if sites else "There is no login"
+    raise InvalidInputError(f"{reason}.", kind="site", hint="Name the site: --site https://acme.atlassian.net.")
+
+
+def _logins(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path.name} cannot be read: {error.strerror}.", kind="site") from None
+    return dict(read_object(text, path.name))
+
+
+def _file(home: Path) -> Path:
+    return home / ".cn" / "credentials.json"
+
+
+def _in_keyring(site: str, secret: str) -> bool:
+    """Put a secret into the system's keyring; False if there is none that works."""
+    if keyring is None:
+        return False
+    with suppress(KeyringError, RuntimeError, OSError):
+        keyring.set_password(SERVICE, site, secret)
+        return True
+    return False
+
+
+def _from_keyring(site: str) -> str | None:
+    if keyring is not None:
+        with suppress(KeyringError, RuntimeError, OSError):
+            return keyring.get_password(SERVICE, site)
+    return None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

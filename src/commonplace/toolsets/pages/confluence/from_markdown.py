@@ -1,0 +1,418 @@
+"""Reads Markdown that a person may have edited into the tokens of a body."""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from pyromark import Markdown, Options
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.markdown.structure import bounded_tables
+from commonplace.toolsets.pages.confluence.elements import ATTRIBUTE, MalformedBodyError, check_well_formed
+from commonplace.toolsets.pages.confluence.table_view import read_view
+from commonplace.toolsets.pages.confluence.tokens import (
+    MARKS,
+    PANELS,
+    PLACEHOLDER,
+    Token,
+    pair,
+    text_of,
+    tidied,
+    words,
+)
+
+_PARSER = Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS)
+_CALLOUT = re.compile(r"\[!(\w+)\]\s*(.*)", re.DOTALL)
+_MACRO_OF = {word: name for name, word in PANELS.items()} | {"INFO": "info", "IMPORTANT": "note"}
+_DETAILS = re.compile(r"<details(?: open)?>\s*(?:<summary>(.*?)</summary>)?\s*", re.DOTALL)
+_BOUNDARY = re.compile(r"<!-- (/?)(layout|section|cell|macro)(?: (\S*))? -->\s*")
+_TAG = re.compile(r"<(/?)([a-z]+)((?:\s[^>]*)?)>")
+_INFO = re.compile(r'(\S*)(?:\s+title="([^"]*)")?\s*')
+_MARK_EVENTS = {"Emphasis": "em", "Strong": "strong", "Strikethrough": "del"}
+
+
+class EditError(InvalidInputError):
+    """An edit that cannot be stored; the message names the line."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"Line {line}: {reason}", kind="page")
+        self.line = line
+
+
+def read_markdown(text: str, block_leaves: Collection[tuple[str, str]]) -> list[Token]:
+    """The tokens of a page's Markdown.
+
+    Args:
+        text: The Markdown without frontmatter and title.
+        block_leaves: Name and key of the placeholders and images that stand among paragraphs in the base.
+
+    Raises:
+        EditError: the text has something that no page can have.
+    """
+    reader = _Reader(text)
+    tokens = tidied(reader.read())
+    try:
+        pair(tokens)
+    except ValueError as error:
+        line, _, reason = str(error).removeprefix("line ").partition(": ")
+        raise EditError(int(line) if line.isdigit() else 1, f"{reason}.") from None
+    return _with_block_leaves(tokens, block_leaves)
+
+
+def _with_block_leaves(tokens: list[Token], block_leaves: Collection[tuple[str, str]]) -> list[Token]:
+    """Take the paragraph away around placeholders that are blocks of their own."""
+    result: list[Token] = []
+    for token in tokens:
+        result.append(token)
+        if token.name == "p" and token.kind == "close" and len(result) >= 3:  # noqa: PLR2004 - start, leaf and end
+            leaf = result[-2]
+            if result[-3] is token.partner and leaf.kind == "leaf" and (leaf.name, leaf.key) in block_leaves:
+                leaf.block = True
+                result[-3:] = [leaf]
+    return result
+
+
+class _Reader:
+    """Turns the events of the parser into tokens."""
+
+    def __init__(self, text: str) -> None:
+        self._text = bounded_tables(text)
+        self._raw = self._text.encode()
+        self._starts = [0, *(match.end() for match in re.finditer(b"\n", self._raw))]
+        self._line = 1
+        self.tokens: list[Token] = []
+        self._buffer = ""
+        self._open_line = False  # whether a paragraph or a heading is open
+        self._links: list[tuple[str, str, int]] = []
+        self._code: tuple[str, int] | None = None
+        self._html: str | None = None
+        self._callout: int | None = None  # index of the quote whose first line may name a panel
+        self._head = False
+        self._lists: list[Token] = []
+
+    def read(self) -> list[Token]:
+        """The tokens of the whole text."""
+        events = cast("Any", _PARSER.events_with_range(self._text))
+        for event, where in events:
+            self._line = bisect_right(self._starts, where["start"])
+            if isinstance(event, str):
+                self._sign(event)
+            else:
+                name, value = next(iter(event.items()))
+                self._event(name, value)
+        self._end_line()
+        return self.tokens
+
+    def _sign(self, event: str) -> None:
+        if event == "SoftBreak":
+            self._end_callout()
+            self._buffer += " "
+        elif event == "HardBreak":
+            self._flush()
+            self._end_callout()
+            self._in_line()
+            self._add("leaf", "break")
+        elif event == "Rule":
+            self._end_line()
+            self._add("leaf", "rule").block = True
+
+    def _event(self, name: str, value: Any) -> None:  # noqa: ANN401 - the parser's own
+        if name == "Start":
+            kind, detail = (value, None) if isinstance(value, str) else next(iter(value.items()))
+            self._start(kind, detail)
+        elif name == "End":
+            self._end(value if isinstance(value, str) else next(iter(value)))
+        elif name == "Text":
+            if self._code is not None:
+                self._code = (self._code[0] + value, self._code[1])
+            elif self._html is not None:
+                self._html += value
+            else:
+                self._in_line()
+                self._buffer += value
+        elif name == "Code":
+            self._flush()
+            self._in_line()
+            self._add("leaf", "code_text", " ".join(value.split()))
+        elif name == "Html":
+            self._html = (self._html or "") + value
+        elif name == "InlineHtml":
+            self._inline_html(value)
+        elif name == "TaskListMarker":
+            self._task(value)
+
+    # Blocks.
+
+    def _start(self, kind: str, detail: Any) -> None:  # noqa: ANN401 - the parser's own
+        if kind in _MARK_EVENTS:
+            self._flush()
+            self._in_line()
+            self._add("open", _MARK_EVENTS[kind])
+        elif kind in {"Link", "Image"}:
+            self._flush()
+            self._in_line()
+            self._links.append((kind, detail["dest_url"], len(self.tokens)))
+        else:
+            self._end_line()
+            self._start_block(kind, detail)
+
+    def _start_block(self, kind: str, detail: Any) -> None:  # noqa: ANN401 - the parser's own
+        if kind == "Paragraph":
+            self._in_line()
+        elif kind == "Heading":
+            self._add("open", "heading", value=(str(detail["level"])[-1],))
+            self._open_line = True
+        elif kind == "List":
+            name = "ul" if detail is None else "ol"
+            self._lists.append(self._add("open", name, value=() if detail is None else (str(detail),)))
+        elif kind == "CodeBlock":
+            info = cast("dict[str, str]", detail)["Fenced"] if isinstance(detail, dict) else ""
+            self._code = ("", self._line)
+            self._info = info
+        elif kind == "HtmlBlock":
+            self._html = ""
+        elif kind == "BlockQuote":
+            self._add("open", "quote")
+            self._callout = len(self.tokens) - 1
+        elif kind in {"Item", "TableRow", "TableHead", "TableCell", "Table"}:
+            self._head = kind == "TableHead" or (self._head and kind == "TableCell")
+            names = {"Item": "li", "TableCell": "th" if self._head else "td", "Table": "table"}
+            self._add("open", names.get(kind, "tr"))
+
+    def _end(self, kind: str) -> None:
+        if kind in _MARK_EVENTS:
+            self._flush()
+            self._add("close", _MARK_EVENTS[kind])
+        elif kind in {"Link", "Image"}:
+            self._end_link()
+        elif kind == "Heading":
+            self._flush()
+            self._open_line = False
+            self._add("close", "heading")
+        elif kind == "CodeBlock":
+            self._end_code()
+        elif kind == "HtmlBlock":
+            text, self._html = self._html or "", None
+            self._html_block(text)
+        else:
+            self._end_line()
+            self._end_block(kind)
+
+    def _end_block(self, kind: str) -> None:
+        if kind == "List":
+            self._add("close", self._lists.pop().name)
+        elif kind == "Item":
+            task = self._lists[-1].name == "tasks"
+            if task and self._opened_item().name != "task":
+                raise EditError(self._line, "a list of tasks has an item without a box: write `- [ ]` before it.")
+            self._add("close", "task" if task else "li")
+        elif kind == "BlockQuote":
+            self._callout = None
+            self._add("close", self._opened_quote())
+        elif kind in {"TableRow", "TableHead", "TableCell", "Table"}:
+            name = {"TableCell": "th" if self._head else "td", "Table": "table"}.get(kind, "tr")
+            self._add("close", name)
+            self._head = self._head and kind == "TableCell"
+
+    def _opened_item(self) -> Token:
+        depth = 0
+        for token in reversed(self.tokens):
+            if token.name in {"li", "task"}:
+                depth += 1 if token.kind == "close" else -1
+                if depth < 0:
+                    return token
+        raise EditError(self._line, "an item stands in no list.")
+
+    def _opened_quote(self) -> str:
+        depth = 0
+        for token in reversed(self.tokens):
+            if token.name in {"quote", "panel"}:
+                depth += 1 if token.kind == "close" else -1
+                if depth < 0:
+                    return token.name
+        return "quote"
+
+    def _task(self, done: bool) -> None:
+        item = next(token for token in reversed(self.tokens) if token.kind == "open" and token.name == "li")
+        if self._lists[-1].name == "ul":
+            index = self.tokens.index(self._lists[-1])
+            if any(token.name == "li" and token is not item for token in self._direct(index)):
+                raise EditError(self._line, "a list of tasks has an item without a box: write `- [ ]` before it.")
+            self._lists[-1].name = "tasks"
+        elif self._lists[-1].name == "ol":
+            raise EditError(self._line, "tasks cannot be numbered: write `- [ ]`.")
+        item.name, item.value = "task", ("x" if done else " ",)
+
+    def _direct(self, index: int) -> list[Token]:
+        """The items that a list has so far."""
+        depth, items = 0, list[Token]()
+        for token in self.tokens[index + 1 :]:
+            if token.kind == "open":
+                if depth == 0:
+                    items.append(token)
+                depth += 1
+            elif token.kind == "close":
+                depth -= 1
+        return items
+
+    def _end_code(self) -> None:
+        text, line = self._code or ("", 1)
+        self._code = None
+        match = _INFO.match(self._info)
+        language, title = (match[1], html.unescape(match[2] or "")) if match else ("", "")
+        if language == "pre":
+            token = self._add("leaf", "pre", value=(text.removesuffix("\n"),))
+        else:
+            noformat = "1" if language == "noformat" else ""
+            language = "" if noformat or (language == "text" and title) else language
+            token = self._add("leaf", "code", value=(text.removesuffix("\n"), language, title, noformat))
+        token.block, token.line = True, line
+
+    def _html_block(self, text: str) -> None:
+        shown = text.strip()
+        while shown:
+            taken = self._html_start(shown)
+            shown = shown[taken:].lstrip()
+
+    def _html_start(self, text: str) -> int:
+        """Read what a block of HTML begins with, and return the number of its characters."""
+        if details := _DETAILS.match(text):
+            self._add("open", "expand", value=(html.unescape(details[1] or ""),))
+            return details.end()
+        if boundary := _BOUNDARY.match(text):
+            end, name, detail = boundary.groups()
+            name = {"macro": "rich"}.get(name, name)
+            if end:
+                self._add("close", name)
+            elif name == "rich":
+                self._add("open", name, detail or "")
+            else:
+                self._add("open", name, value=(detail or "",) if name == "section" else ())
+            return boundary.end()
+        if text.startswith("</details>"):
+            self._add("close", "expand")
+            return len("</details>")
+        if comment := re.match(r"<!--.*?-->", text, re.DOTALL):
+            if comment[0] != "<!-- -->":
+                raise EditError(self._line, "a page cannot keep a comment of HTML.")
+            return comment.end()
+        if text.startswith("<table"):
+            end = text.find("</table>", text.rfind("<table")) if text.count("<table") > 1 else text.find("</table>")
+            end = text.rfind("</table>") if text.count("<table") > 1 else end
+            if end >= 0:
+                self._table(text[: end + len("</table>")])
+                return end + len("</table>")
+        raise EditError(self._line, f"a page cannot keep this HTML: {text.split(chr(10), maxsplit=1)[0][:60]}")
+
+    def _table(self, text: str) -> None:
+        try:
+            check_well_formed(text.encode())
+            tokens = read_view(text.encode())
+        except MalformedBodyError as error:
+            raise EditError(self._line, f"the table is not well-formed: {error}.") from None
+        for token in tokens:
+            token.line = self._line
+        self.tokens.extend(tokens)
+
+    # Lines of text.
+
+    def _inline_html(self, tag: str) -> None:
+        self._flush()
+        match = _TAG.fullmatch(tag) or re.fullmatch(r"<()(br)()\s*/?>", tag)
+        if match is None or (match[2] not in MARKS and match[2] != "br"):
+            raise EditError(self._line, f"a page cannot keep this HTML: {tag[:60]}")
+        end, name, attributes = match.groups()
+        self._in_line()
+        if name == "br":
+            self._add("leaf", "break")
+        elif name == "code" and not attributes.strip() and not end:
+            self._links.append(("code", "", len(self.tokens)))
+        elif name == "code" and end and self._links and self._links[-1][0] == "code":
+            _, _, index = self._links.pop()
+            text = text_of(self.tokens[index:])
+            if all(token.kind in {"word", "space"} for token in self.tokens[index:]):
+                self.tokens[index:] = [Token("leaf", "code_text", text.strip(), line=self._line)]
+            else:
+                self.tokens.insert(index, Token("open", "code", line=self._line))
+                self._add("close", "code")
+        elif end:
+            self._add("close", self._opened_mark(MARKS[name]))
+        else:
+            self._add_mark(MARKS[name], dict(_attributes(attributes)))
+
+    def _add_mark(self, name: str, attributes: Mapping[str, str]) -> None:
+        if "data-comment" in attributes:
+            self._add("open", "comment", attributes["data-comment"])
+        else:
+            self._add("open", name, " ".join(f'{key}="{html.escape(text)}"' for key, text in attributes.items()))
+
+    def _opened_mark(self, name: str) -> str:
+        """The name of the mark that a `</span>` ends: a comment is a span, too."""
+        if name != "span":
+            return name
+        depth = 0
+        for token in reversed(self.tokens):
+            if token.name in {"span", "comment"}:
+                depth += 1 if token.kind == "close" else -1
+                if depth < 0:
+                    return token.name
+        return name
+
+    def _end_link(self) -> None:
+        self._flush()
+        kind, target, index = self._links.pop()
+        inner = self.tokens[index:]
+        label = text_of(tidied(inner)).strip()
+        name, _, key = target.removeprefix(PLACEHOLDER).partition("/")
+        if kind == "Image":
+            self.tokens[index:] = [Token("leaf", "image", target, (label,), line=self._line)]
+        elif not target.startswith(PLACEHOLDER) or name == "page":
+            self.tokens.insert(index, Token("open", "link", target, line=self._line))
+            self._add("close", "link")
+        elif name in {"status", "date"}:
+            self.tokens[index:] = [Token("leaf", name, key, (label,), line=self._line)]
+        else:
+            self.tokens[index:] = [Token("leaf", "macro", f"{name}/{key}", (label,), line=self._line)]
+
+    def _in_line(self) -> None:
+        if not self._open_line:
+            self._open_line = True
+            self._add("open", "p")
+
+    def _end_line(self) -> None:
+        self._flush()
+        self._end_callout()
+        if self._open_line:
+            self._open_line = False
+            self._add("close", "p")
+
+    def _end_callout(self) -> None:
+        """Turn a quote whose first line is `[!NOTE] title` into a panel."""
+        if self._callout is None or (len(self.tokens) <= self._callout + 1 and not self._buffer):
+            return
+        self._flush()
+        index, self._callout = self._callout, None
+        match = _CALLOUT.fullmatch(text_of(self.tokens[index + 2 :]).strip())
+        if match and match[1] in _MACRO_OF and self.tokens[index + 1].name == "p":
+            opening = self.tokens[index]
+            opening.name, opening.key, opening.value = "panel", _MACRO_OF[match[1]], (match[2].strip(),)
+            del self.tokens[index + 1 :]
+            self._open_line = False
+
+    def _flush(self) -> None:
+        text, self._buffer = self._buffer, ""
+        if text:
+            self.tokens.extend(words(text, self._line))
+
+    def _add(self, kind: Any, name: str, key: str = "", value: tuple[str, ...] = ()) -> Token:  # noqa: ANN401
+        token = Token(kind, name, key, value, line=self._line)
+        self.tokens.append(token)
+        return token
+
+
+def _attributes(text: str) -> list[tuple[str, str]]:
+    return [(name, html.unescape(double or single)) for name, double, single in ATTRIBUTE.findall(text)]

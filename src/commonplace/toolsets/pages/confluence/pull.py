@@ -1,0 +1,560 @@
+"""Brings a space's folder up to what the site has; edits of people are merged, never overwritten."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from commonplace.domain.errors import (
+    AlreadyExistsError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    PreconditionError,
+)
+from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.json import JsonObject
+from commonplace.domain.records import iso_timestamp
+from commonplace.toolsets.pages.confluence.api import Api, RemoteAttachment, RemotePage
+from commonplace.toolsets.pages.confluence.page_files import merged, read_page_file, write_page_file
+from commonplace.toolsets.pages.confluence.repository import FolderChange, SpaceRepository
+from commonplace.toolsets.pages.confluence.to_storage import PageView
+from commonplace.toolsets.pages.confluence.tree import attachment_folder, file_name, moved_paths
+from commonplace.toolsets.pages.confluence.workspace import SpaceState, SyncedPage, Tree, Workspace, space_file
+from commonplace.toolsets.pages.rules.space import SPACE_FILE
+
+MASS_DELETION = 5
+"""One in how many pages may be deleted by a pull that nobody confirmed."""
+MIN_MASS = 3
+"""Number of deletions that are never a mass deletion."""
+REMOTE_SUFFIX = ".remote"
+"""Ending of the file with the site's state beside a page that both sides changed."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class PullReport:
+    """What a pull did, by path."""
+
+    new: list[str] = field(default_factory=list[str])
+    changed: list[str] = field(default_factory=list[str])
+    moved: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    deleted: list[str] = field(default_factory=list[str])
+    restricted: list[str] = field(default_factory=list[str])
+    merged: list[str] = field(default_factory=list[str])
+    conflicts: list[str] = field(default_factory=list[str])
+    unreadable: list[str] = field(default_factory=list[str])
+    requests: int = 0
+
+    @property
+    def summary(self) -> str:
+        """The counts that are not zero, in one line."""
+        counts = {
+            "new": self.new,
+            "changed": self.changed,
+            "moved": self.moved,
+            "deleted": self.deleted,
+            "restricted": self.restricted,
+            "merged": self.merged,
+            "in conflict": self.conflicts,
+        }
+        return ", ".join(f"{len(values)} {name}" for name, values in counts.items() if values) or "nothing changed"
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The report as JSON."""
+        return {**asdict(self), "moved": [{"from": before, "to": after} for before, after in self.moved]}
+
+
+@dataclass(frozen=True, slots=True)
+class PullOptions:
+    """What a pull may do."""
+
+    dry_run: bool = False
+    confirmed: bool = False
+    """Whether a mass deletion is meant."""
+    attachments: bool = True
+
+
+def clone(api: Api, key: str, folder: Path, options: PullOptions, say: Say) -> PullReport:
+    """Copy a space into a new folder, which appears when it is whole. A killed clone goes on where it was.
+
+    Raises:
+        AlreadyExistsError: the folder exists and is not empty.
+        NotFoundError: there is no such space.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise AlreadyExistsError(f"{folder.name} exists already.", kind="folder", hint="Run 'cn pull' in it.")
+    space = api.space(key)
+    draft = folder.with_name(f".{folder.name}.cn-clone")
+    repository = SpaceRepository.create(draft)
+    with repository.locked():
+        state = SpaceState(api.site, space.id, space.key, space.name, space.home)
+        report = _Pull(api, _Space(repository, state, {}, None), options, say).run()
+    if options.dry_run:
+        shutil.rmtree(draft)
+        return report
+    if folder.is_dir():
+        folder.rmdir()
+    draft.rename(folder)
+    return report
+
+
+def pull(api: Api, folder: Path, options: PullOptions, say: Say) -> PullReport:
+    """Bring a folder up to date.
+
+    Raises:
+        NotFoundError: the folder is no space, or the space is gone.
+        PreconditionError: more than a fifth of the pages would be deleted, and nobody confirmed it.
+    """
+    with SpaceRepository(folder).locked():
+        workspace = Workspace(folder)
+        space = api.space_with_id(workspace.state.space)
+        state = replace(workspace.state, key=space.key, name=space.name, home=space.home)
+        synced = _Space(workspace.repository, state, workspace.settings, workspace.tree)
+        return _Pull(api, synced, options, say).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """A space's folder as the last sync left it."""
+
+    repository: SpaceRepository
+    state: SpaceState
+    """The state, with the name and the key that the space has now."""
+    settings: JsonObject
+    """Content of the space file."""
+    old: Tree | None
+    """The pages; None before the first sync."""
+
+
+class _Pull:
+    """One pull, from the listing to the change of the folder."""
+
+    def __init__(self, api: Api, space: _Space, options: PullOptions, say: Say) -> None:
+        self.api = api
+        self.repository = space.repository
+        self.state = space.state
+        self.options = options
+        self.say = say
+        self.settings = space.settings
+        self.old = space.old or Tree(replace(space.state, pages={}))
+        self.bodies: dict[str, RemotePage] = {}
+        self.downloads: dict[str, str] = {}
+        self.seen: dict[str, str] = {}
+        self.report = PullReport()
+        self.synced = iso_timestamp(int(time.time()))
+
+    def run(self) -> PullReport:
+        listed = self._listing()
+        pages = self._with_deletions(listed)
+        self._fetch_bodies(pages)
+        pages = self._described(pages)
+        state = replace(self.state, pages=pages, people=self._people(pages))
+        new = Tree(state)
+        change, state = self._change(new)
+        self.report.requests = self.api.requests
+        if not self.options.dry_run and (change.files or not self.repository.state()):
+            kept = [(page.id, page.version, page.body or b"") for page in self.bodies.values()]
+            self.repository.apply(change, state.values, kept)
+        return self.report
+
+    # What the site has.
+
+    def _listing(self) -> dict[str, RemotePage]:
+        """All pages of the space. A listing that fails midway ends the pull."""
+        listed: dict[str, RemotePage] = {}
+        first = not self.state.pages
+        done = self.repository.fetched() if first else set[tuple[str, int]]()
+        for batch in self.api.pages(self.state.space, bodies=first and not done):
+            listed.update((page.id, page) for page in batch)
+            if first and not done:
+                self.repository.keep_bodies(
+                    (page.id, page.version, page.body) for page in batch if page.body is not None
+                )
+            self.say(f"{len(listed)} pages listed")
+        return listed
+
+    def _with_deletions(self, listed: Mapping[str, RemotePage]) -> dict[str, SyncedPage]:
+        """The pages as the listing has them, and what became of those that it lacks."""
+        pages = {page.id: _synced(page, self.state.pages.get(page.id)) for page in listed.values()}
+        missing = [page for page in self.state.pages.values() if page.id not in listed and page.kind == "page"]
+        gone = self._gone(missing)
+        for page in missing:
+            if page.id not in gone:
+                pages[page.id] = replace(page, status="restricted")
+                if page.status != "restricted":
+                    self.report.restricted.append(self.old.paths[page.id])
+        self._add_parents(pages, listed)
+        before = len(self.state.pages)
+        if len(gone) > MIN_MASS and len(gone) * MASS_DELETION > before and not self.options.confirmed:
+            raise PreconditionError(
+                f"{len(gone)} of {before} pages are gone on the site.",
+                kind="space",
+                hint="If that is meant, run 'cn pull --yes'.",
+            )
+        self.report.deleted += sorted(self.old.paths[page] for page in gone)
+        return pages
+
+    def _gone(self, missing: Sequence[SyncedPage]) -> set[str]:
+        """The missing pages that the site says are deleted, archived or in another space."""
+        gone: set[str] = set()
+        for page in missing:
+            try:
+                answer = self.api.page(page.id)
+            except (NotFoundError, ForbiddenError):
+                continue
+            if answer.status != "current" or (answer.space and answer.space != self.state.space):
+                gone.add(page.id)
+        return gone
+
+    def _add_parents(self, pages: dict[str, SyncedPage], listed: Mapping[str, RemotePage]) -> None:
+        """Folders, whiteboards, databases and embeds above pages become pages that say where they are."""
+        queue = [(page.parent, page.parent_type) for page in listed.values() if page.parent_type not in {"", "page"}]
+        while queue:
+            identifier, kind = queue.pop()
+            if identifier in pages:
+                continue
+            known = self.state.pages.get(identifier)
+            try:
+                node = self.api.node(kind, identifier)
+            except (NotFoundError, ForbiddenError, InvalidInputError):
+                if known is not None:
+                    pages[identifier] = known
+                continue
+            pages[identifier] = replace(_synced(node, known), kind=kind, status="stub")
+            if node.parent_type not in {"", "page"}:
+                queue.append((node.parent, node.parent_type))
+
+    def _fetch_bodies(self, pages: dict[str, SyncedPage]) -> None:
+        """The bodies of new versions, and of pages whose links the site rewrote because a page was renamed."""
+        wanted = [page for page in pages.values() if page.kind == "page" and page.status == "current"]
+        renamed = [
+            page.title for page in self.state.pages.values() if page.id in pages and pages[page.id].title != page.title
+        ]
+        stale = {page.id for page in wanted if self._body(page) is None}
+        if renamed:
+            pattern = re.compile("|".join(re.escape(f'"{escape(title)}"') for title in renamed).encode())
+            stale |= {page.id for page in wanted if page.id not in stale and pattern.search(self._body(page) or b"")}
+        ids = sorted(stale)
+        for at in range(0, len(ids), 250):
+            batch = self.api.pages_with_ids(ids[at : at + 250])
+            for page in batch:
+                if page.status == "current" and page.space in {"", self.state.space}:
+                    self.bodies[page.id] = page
+                    pages[page.id] = _synced(page, self.state.pages.get(page.id))
+            self.repository.keep_bodies((page.id, page.version, page.body or b"") for page in batch)
+            self.say(f"{min(at + 250, len(ids))} of {len(ids)} pages fetched")
+        for page in sorted(stale - set(self.bodies)):
+            known = self.state.pages.get(page)
+            if known is not None:  # it went between the listing and the request: the next pull asks what became of it
+                pages[page] = known
+            else:
+                del pages[page]
+
+    def _body(self, page: SyncedPage) -> bytes | None:
+        fetched = self.bodies.get(page.id)
+        if fetched is not None and fetched.version == page.version:
+            return fetched.body or b""
+        return self.repository.body(page.id, page.version)
+
+    def _described(self, pages: Mapping[str, SyncedPage]) -> dict[str, SyncedPage]:
+        """The pages with their labels and files."""
+        labels: dict[str, list[str]] = {}
+        listed = self.api.labels_of_space(self.state.space)
+        found = self.api.each(lambda label: self.api.pages_with_label(label[0], self.state.space), listed)
+        for (_, name), holders in zip(listed, found, strict=True):
+            for holder in holders:
+                labels.setdefault(holder, []).append(name)
+        described = {
+            page.id: page if page.status != "current" else replace(page, labels=tuple(sorted(labels.get(page.id, ()))))
+            for page in pages.values()
+        }
+        for page, files in self._attachments(described):
+            described[page] = replace(described[page], attachments=files)
+        return described
+
+    def _attachments(self, pages: Mapping[str, SyncedPage]) -> Iterable[tuple[str, tuple[tuple[str, str, int], ...]]]:
+        if not self.options.attachments:
+            return []
+        changed = [
+            page.id
+            for page in pages.values()
+            if page.status == "current"
+            and self._is_new(page)
+            and re.search(rb"ri:attachment|view-file|viewpdf|attachments|gallery", self._body(page) or b"")
+        ]
+
+        def files_of(page: str) -> tuple[str, tuple[tuple[str, str, int], ...]]:
+            try:
+                files = self.api.attachments(page)
+            except (NotFoundError, ForbiddenError):
+                return page, pages[page].attachments
+            for file in files:
+                self._download(page, file)
+            return page, tuple((file.id, file.title, file.version) for file in files)
+
+        return self.api.each(files_of, changed)
+
+    def _download(self, page: str, file: RemoteAttachment) -> None:
+        known = self.state.pages.get(page)
+        if known is None or (file.id, file.title, file.version) not in known.attachments:
+            try:
+                self.downloads[file.id] = self.repository.store(self.api.download(file))
+            except (NotFoundError, ForbiddenError):
+                self.report.unreadable.append(f"{file.title} of page {page}")
+
+    def _is_new(self, page: SyncedPage) -> bool:
+        known = self.state.pages.get(page.id)
+        return known is None or known.version != page.version
+
+    def _people(self, pages: Mapping[str, SyncedPage]) -> dict[str, tuple[str, str]]:
+        accounts = {account for page in pages.values() for account in (page.author, page.modifier) if account}
+        for page in pages.values():
+            body = self._body(page) if page.kind == "page" and self._is_new(page) else None
+            found = re.findall(rb'ri:account-id="([^"]+)"', body or b"")
+            accounts |= {account.decode("utf-8", "replace") for account in found}
+        unknown = sorted(accounts - set(self.state.people))
+        return {**self.state.people, **(self.api.names(unknown) if unknown else {})}
+
+    # What changes in the folder.
+
+    def _change(self, new: Tree) -> tuple[FolderChange, SpaceState]:
+        work: dict[str, str] = {}
+        committed: dict[str, str] = {}
+        state = new.state
+        for page in sorted(self._touched(new), key=lambda page: new.paths[page]):
+            self._change_page(new, state.pages[page], work, committed)
+        for page in self.old.paths:
+            if page not in state.pages:
+                self._remove(self.old.paths[page], work, committed)
+        for page in state.pages.values():
+            self._change_attachments(new, page, work, committed)
+        raw = self.repository.store(space_file(new, self.synced, self.settings))
+        if work or committed or self.old.paths != new.paths:
+            work[SPACE_FILE.path] = committed[SPACE_FILE.path] = raw
+        work = {
+            path: digest
+            for path, digest in work.items()
+            if digest != self.repository.digest(self.repository.read(path))
+        }
+        return FolderChange(work, committed, self._message(state), self.seen), state
+
+    def _touched(self, new: Tree) -> set[str]:
+        """The pages whose file changes: other text, other facts, another place, or links to what moved."""
+        touched: set[str] = set()
+        moved = moved_paths(self.old.paths, new.paths)
+        for page in new.state.pages.values():
+            known = self.state.pages.get(page.id)
+            same = known is not None and replace(known, file="", path="", attachments=page.attachments) == replace(
+                page, file="", path=""
+            )
+            if not same or page.id in moved or page.id in self.bodies or self._names_parent(page, new):
+                touched.add(page.id)
+        touched |= self._linking(new, moved)
+        touched |= {page for page in self._in_conflict() if page in new.paths}
+        return touched
+
+    def _names_parent(self, page: SyncedPage, new: Tree) -> bool:
+        before, after = self.state.pages.get(page.parent), new.state.pages.get(page.parent)
+        return (before.title if before else "") != (after.title if after else "")
+
+    def _linking(self, new: Tree, moved: Collection[str]) -> set[str]:
+        """The pages that link to a page which moved, came or went."""
+        if not moved or not self.state.pages:
+            return set()
+        titles = {
+            tree.state.pages[page].title for tree in (self.old, new) for page in moved if page in tree.state.pages
+        }
+        names = (
+            [f'"{escape(title)}"' for title in titles]
+            + [f"/pages/{page}" for page in moved]
+            + [f'"{page}"' for page in moved]
+        )
+        pattern = re.compile("|".join(map(re.escape, names)).encode())
+        return {page.id for page in new.state.pages.values() if pattern.search(self._body(page) or b"")}
+
+    def _in_conflict(self) -> list[str]:
+        """Pages beside whose file the site's state lies."""
+        paths = self.old.paths
+        return [page for page, path in paths.items() if self.repository.exists(path + REMOTE_SUFFIX)]
+
+    def _change_page(self, new: Tree, page: SyncedPage, work: dict[str, str], committed: dict[str, str]) -> None:
+        before, after = self.old.paths.get(page.id), new.paths[page.id]
+        view = new.view(page, self._body(page) or self._stub(page))
+        clean = new.file(page, view, self.synced)
+        new.state.pages[page.id] = replace(page, file=self.repository.digest(clean), path=after)
+        if before is None:
+            self._create(after, clean, work, committed)
+            return
+        known = self.state.pages[page.id]
+        sides = _Sides(self, known, page, clean, view)
+        raw, here = self.repository.read(before), self.repository.committed(before)
+        self.seen[before] = self.repository.digest(raw)
+        if raw is None:
+            raw = clean if known.version != page.version else None
+        result = sides.merged(raw)
+        head = result if here == raw else sides.merged(here)
+        self._note(before, after, raw, result, clean)
+        self._place(before, after, clean if raw is None and known.version != page.version else result, raw, work)
+        self._place(before, after, head, here, committed)
+        conflict = after + REMOTE_SUFFIX
+        if result is None and raw is not None:
+            work[conflict] = self.repository.store(clean)
+        elif self.repository.exists(before + REMOTE_SUFFIX):
+            work[before + REMOTE_SUFFIX] = ""
+
+    def _create(self, path: str, clean: bytes, work: dict[str, str], committed: dict[str, str]) -> None:
+        self.report.new.append(path)
+        digest = self.repository.store(clean)
+        existing = self.repository.read(path)
+        if existing is not None and existing != clean and path not in work:
+            # somebody's own file has the name: it moves out of the way, and nothing of it is lost
+            aside = f"{path.removesuffix('.md')}.mine-{self.repository.digest(existing)[:8]}.md"
+            work[aside] = self.repository.store(existing)
+        work[path] = committed[path] = digest
+
+    def _place(self, before: str, after: str, result: bytes | None, raw: bytes | None, files: dict[str, str]) -> None:
+        """Write a file, or move one that stays as it is because it is in conflict."""
+        content = raw if result is None else result
+        if content is not None:
+            files[after] = self.repository.store(content)
+        if before != after and files.get(before) is None:
+            files[before] = ""
+
+    def _note(self, before: str, after: str, raw: bytes | None, result: bytes | None, clean: bytes) -> None:
+        if before != after:
+            self.report.moved.append((before, after))
+        if raw is not None and result is None:
+            self.report.conflicts.append(after)
+        elif raw is not None and result != clean:
+            self.report.merged.append(after)
+        elif raw is not None and result != raw:
+            self.report.changed.append(after)
+
+    def _remove(self, path: str, work: dict[str, str], committed: dict[str, str]) -> None:
+        """Remove a page that is gone on the site; a file with edits stays, without its page's id."""
+        page = self.old.ids[path]
+        raw = self.repository.read(path)
+        if raw is not None and self.repository.digest(raw) != self.state.pages[page].file:
+            self.report.conflicts.append(path)
+            work.setdefault(path, self.repository.store(set_fields(raw, {"page_id": None, "version": None})))
+        else:
+            work.setdefault(path, "")
+        committed.setdefault(path, "")
+
+    def _change_attachments(self, new: Tree, page: SyncedPage, work: dict[str, str], committed: dict[str, str]) -> None:
+        known = self.state.pages.get(page.id)
+        folder = attachment_folder(new.paths[page.id])
+        old_folder = attachment_folder(self.old.paths[page.id]) if page.id in self.old.paths else folder
+        if known is not None and known.attachments == page.attachments and folder == old_folder:
+            return
+        names = {file_name(title) for _, title, _ in page.attachments}
+        for identifier, title, _ in page.attachments:
+            digest = self.downloads.get(identifier)
+            if digest is None and known is not None:
+                raw = self.repository.read(f"{old_folder}/{file_name(title)}")
+                digest = self.repository.store(raw) if raw is not None else None
+            if digest is not None:
+                work[f"{folder}/{file_name(title)}"] = committed[f"{folder}/{file_name(title)}"] = digest
+        for _, title, _ in known.attachments if known is not None else ():
+            if folder != old_folder or file_name(title) not in names:
+                path = f"{old_folder}/{file_name(title)}"
+                work.setdefault(path, "")
+                committed.setdefault(path, "")
+
+    def _stub(self, page: SyncedPage) -> bytes:
+        """The body of a page that has none: what it is on the site, and where."""
+        if page.kind == "page":
+            return b""
+        url = f"{self.state.site}/wiki{page.url}"
+        return f"<p>A {page.kind} of the site: <a href={quoteattr(url)}>{escape(page.title)}</a></p>".encode()
+
+    def _message(self, state: SpaceState) -> str:
+        lines = [f"Pull {state.key}: {self.report.summary}", ""]
+        for page in sorted(self.bodies):
+            synced = state.pages.get(page)
+            if synced is not None:
+                name = state.people.get(synced.modifier, ("", ""))[0] or "somebody"
+                lines.append(f"{synced.title}: version {synced.version} by {name}")
+        return "\n".join(lines[:1000]).rstrip() + "\n"
+
+
+class _Sides:
+    """The three states of a page that a merge compares.
+
+    Args:
+        pull: The pull.
+        known: The page as the last sync left it.
+        page: The page as it is now.
+        clean: The file that the site's state makes.
+        view: The Markdown of that state.
+    """
+
+    def __init__(self, pull: _Pull, known: SyncedPage, page: SyncedPage, clean: bytes, view: PageView) -> None:
+        self._pull = pull
+        self._known = known
+        self._page = page
+        self._clean = clean
+        self._view = view
+
+    def merged(self, raw: bytes | None) -> bytes | None:
+        """A file with the site's changes; None if both changed the same place, or there is no file."""
+        if raw is None:
+            return None
+        if self._pull.repository.digest(raw) == self._known.file or raw == self._clean:
+            return self._clean
+        file = read_page_file(raw)
+        version = file.version or self._known.version
+        if version == self._page.version != self._known.version:
+            return raw  # somebody merged by hand, and says so by the version
+        body = self._pull.repository.body(self._page.id, version)
+        if body is None or file.id != self._page.id:
+            return None
+        base = self._pull.old.view(self._known, body).markdown
+        text = merged(base, file.body, self._view.markdown)
+        title = merged_value(self._known.title, file.title, self._page.title)
+        if text is None or title is None:
+            return None
+        labels = merged_set(set(self._known.labels), file.labels, set(self._page.labels))
+        clean = read_page_file(self._clean)
+        fields = {**file.fields, **clean.fields, "title": title, "labels": sorted(labels) or None}
+        return write_page_file(fields, title, text)
+
+
+def merged_value(base: str, ours: str, theirs: str) -> str | None:
+    """The value that one side changed; None if both changed it differently."""
+    if ours in {base, theirs}:
+        return theirs
+    return ours if theirs == base else None
+
+
+def merged_set(base: set[str], ours: set[str], theirs: set[str]) -> set[str]:
+    """A set with what either side added, and without what either side removed."""
+    return (base & ours & theirs) | (ours - base) | (theirs - base)
+
+
+def _synced(page: RemotePage, known: SyncedPage | None) -> SyncedPage:
+    """A page of a listing, with what only other requests know as it was."""
+    return SyncedPage(
+        id=page.id,
+        title=page.title,
+        version=page.version,
+        parent=page.parent,
+        created=page.created,
+        updated=page.updated,
+        author=page.author,
+        modifier=page.modifier,
+        url=page.url,
+        labels=known.labels if known else (),
+        attachments=known.attachments if known else (),
+        file=known.file if known else "",
+        path=known.path if known else "",
+    )

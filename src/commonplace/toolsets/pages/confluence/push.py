@@ -1,0 +1,399 @@
+"""What people changed in a space's folder, and how it gets to the site: one request that writes for each page."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from commonplace.domain.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidInputError,
+    KnowledgeError,
+    NotFoundError,
+)
+from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.json import Json
+from commonplace.domain.records import iso_timestamp
+from commonplace.domain.slugs import slug
+from commonplace.toolsets.pages.confluence.api import Api, RemotePage
+from commonplace.toolsets.pages.confluence.from_markdown import EditError
+from commonplace.toolsets.pages.confluence.normal_form import normal_form
+from commonplace.toolsets.pages.confluence.page_files import PageFile, read_page_file, write_page_file
+from commonplace.toolsets.pages.confluence.pull import REMOTE_SUFFIX, Say
+from commonplace.toolsets.pages.confluence.repository import FolderChange
+from commonplace.toolsets.pages.confluence.to_storage import merge_edit, view_of
+from commonplace.toolsets.pages.confluence.tree import attachment_folder, file_name
+from commonplace.toolsets.pages.confluence.workspace import SyncedPage, Tree, Workspace
+
+MESSAGE = "Edited as Markdown"
+"""Message of the versions that a push writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalChange:
+    """A page that differs from what the last sync wrote."""
+
+    path: str
+    file: PageFile
+    page: SyncedPage | None
+    """The page as of the last sync; None for a page that the site does not have yet."""
+    title: str = ""
+    """The old title if it changed."""
+    body: bool = False
+    """Whether the text changed."""
+    parent: str | None = None
+    """Id of the new parent if the file moved."""
+    added_labels: tuple[str, ...] = ()
+    removed_labels: tuple[str, ...] = ()
+    conflict: bool = False
+    """Whether the site changed the page, too, and the last pull could not merge."""
+
+    @property
+    def summary(self) -> str:
+        """What changed, in one line."""
+        if self.page is None:
+            return "new page"
+        parts = [
+            "conflict" if self.conflict else "",
+            "text" if self.body else "",
+            f"title (was {self.title})" if self.title else "",
+            "place" if self.parent is not None else "",
+            *(f"+{name}" for name in self.added_labels),
+            *(f"-{name}" for name in self.removed_labels),
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+@dataclass(slots=True)
+class SpaceStatus:
+    """What differs from the last sync."""
+
+    changes: list[LocalChange] = field(default_factory=list[LocalChange])
+    missing: list[str] = field(default_factory=list[str])
+    """Paths of the pages whose file is gone; a push deletes nothing."""
+    restricted: list[str] = field(default_factory=list[str])
+    """Paths of the pages that the site no longer shows."""
+    repeated: list[str] = field(default_factory=list[str])
+    """Paths of the files with the id of a page that lies elsewhere."""
+
+
+@dataclass(slots=True)
+class PushReport:
+    """What a push did, by path."""
+
+    pushed: list[str] = field(default_factory=list[str])
+    unchanged: list[str] = field(default_factory=list[str])
+    refused: dict[str, KnowledgeError] = field(default_factory=dict[str, KnowledgeError])
+    requests: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PushOptions:
+    """What a push may do."""
+
+    dry_run: bool = False
+    allow_loss: bool = False
+    message: str = MESSAGE
+
+
+def status(workspace: Workspace) -> SpaceStatus:
+    """What people changed since the last sync."""
+    result = SpaceStatus()
+    tree, found = workspace.tree, dict[str, str]()
+    for path, file in workspace.files():
+        page = workspace.state.pages.get(file.id)
+        if not file.id and "title" in file.fields and "page_id" not in file.fields:
+            result.changes.append(LocalChange(path, file, None))
+        elif page is not None and page.id in found and tree.paths[page.id] != path:
+            result.repeated.append(path)
+        elif page is not None:
+            found[page.id] = path
+            change = _change_of(workspace, path, file, page)
+            if change is not None:
+                result.changes.append(change)
+    result.missing = sorted(tree.paths[page] for page in workspace.state.pages if page not in found)
+    result.restricted = sorted(
+        tree.paths[page.id] for page in workspace.state.pages.values() if page.status == "restricted"
+    )
+    return result
+
+
+def _change_of(workspace: Workspace, path: str, file: PageFile, page: SyncedPage) -> LocalChange | None:
+    moved = path != workspace.tree.paths[page.id]
+    if not moved and workspace.repository.digest(file.raw) == page.file:
+        return None
+    based = workspace.base_view(page, file.version or page.version)
+    base = based[1].markdown if based is not None else ""
+    parent = _parent_of(workspace, path) if moved else page.parent
+    labels = set(page.labels)
+    change = LocalChange(
+        path=path,
+        file=file,
+        page=page,
+        title=page.title if file.title != page.title else "",
+        body=file.body.strip() != base.strip(),
+        parent=parent if parent != page.parent else None,
+        added_labels=tuple(sorted(file.labels - labels)),
+        removed_labels=tuple(sorted(labels - file.labels)),
+        conflict=(file.version or page.version) != page.version,
+    )
+    return change if change.summary else None
+
+
+def _parent_of(workspace: Workspace, path: str) -> str:
+    """Id of the page in whose folder a file lies; the home page at the top."""
+    folder = posixpath.dirname(path)
+    if posixpath.basename(path) in {"README.md", "index.md"}:
+        folder = posixpath.dirname(folder)
+    while folder:
+        for name in ("README.md", "index.md"):
+            raw = workspace.repository.read(f"{folder}/{name}")
+            if raw is not None and (page := read_page_file(raw).id):
+                return page
+        parent = next((page for page, place in workspace.tree.paths.items() if place == f"{folder}.md"), None)
+        if parent is not None:
+            return parent
+        folder = posixpath.dirname(folder)
+    return workspace.state.home
+
+
+def diff(workspace: Workspace, change: LocalChange) -> str:
+    """The change of a page's text as a unified diff."""
+    base = ""
+    if change.page is not None:
+        based = workspace.base_view(change.page, change.file.version or change.page.version)
+        base = f"# {change.page.title}\n\n{based[1].markdown}" if based is not None else ""
+    new = f"# {change.file.title}\n\n{change.file.body}"
+    lines = difflib.unified_diff(
+        base.rstrip("\n").split("\n"), new.rstrip("\n").split("\n"), f"a/{change.path}", f"b/{change.path}", lineterm=""
+    )
+    return "\n".join(lines)
+
+
+def push(api: Api, workspace: Workspace, changes: Sequence[LocalChange], options: PushOptions, say: Say) -> PushReport:
+    """Write changes to the site. A page that fails does not stop the others; a killed push goes on where it was.
+
+    Raises:
+        KnowledgeError: the site cannot be reached, or rejects the login.
+    """
+    pushed = _Push(api, workspace, options, say)
+    for change in sorted(changes, key=lambda change: (change.path.count("/"), not change.path.endswith("README.md"))):
+        pushed.page(change)
+    pushed.finish()
+    pushed.report.requests = api.requests
+    return pushed.report
+
+
+class _Push:
+    """One push of several pages."""
+
+    def __init__(self, api: Api, workspace: Workspace, options: PushOptions, say: Say) -> None:
+        self.api = api
+        self.workspace = workspace
+        self.options = options
+        self.say = say
+        self.report = PushReport()
+        self.state = workspace.state
+        self.written: dict[str, str] = {}  # path of the file by id of the page
+
+    def page(self, change: LocalChange) -> None:
+        """Push one page, and record the outcome."""
+        try:
+            done = self._create(change) if change.page is None else self._update(change, change.page)
+        except (ConflictError, InvalidInputError, NotFoundError) as error:
+            self.report.refused[change.path] = _placed(error, change)
+            return
+        (self.report.pushed if done else self.report.unchanged).append(change.path)
+        if done:
+            self.say(f"{'would push' if self.options.dry_run else 'pushed'} {change.path}: {change.summary}")
+
+    def _update(self, change: LocalChange, page: SyncedPage) -> bool:
+        version = change.file.version or page.version
+        based = self.workspace.base_view(page, version)
+        if based is None:
+            raise ConflictError(f"Version {version} of the page was never pulled.", kind="page", hint="Run 'cn pull'.")
+        view = based[1]
+        links = self.workspace.tree.links(self.workspace.tree.paths[page.id])
+        body = (
+            merge_edit(view, change.file.body, links, allow_loss=self.options.allow_loss) if change.body else view.body
+        )
+        title, parent = change.file.title, page.parent if change.parent is None else change.parent
+        writes = body != view.body or title != page.title or parent != page.parent
+        if self.options.dry_run:
+            return writes or bool(change.added_labels or change.removed_labels)
+        remote = self.api.page(page.id)
+        if remote.status != "current":
+            raise NotFoundError("The page is deleted on the site.", kind="page", hint="Run 'cn pull'.")
+        if writes and not _is_done(remote, version, title, body):
+            if remote.version != version:
+                raise ConflictError(
+                    f"The site has version {remote.version} of the page, and your edit is of version {version}.",
+                    kind="page",
+                    hint="Run 'cn pull', then push again.",
+                )
+            remote = self._put(replace(remote, title=title, parent=parent, version=version + 1), body)
+        self._labels(change, page.id)
+        self._record(change.path, remote, change.file.labels)
+        return True
+
+    def _put(self, page: RemotePage, body: bytes) -> RemotePage:
+        stored = self.api.update(page, body, message=self.options.message)
+        return stored if stored.body is not None else self.api.page(page.id)
+
+    def _create(self, change: LocalChange) -> bool:
+        parent = _parent_of(self.workspace, change.path)
+        title = change.file.title
+        if not title:
+            raise InvalidInputError("The page has no title: write it as `# Title`.", kind="page")
+        links = self.workspace.tree.links(change.path)
+        body = merge_edit(view_of(b"", links), change.file.body, links)
+        if self.options.dry_run:
+            return True
+        remote = self._begun(change.path, title, body)
+        if remote is None:
+            self.state.creating[change.path] = title
+            self.workspace.repository.save(self.state.values, [])
+            remote = self.api.create(self.state.space, title, parent, body)
+        if remote.body is None:
+            remote = self.api.page(remote.id)
+        labels = sorted(change.file.labels)
+        if labels:
+            self.api.add_labels(remote.id, labels)
+        self.state.creating.pop(change.path, None)
+        self._record(change.path, remote, set(labels))
+        return True
+
+    def _begun(self, path: str, title: str, body: bytes) -> RemotePage | None:
+        """The page that a killed push created from this file; never a page that only has the same title."""
+        if self.state.creating.get(path) != title:
+            return None
+        remote = self.api.find_title(self.state.space, title)
+        same = remote is not None and remote.version == 1 and normal_form(remote.body or b"") == normal_form(body)
+        return remote if same and remote is not None and remote.id not in self.state.pages else None
+
+    def _labels(self, change: LocalChange, page: str) -> None:
+        if change.added_labels:
+            self.api.add_labels(page, change.added_labels)
+        for name in change.removed_labels:
+            self.api.remove_label(page, name)
+
+    def _record(self, path: str, remote: RemotePage, labels: set[str]) -> None:
+        """Keep what the site has now, before the next page is pushed."""
+        known = self.state.pages.get(remote.id)
+        self.state.pages[remote.id] = SyncedPage(
+            id=remote.id,
+            title=remote.title,
+            version=remote.version,
+            parent=remote.parent,
+            created=remote.created or (known.created if known else ""),
+            updated=remote.updated,
+            author=remote.author or (known.author if known else ""),
+            modifier=remote.modifier,
+            url=remote.url or (known.url if known else ""),
+            labels=tuple(sorted(labels)),
+            attachments=known.attachments if known else (),
+            file=known.file if known else "",
+            path=path,
+        )
+        self.workspace.repository.save(self.state.values, [(remote.id, remote.version, remote.body or b"")])
+        self.written[remote.id] = path
+
+    def finish(self) -> None:
+        """Write the files of the pushed pages as the site has them now, in one commit."""
+        if not self.written:
+            return
+        synced = iso_timestamp(int(time.time()))
+        tree = Tree(self.state)
+        files: dict[str, str] = {}
+        seen: dict[str, str] = {}
+        repository = self.workspace.repository
+        for identifier, path in self.written.items():
+            page = self.state.pages[identifier]
+            view = tree.view(page, repository.body(identifier, page.version) or b"")
+            clean = tree.file(page, view, synced)
+            self.state.pages[identifier] = replace(page, file=repository.digest(clean), path=tree.paths[identifier])
+            seen[path] = repository.digest(repository.read(path))
+            files[tree.paths[identifier]] = repository.store(clean)
+            if path != tree.paths[identifier]:
+                files.setdefault(path, "")
+            if repository.exists(path + REMOTE_SUFFIX):
+                files[path + REMOTE_SUFFIX] = ""
+        files[".confluence.json"] = repository.store(self.workspace.space_file(tree, synced))
+        titles = ", ".join(self.state.pages[page].title for page in self.written)
+        message = f"Push {self.state.key}: {titles}"[:400] + "\n"
+        committed = {path: digest for path, digest in files.items() if not path.endswith(REMOTE_SUFFIX)}
+        repository.apply(FolderChange(files, committed, message, seen), self.state.values, [])
+
+
+def _is_done(remote: RemotePage, version: int, title: str, body: bytes) -> bool:
+    """Whether the site has this edit already, because a push was killed before it could record it."""
+    return (
+        remote.version == version + 1 and remote.title == title and normal_form(remote.body or b"") == normal_form(body)
+    )
+
+
+def _placed(error: KnowledgeError, change: LocalChange) -> KnowledgeError:
+    """An error of an edit with the line of the file instead of the body's."""
+    if not isinstance(error, EditError):
+        return error
+    reason = str(error).partition(": ")[2]
+    return EditError(error.line + change.file.body_line, reason)
+
+
+# Files that people begin or change by a command; a push writes them to the site.
+
+
+def new_page(workspace: Workspace, title: str, parent: str) -> str:
+    """Write the file of a new page, and return its path.
+
+    Args:
+        workspace: The space.
+        title: Title of the page.
+        parent: Path or id of the page above; "" for the home page.
+
+    Raises:
+        InvalidInputError: the title makes no name.
+        AlreadyExistsError: the file is there.
+    """
+    name = slug(title)
+    above = workspace.path_of(parent, workspace.repository.folder) if parent else "README.md"
+    if above is None:
+        raise NotFoundError(f"There is no page {parent!r}.", kind="page")
+    folder = posixpath.dirname(above) if posixpath.basename(above) == "README.md" else above.removesuffix(".md")
+    path = posixpath.join(folder, f"{name}.md")
+    if workspace.repository.exists(path):
+        raise AlreadyExistsError(f"{path} exists already.", kind="page")
+    workspace.repository.write(path, write_page_file({"title": title}, title, ""))
+    return path
+
+
+def set_labels(workspace: Workspace, path: str, added: Sequence[str], removed: Sequence[str]) -> list[str]:
+    """Change the labels in a page's file, and return them all."""
+    raw = workspace.repository.read(path) or b""
+    labels = sorted((read_page_file(raw).labels | set(added)) - set(removed))
+    workspace.repository.write(path, set_fields(raw, {"labels": list[Json](labels) or None}))
+    return labels
+
+
+def attach(api: Api, workspace: Workspace, path: str, files: Sequence[Path], *, dry_run: bool) -> list[str]:
+    """Add files to a page on the site and to the folder; returns the link to each, as the page writes it."""
+    page = workspace.state.pages.get(read_page_file(workspace.repository.read(path) or b"").id)
+    if page is None:
+        raise NotFoundError(f"{path} is not on the site yet.", kind="page", hint="Run 'cn push'.")
+    links = workspace.tree.links(path)
+    shown: list[str] = []
+    for file in files:
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise NotFoundError(f"{file.name} cannot be read: {error.strerror}.", kind="file") from None
+        if not dry_run:
+            api.upload(page.id, file.name, content)
+            workspace.repository.write(f"{attachment_folder(path)}/{file_name(file.name)}", content)
+        shown.append(f"[{file.name}]({links.attachment(file.name)})")
+    return shown
