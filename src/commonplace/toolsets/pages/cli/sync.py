@@ -33,7 +33,7 @@ Pages = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginOptions:
-    """How a person signs in."""
+    """Credentials on the command line."""
 
     email: Annotated[str, typer.Option(help="E-mail address of the account; none for a bearer token.")] = ""
     token_stdin: Annotated[bool, typer.Option("--token-stdin", help="Read the token from standard input.")] = False

@@ -111,6 +111,7 @@ class Api:
             base_url=self.login.api or self.site,
             headers={"Authorization": self.login.header, "Accept": "application/json"},
             timeout=TIMEOUT,
+            verify=(self.login.api or self.site).startswith("https"),  # without TLS there is nothing to verify
             http2=importlib.util.find_spec("h2") is not None,
             limits=httpx2.Limits(max_connections=CONCURRENT, max_keepalive_connections=CONCURRENT),
             follow_redirects=False,
@@ -133,14 +134,14 @@ class Api:
         Raises:
             NotFoundError: kind "remote_space": there is none, or it is not yours to see.
         """
-        for one in self._list(f"{V2}/spaces", {"keys": key, "limit": 1}):
-            return RemoteSpace(one["id"], one["key"], one.get("name") or one["key"], one.get("homepageId") or "")
+        for row in self._list(f"{V2}/spaces", {"keys": key, "limit": 1}):
+            return RemoteSpace(row["id"], row["key"], row.get("name") or row["key"], row.get("homepageId") or "")
         raise NotFoundError(f"{self.site} has no space {key!r} that you may see.", kind="remote_space")
 
     def space_with_id(self, identifier: str) -> RemoteSpace:
         """The space with an id, whatever its key is now."""
-        one = self._json("GET", f"{V2}/spaces/{identifier}", kind="remote_space")
-        return RemoteSpace(one["id"], one["key"], one.get("name") or one["key"], one.get("homepageId") or "")
+        row = self._json("GET", f"{V2}/spaces/{identifier}", kind="remote_space")
+        return RemoteSpace(row["id"], row["key"], row.get("name") or row["key"], row.get("homepageId") or "")
 
     def pages(self, space: str, *, bodies: bool = False) -> Iterator[list[RemotePage]]:
         """All current pages of a space, one list for each request."""
@@ -148,7 +149,7 @@ class Api:
         if bodies:
             query["body-format"] = "storage"
         for results in self._batches(f"{V2}/spaces/{space}/pages", query):
-            yield [_page(one) for one in results]
+            yield [_page(row) for row in results]
 
     def pages_with_ids(
         self, identifiers: Sequence[str], *, status: str = "current", bodies: bool = True
@@ -160,7 +161,7 @@ class Api:
             query: dict[str, Json] = {"id": list(ids), "limit": PAGE_SIZE, "status": status}
             if bodies:
                 query["body-format"] = "storage"
-            return [_page(one) for one in self._list(f"{V2}/pages", query)]
+            return [_page(row) for row in self._list(f"{V2}/pages", query)]
 
         return [page for pages in self.each(batch, batches) for page in pages]
 
@@ -179,16 +180,16 @@ class Api:
     def labels_of_space(self, space: str) -> list[tuple[str, str]]:
         """Id and name of the labels in a space."""
         listed = self._list(f"{V2}/spaces/{space}/content/labels", {"limit": PAGE_SIZE})
-        return [(one["id"], one["name"]) for one in listed if one.get("prefix", "global") == "global"]
+        return [(row["id"], row["name"]) for row in listed if row.get("prefix", "global") == "global"]
 
     def pages_with_label(self, label: str, space: str) -> list[str]:
         """Ids of the pages of a space that have a label."""
         query = {"space-id": space, "limit": PAGE_SIZE}
-        return [one["id"] for one in self._list(f"{V2}/labels/{label}/pages", query)]
+        return [row["id"] for row in self._list(f"{V2}/labels/{label}/pages", query)]
 
     def attachments(self, page: str) -> list[RemoteAttachment]:
         """The files of a page."""
-        return [_attachment(one) for one in self._list(f"{V2}/pages/{page}/attachments", {"limit": PAGE_SIZE})]
+        return [_attachment(row) for row in self._list(f"{V2}/pages/{page}/attachments", {"limit": PAGE_SIZE})]
 
     def download(self, attachment: RemoteAttachment) -> bytes:
         """The bytes of a file."""
@@ -202,8 +203,8 @@ class Api:
         for at in range(0, len(accounts), PAGE_SIZE):
             content = {"accountIds": list(accounts[at : at + PAGE_SIZE])}
             answer = self._json("POST", f"{V2}/users-bulk", content=content, kind="person", repeat=True)
-            for one in answer.get("results", []):
-                people[one["accountId"]] = (one.get("displayName") or "", one.get("email") or "")
+            for row in answer.get("results", []):
+                people[row["accountId"]] = (row.get("displayName") or "", row.get("email") or "")
         return people
 
     # Changes.
@@ -240,8 +241,8 @@ class Api:
     def find_title(self, space: str, title: str) -> RemotePage | None:
         """The current page of a space with exactly this title, with its body."""
         query = {"title": title, "body-format": "storage", "limit": 1}
-        for one in self._list(f"{V2}/spaces/{space}/pages", query):
-            return _page(one)
+        for row in self._list(f"{V2}/spaces/{space}/pages", query):
+            return _page(row)
         return None
 
     def add_labels(self, page: str, names: Iterable[str]) -> None:
@@ -269,7 +270,7 @@ class Api:
     def each(self, work: Callable[[Json], Json], items: Sequence[Json]) -> list[Json]:
         """Call a function for each item, several at once; results in the items' order."""
         if len(items) <= 1:
-            return [work(one) for one in items]
+            return [work(row) for row in items]
         with ThreadPoolExecutor(CONCURRENT) as pool:
             return list(pool.map(work, items))
 
@@ -338,9 +339,9 @@ class Api:
 
     def _pause(self, attempt: int, response: httpx2.Response | None, reason: str) -> float:
         """Seconds until the next attempt; the last one has none."""
-        wanted = response.headers.get("Retry-After", "") if response is not None else ""
+        delay = response.headers.get("Retry-After", "") if response is not None else ""
         limited = response is not None and response.status_code == HTTPStatus.TOO_MANY_REQUESTS
-        seconds = float(wanted) if wanted.isdigit() else min(MAX_PAUSE, 0.5 * 2**attempt)
+        seconds = float(delay) if delay.isdigit() else min(MAX_PAUSE, 0.5 * 2**attempt)
         if attempt == ATTEMPTS or seconds > MAX_ASKED_PAUSE:
             if limited:
                 raise RateLimitedError(
@@ -374,7 +375,7 @@ class Api:
 
 
 def _reason(response: httpx2.Response) -> str:
-    """What the site says of an error, on one short line; never HTML."""
+    """Reason of an error as the site gives it, on one short line; never HTML."""
     try:
         answer: object = response.json()
     except ValueError:
@@ -392,34 +393,34 @@ def _part(answer: object, name: str) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", value) if isinstance(value, dict) else {}
 
 
-def _page(one: Mapping[str, Json]) -> RemotePage:
-    version = _part(one, "version")
-    storage = _part(_part(one, "body"), "storage")
+def _page(row: Mapping[str, Json]) -> RemotePage:
+    version = _part(row, "version")
+    storage = _part(_part(row, "body"), "storage")
     value = storage.get("value")
     return RemotePage(
-        id=str(one["id"]),
-        title=str(one.get("title") or ""),
+        id=str(row["id"]),
+        title=str(row.get("title") or ""),
         version=int(version.get("number") or 1),
-        parent=str(one.get("parentId") or ""),
-        parent_type=str(one.get("parentType") or ""),
-        status=str(one.get("status") or "current"),
-        space=str(one.get("spaceId") or ""),
-        created=str(one.get("createdAt") or ""),
+        parent=str(row.get("parentId") or ""),
+        parent_type=str(row.get("parentType") or ""),
+        status=str(row.get("status") or "current"),
+        space=str(row.get("spaceId") or ""),
+        created=str(row.get("createdAt") or ""),
         updated=str(version.get("createdAt") or ""),
-        author=str(one.get("authorId") or ""),
+        author=str(row.get("authorId") or ""),
         modifier=str(version.get("authorId") or ""),
-        url=str(_part(one, "_links").get("webui") or ""),
-        position=int(one.get("position") or 0),
+        url=str(_part(row, "_links").get("webui") or ""),
+        position=int(row.get("position") or 0),
         body=value.encode("utf-8", "surrogatepass") if isinstance(value, str) else None,
     )
 
 
-def _attachment(one: Mapping[str, Json]) -> RemoteAttachment:
+def _attachment(row: Mapping[str, Json]) -> RemoteAttachment:
     return RemoteAttachment(
-        id=str(one["id"]),
-        title=str(one.get("title") or one["id"]),
-        version=int(_part(one, "version").get("number") or 1),
-        download=str(one.get("downloadLink") or ""),
-        size=int(one.get("fileSize") or 0),
-        media_type=str(one.get("mediaType") or ""),
+        id=str(row["id"]),
+        title=str(row.get("title") or row["id"]),
+        version=int(_part(row, "version").get("number") or 1),
+        download=str(row.get("downloadLink") or ""),
+        size=int(row.get("fileSize") or 0),
+        media_type=str(row.get("mediaType") or ""),
     )

@@ -1,4 +1,4 @@
-"""Who signs in to a site: in the system's keyring if there is one, else in a file for its owner alone."""
+"""Credentials of a site: in the system's keyring if there is one, else in a file for its owner alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Kind = Literal["basic", "bearer"]
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What authenticates a request."""
+    """Credentials that authenticate a request."""
 
     kind: Kind
     """basic: e-mail and API token; bearer: a personal token of Data Center, or the access token of OAuth."""

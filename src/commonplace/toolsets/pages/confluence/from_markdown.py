@@ -22,6 +22,7 @@ from commonplace.toolsets.pages.confluence.tokens import (
     pair,
     text_of,
     tidied,
+    with_block_leaves,
     words,
 )
 
@@ -60,20 +61,7 @@ def read_markdown(text: str, block_leaves: Collection[tuple[str, str]]) -> list[
     except ValueError as error:
         line, _, reason = str(error).removeprefix("line ").partition(": ")
         raise EditError(int(line) if line.isdigit() else 1, f"{reason}.") from None
-    return _with_block_leaves(tokens, block_leaves)
-
-
-def _with_block_leaves(tokens: list[Token], block_leaves: Collection[tuple[str, str]]) -> list[Token]:
-    """Take the paragraph away around placeholders that are blocks of their own."""
-    result: list[Token] = []
-    for token in tokens:
-        result.append(token)
-        if token.name == "p" and token.kind == "close" and len(result) >= 3:  # noqa: PLR2004 - start, leaf and end
-            leaf = result[-2]
-            if result[-3] is token.partner and leaf.kind == "leaf" and (leaf.name, leaf.key) in block_leaves:
-                leaf.block = True
-                result[-3:] = [leaf]
-    return result
+    return with_block_leaves(tokens, block_leaves)
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""What a push writes where the base has nothing, and how an edited value gets into the base's bytes."""
+"""Bytes that a push writes where the base has none, and edited values in the base's bytes."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True)
 class PullReport:
-    """What a pull did, by path."""
+    """Outcome of a pull, by path."""
 
     new: list[str] = field(default_factory=list[str])
     changed: list[str] = field(default_factory=list[str])
@@ -75,7 +75,7 @@ class PullReport:
 
 @dataclass(frozen=True, slots=True)
 class PullOptions:
-    """What a pull may do."""
+    """Permissions of a pull."""
 
     dry_run: bool = False
     confirmed: bool = False
@@ -158,12 +158,12 @@ class _Pull:
         self._fetch_bodies(pages)
         pages = self._described(pages)
         state = replace(self.state, pages=pages, people=self._people(pages))
-        new = Tree(state)
+        new = Tree(state, laid_out=True)
         change, state = self._change(new)
         self.report.requests = self.api.requests
-        if not self.options.dry_run and (change.files or not self.repository.state()):
-            kept = [(page.id, page.version, page.body or b"") for page in self.bodies.values()]
-            self.repository.apply(change, state.values, kept)
+        if not self.options.dry_run and (change.files or state.values != self.state.values):
+            new_bodies = [(page.id, page.version, page.body or b"") for page in self.bodies.values()]
+            self.repository.apply(change, state.values, new_bodies)
         return self.report
 
     # What the site has.
@@ -222,27 +222,29 @@ class _Pull:
             identifier, kind = queue.pop()
             if identifier in pages:
                 continue
-            known = self.state.pages.get(identifier)
+            before_pull = self.state.pages.get(identifier)
             try:
                 node = self.api.node(kind, identifier)
             except (NotFoundError, ForbiddenError, InvalidInputError):
-                if known is not None:
-                    pages[identifier] = known
+                if before_pull is not None:
+                    pages[identifier] = before_pull
                 continue
-            pages[identifier] = replace(_synced(node, known), kind=kind, status="stub")
+            pages[identifier] = replace(_synced(node, before_pull), kind=kind, status="stub")
             if node.parent_type not in {"", "page"}:
                 queue.append((node.parent, node.parent_type))
 
     def _fetch_bodies(self, pages: dict[str, SyncedPage]) -> None:
         """The bodies of new versions, and of pages whose links the site rewrote because a page was renamed."""
-        wanted = [page for page in pages.values() if page.kind == "page" and page.status == "current"]
+        current_pages = [page for page in pages.values() if page.kind == "page" and page.status == "current"]
         renamed = [
             page.title for page in self.state.pages.values() if page.id in pages and pages[page.id].title != page.title
         ]
-        stale = {page.id for page in wanted if self._body(page) is None}
+        stale = {page.id for page in current_pages if self._body(page) is None}
         if renamed:
             pattern = re.compile("|".join(re.escape(f'"{escape(title)}"') for title in renamed).encode())
-            stale |= {page.id for page in wanted if page.id not in stale and pattern.search(self._body(page) or b"")}
+            stale |= {
+                page.id for page in current_pages if page.id not in stale and pattern.search(self._body(page) or b"")
+            }
         ids = sorted(stale)
         for at in range(0, len(ids), 250):
             batch = self.api.pages_with_ids(ids[at : at + 250])
@@ -253,9 +255,11 @@ class _Pull:
             self.repository.keep_bodies((page.id, page.version, page.body or b"") for page in batch)
             self.say(f"{min(at + 250, len(ids))} of {len(ids)} pages fetched")
         for page in sorted(stale - set(self.bodies)):
-            known = self.state.pages.get(page)
-            if known is not None:  # it went between the listing and the request: the next pull asks what became of it
-                pages[page] = known
+            before_pull = self.state.pages.get(page)
+            if (
+                before_pull is not None
+            ):  # it went between the listing and the request: the next pull asks what became of it
+                pages[page] = before_pull
             else:
                 del pages[page]
 
@@ -269,8 +273,8 @@ class _Pull:
         """The pages with their labels and files."""
         labels: dict[str, list[str]] = {}
         listed = self.api.labels_of_space(self.state.space)
-        found = self.api.each(lambda label: self.api.pages_with_label(label[0], self.state.space), listed)
-        for (_, name), holders in zip(listed, found, strict=True):
+        holders_by_label = self.api.each(lambda label: self.api.pages_with_label(label[0], self.state.space), listed)
+        for (_, name), holders in zip(listed, holders_by_label, strict=True):
             for holder in holders:
                 labels.setdefault(holder, []).append(name)
         described = {
@@ -304,23 +308,23 @@ class _Pull:
         return self.api.each(files_of, changed)
 
     def _download(self, page: str, file: RemoteAttachment) -> None:
-        known = self.state.pages.get(page)
-        if known is None or (file.id, file.title, file.version) not in known.attachments:
+        before_pull = self.state.pages.get(page)
+        if before_pull is None or (file.id, file.title, file.version) not in before_pull.attachments:
             try:
                 self.downloads[file.id] = self.repository.store(self.api.download(file))
             except (NotFoundError, ForbiddenError):
                 self.report.unreadable.append(f"{file.title} of page {page}")
 
     def _is_new(self, page: SyncedPage) -> bool:
-        known = self.state.pages.get(page.id)
-        return known is None or known.version != page.version
+        before_pull = self.state.pages.get(page.id)
+        return before_pull is None or before_pull.version != page.version
 
     def _people(self, pages: Mapping[str, SyncedPage]) -> dict[str, tuple[str, str]]:
         accounts = {account for page in pages.values() for account in (page.author, page.modifier) if account}
         for page in pages.values():
             body = self._body(page) if page.kind == "page" and self._is_new(page) else None
-            found = re.findall(rb'ri:account-id="([^"]+)"', body or b"")
-            accounts |= {account.decode("utf-8", "replace") for account in found}
+            holders_by_label = re.findall(rb'ri:account-id="([^"]+)"', body or b"")
+            accounts |= {account.decode("utf-8", "replace") for account in holders_by_label}
         unknown = sorted(accounts - set(self.state.people))
         return {**self.state.people, **(self.api.names(unknown) if unknown else {})}
 
@@ -352,10 +356,8 @@ class _Pull:
         touched: set[str] = set()
         moved = moved_paths(self.old.paths, new.paths)
         for page in new.state.pages.values():
-            known = self.state.pages.get(page.id)
-            same = known is not None and replace(known, file="", path="", attachments=page.attachments) == replace(
-                page, file="", path=""
-            )
+            before_pull = self.state.pages.get(page.id)
+            same = before_pull is not None and _facts(before_pull) == _facts(page)
             if not same or page.id in moved or page.id in self.bodies or self._names_parent(page, new):
                 touched.add(page.id)
         touched |= self._linking(new, moved)
@@ -394,16 +396,16 @@ class _Pull:
         if before is None:
             self._create(after, clean, work, committed)
             return
-        known = self.state.pages[page.id]
-        sides = _Sides(self, known, page, clean, view)
+        before_pull = self.state.pages[page.id]
+        sides = _Sides(self, before_pull, page, clean, view)
         raw, here = self.repository.read(before), self.repository.committed(before)
         self.seen[before] = self.repository.digest(raw)
         if raw is None:
-            raw = clean if known.version != page.version else None
+            raw = clean if before_pull.version != page.version else None
         result = sides.merged(raw)
         head = result if here == raw else sides.merged(here)
         self._note(before, after, raw, result, clean)
-        self._place(before, after, clean if raw is None and known.version != page.version else result, raw, work)
+        self._place(before, after, clean if raw is None and before_pull.version != page.version else result, raw, work)
         self._place(before, after, head, here, committed)
         conflict = after + REMOTE_SUFFIX
         if result is None and raw is not None:
@@ -451,20 +453,20 @@ class _Pull:
         committed.setdefault(path, "")
 
     def _change_attachments(self, new: Tree, page: SyncedPage, work: dict[str, str], committed: dict[str, str]) -> None:
-        known = self.state.pages.get(page.id)
+        before_pull = self.state.pages.get(page.id)
         folder = attachment_folder(new.paths[page.id])
         old_folder = attachment_folder(self.old.paths[page.id]) if page.id in self.old.paths else folder
-        if known is not None and known.attachments == page.attachments and folder == old_folder:
+        if before_pull is not None and before_pull.attachments == page.attachments and folder == old_folder:
             return
         names = {file_name(title) for _, title, _ in page.attachments}
         for identifier, title, _ in page.attachments:
             digest = self.downloads.get(identifier)
-            if digest is None and known is not None:
+            if digest is None and before_pull is not None:
                 raw = self.repository.read(f"{old_folder}/{file_name(title)}")
                 digest = self.repository.store(raw) if raw is not None else None
             if digest is not None:
                 work[f"{folder}/{file_name(title)}"] = committed[f"{folder}/{file_name(title)}"] = digest
-        for _, title, _ in known.attachments if known is not None else ():
+        for _, title, _ in before_pull.attachments if before_pull is not None else ():
             if folder != old_folder or file_name(title) not in names:
                 path = f"{old_folder}/{file_name(title)}"
                 work.setdefault(path, "")
@@ -498,9 +500,9 @@ class _Sides:
         view: The Markdown of that state.
     """
 
-    def __init__(self, pull: _Pull, known: SyncedPage, page: SyncedPage, clean: bytes, view: PageView) -> None:
+    def __init__(self, pull: _Pull, before_pull: SyncedPage, page: SyncedPage, clean: bytes, view: PageView) -> None:
         self._pull = pull
-        self._known = known
+        self._known = before_pull
         self._page = page
         self._clean = clean
         self._view = view
@@ -541,7 +543,12 @@ def merged_set(base: set[str], ours: set[str], theirs: set[str]) -> set[str]:
     return (base & ours & theirs) | (ours - base) | (theirs - base)
 
 
-def _synced(page: RemotePage, known: SyncedPage | None) -> SyncedPage:
+def _facts(page: SyncedPage) -> SyncedPage:
+    """The facts of a page that its file shows."""
+    return replace(page, file="", path="", status="", attachments=())
+
+
+def _synced(page: RemotePage, before_pull: SyncedPage | None) -> SyncedPage:
     """A page of a listing, with what only other requests know as it was."""
     return SyncedPage(
         id=page.id,
@@ -553,8 +560,8 @@ def _synced(page: RemotePage, known: SyncedPage | None) -> SyncedPage:
         author=page.author,
         modifier=page.modifier,
         url=page.url,
-        labels=known.labels if known else (),
-        attachments=known.attachments if known else (),
-        file=known.file if known else "",
-        path=known.path if known else "",
+        labels=before_pull.labels if before_pull else (),
+        attachments=before_pull.attachments if before_pull else (),
+        file=before_pull.file if before_pull else "",
+        path=before_pull.path if before_pull else "",
     )

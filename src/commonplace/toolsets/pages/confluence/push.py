@@ -1,4 +1,4 @@
-"""What people changed in a space's folder, and how it gets to the site: one request that writes for each page."""
+"""Edits in a space's folder, and their way to the site: one request that writes for each page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LocalChange:
 
     @property
     def summary(self) -> str:
-        """What changed, in one line."""
+        """The changed parts, in one line."""
         if self.page is None:
             return "new page"
         parts = [
@@ -71,7 +71,7 @@ class LocalChange:
 
 @dataclass(slots=True)
 class SpaceStatus:
-    """What differs from the last sync."""
+    """Differences from the last sync."""
 
     changes: list[LocalChange] = field(default_factory=list[LocalChange])
     missing: list[str] = field(default_factory=list[str])
@@ -84,7 +84,7 @@ class SpaceStatus:
 
 @dataclass(slots=True)
 class PushReport:
-    """What a push did, by path."""
+    """Outcome of a push, by path."""
 
     pushed: list[str] = field(default_factory=list[str])
     unchanged: list[str] = field(default_factory=list[str])
@@ -94,7 +94,7 @@ class PushReport:
 
 @dataclass(frozen=True, slots=True)
 class PushOptions:
-    """What a push may do."""
+    """Permissions of a push."""
 
     dry_run: bool = False
     allow_loss: bool = False
@@ -102,21 +102,21 @@ class PushOptions:
 
 
 def status(workspace: Workspace) -> SpaceStatus:
-    """What people changed since the last sync."""
+    """The edits since the last sync."""
     result = SpaceStatus()
-    tree, found = workspace.tree, dict[str, str]()
+    tree, path_by_id = workspace.tree, dict[str, str]()
     for path, file in workspace.files():
         page = workspace.state.pages.get(file.id)
         if not file.id and "title" in file.fields and "page_id" not in file.fields:
             result.changes.append(LocalChange(path, file, None))
-        elif page is not None and page.id in found and tree.paths[page.id] != path:
+        elif page is not None and page.id in path_by_id and tree.paths[page.id] != path:
             result.repeated.append(path)
         elif page is not None:
-            found[page.id] = path
+            path_by_id[page.id] = path
             change = _change_of(workspace, path, file, page)
             if change is not None:
                 result.changes.append(change)
-    result.missing = sorted(tree.paths[page] for page in workspace.state.pages if page not in found)
+    result.missing = sorted(tree.paths[page] for page in workspace.state.pages if page not in path_by_id)
     result.restricted = sorted(
         tree.paths[page.id] for page in workspace.state.pages.values() if page.status == "restricted"
     )
@@ -182,9 +182,13 @@ def push(api: Api, workspace: Workspace, changes: Sequence[LocalChange], options
         KnowledgeError: the site cannot be reached, or rejects the login.
     """
     pushed = _Push(api, workspace, options, say)
-    for change in sorted(changes, key=lambda change: (change.path.count("/"), not change.path.endswith("README.md"))):
-        pushed.page(change)
-    pushed.finish()
+    try:
+        for change in sorted(
+            changes, key=lambda change: (change.path.count("/"), not change.path.endswith("README.md"))
+        ):
+            pushed.page(change)
+    finally:
+        pushed.finish()
     pushed.report.requests = api.requests
     return pushed.report
 
@@ -199,6 +203,7 @@ class _Push:
         self.say = say
         self.report = PushReport()
         self.state = workspace.state
+        self.old_paths = dict(workspace.tree.paths)
         self.written: dict[str, str] = {}  # path of the file by id of the page
 
     def page(self, change: LocalChange) -> None:
@@ -270,6 +275,14 @@ class _Push:
 
     def _begun(self, path: str, title: str, body: bytes) -> RemotePage | None:
         """The page that a killed push created from this file; never a page that only has the same title."""
+        recorded = next((page for page in self.state.pages.values() if page.path == path), None)
+        if recorded is not None:
+            remote = self.api.page(recorded.id)
+            if remote.title == title and normal_form(remote.body or b"") == normal_form(body):
+                return remote
+            raise ConflictError(
+                f"The page {recorded.id} lies at this path.", kind="page", hint=f"Write page_id: {recorded.id} into it."
+            )
         if self.state.creating.get(path) != title:
             return None
         remote = self.api.find_title(self.state.space, title)
@@ -284,20 +297,20 @@ class _Push:
 
     def _record(self, path: str, remote: RemotePage, labels: set[str]) -> None:
         """Keep what the site has now, before the next page is pushed."""
-        known = self.state.pages.get(remote.id)
+        page_before = self.state.pages.get(remote.id)
         self.state.pages[remote.id] = SyncedPage(
             id=remote.id,
             title=remote.title,
             version=remote.version,
             parent=remote.parent,
-            created=remote.created or (known.created if known else ""),
+            created=remote.created or (page_before.created if page_before else ""),
             updated=remote.updated,
-            author=remote.author or (known.author if known else ""),
+            author=remote.author or (page_before.author if page_before else ""),
             modifier=remote.modifier,
-            url=remote.url or (known.url if known else ""),
+            url=remote.url or (page_before.url if page_before else ""),
             labels=tuple(sorted(labels)),
-            attachments=known.attachments if known else (),
-            file=known.file if known else "",
+            attachments=page_before.attachments if page_before else (),
+            file=page_before.file if page_before else "",
             path=path,
         )
         self.workspace.repository.save(self.state.values, [(remote.id, remote.version, remote.body or b"")])
@@ -316,11 +329,12 @@ class _Push:
             page = self.state.pages[identifier]
             view = tree.view(page, repository.body(identifier, page.version) or b"")
             clean = tree.file(page, view, synced)
-            self.state.pages[identifier] = replace(page, file=repository.digest(clean), path=tree.paths[identifier])
+            self.state.pages[identifier] = replace(page, file=repository.digest(clean))
             seen[path] = repository.digest(repository.read(path))
-            files[tree.paths[identifier]] = repository.store(clean)
-            if path != tree.paths[identifier]:
-                files.setdefault(path, "")
+            files[path] = repository.store(clean)
+            old = self.old_paths.get(identifier, path)
+            if old != path:
+                files.setdefault(old, "")
             if repository.exists(path + REMOTE_SUFFIX):
                 files[path + REMOTE_SUFFIX] = ""
         files[".confluence.json"] = repository.store(self.workspace.space_file(tree, synced))

@@ -28,7 +28,7 @@ _LOCK = "commonplace-confluence.lock"
 
 @dataclass(frozen=True, slots=True)
 class FolderChange:
-    """What a sync does to the folder, all or nothing."""
+    """Change of the folder by a sync, all or nothing."""
 
     files: Mapping[str, str]
     """Digest of the new content by path in the work tree, as `store` gives it; "" removes the file."""

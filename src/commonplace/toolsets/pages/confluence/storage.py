@@ -34,7 +34,7 @@ _TEXT_MACROS = {"status", "anchor", "jira", "emoji"}
 
 
 class PageLinks(Protocol):
-    """Where the links of one page lead, as they are written in Markdown."""
+    """Targets of the links of one page, as they are written in Markdown."""
 
     def page(self, space: str, title: str) -> str | None:
         """Relative path of the page with a title; None if it is not in the folder."""
@@ -132,21 +132,21 @@ class StorageReader:
             self._macro_leaf(element, "deep", "nested too deep to be shown", block=True)
             return
         handlers: dict[str, Callable[[Element, int], None]] = {
-            "hr": lambda one, _: self._leaf(one, "rule", block=True),
+            "hr": lambda block, _: self._leaf(block, "rule", block=True),
             "p": self._text_block,
             "pre": self._pre,
             "table": self._table,
             "ac:task-list": self._tasks,
             "ac:structured-macro": self._macro,
             "ac:macro": self._macro,
-            "ac:layout": lambda one, deep: self._container(one, "layout", deep),
-            "ac:layout-section": lambda one, deep: self._container(
-                one, "section", deep, (one.attributes.get("ac:type", ""),)
+            "ac:layout": lambda block, deep: self._container(block, "layout", deep),
+            "ac:layout-section": lambda block, deep: self._container(
+                block, "section", deep, (block.attributes.get("ac:type", ""),)
             ),
-            "ac:layout-cell": lambda one, deep: self._container(one, "cell", deep),
-            "blockquote": lambda one, deep: self._container(one, "quote", deep),
-            "ul": lambda one, deep: self._list(one, "ul", deep),
-            "ol": lambda one, deep: self._list(one, "ol", deep),
+            "ac:layout-cell": lambda block, deep: self._container(block, "cell", deep),
+            "blockquote": lambda block, deep: self._container(block, "quote", deep),
+            "ul": lambda block, deep: self._list(block, "ul", deep),
+            "ol": lambda block, deep: self._list(block, "ol", deep),
         }
         if re.fullmatch("h[1-6]", element.tag):
             self._paired(element, "heading", (element.tag[1],), lambda: self._inside(element, depth))
@@ -252,8 +252,8 @@ class StorageReader:
         title = parameters["title"][0] if "title" in parameters else ""
         if name in {"code", "noformat"} and text is not None:
             language = parameters["language"][0].strip() if "language" in parameters else ""
-            known = {"title": title, "noformat": "1" if name == "noformat" else ""}
-            value = (plain(self.body, text), language, known["title"], known["noformat"])
+            parameter_texts = {"title": title, "noformat": "1" if name == "noformat" else ""}
+            value = (plain(self.body, text), language, parameter_texts["title"], parameter_texts["noformat"])
             self._leaf(element, "code", value, block=True)
         elif name in PANELS and rich is not None:
             shell = Element(element.tag, element.start, rich.inside, rich.close, element.end)
@@ -372,7 +372,7 @@ class StorageReader:
                 return
 
     def _target(self, element: Element) -> tuple[str, str] | None:
-        """Where a link of Confluence leads in the folder, and what it shows without a text of its own."""
+        """Target of a link of Confluence in the folder, and what it shows without a text of its own."""
         anchor = element.attributes.get("ac:anchor", "")
         fragment = f"#{anchor.replace(' ', '-')}" if anchor else ""
         page, attachment = element.child("ri:page"), element.child("ri:attachment")
@@ -465,7 +465,7 @@ class StorageReader:
 
 
 def macro_label(body: bytes, element: Element) -> str:
-    """What a placeholder shows of a macro: an emoji, else the name and the parameters."""
+    """Text of a macro's placeholder: an emoji, else the name and the parameters."""
     attributes = element.attributes
     if element.tag == "ac:emoticon":
         shown = attributes.get("ac:emoji-fallback") or attributes.get("ac:emoji-shortname")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.toolsets.pages.confluence.elements import Element, MalformedBodyError, elements_of, plain
 from commonplace.toolsets.pages.confluence.storage import StorageReader
-from commonplace.toolsets.pages.confluence.tokens import MARKS, PLACEHOLDER, Token, pair, tidied
+from commonplace.toolsets.pages.confluence.tokens import MARKS, PLACEHOLDER, Token, pair, tidied, with_block_leaves
 
 
 def read_view(view: bytes) -> list[Token]:
@@ -17,6 +17,7 @@ def read_view(view: bytes) -> list[Token]:
     reader.flow(elements_of(view), 0)
     tokens = tidied(reader.tokens)
     pair(tokens)
+    tokens = with_block_leaves(tokens, {(token.name, token.key) for token in tokens if token.block})
     for token in tokens:
         token.start = token.end = -1
         token.form = ""

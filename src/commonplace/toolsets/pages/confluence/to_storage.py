@@ -28,7 +28,7 @@ class LossError(ConflictError):
 
 
 class Targets(Protocol):
-    """What links that were written in Markdown mean in storage format."""
+    """Meaning of links that were written in Markdown in storage format."""
 
     def page_url(self, path: str) -> str | None:
         """URL by id of the page at a relative path; None if no page lies there."""
@@ -439,7 +439,9 @@ class _PieceWriter:
             return target
         url = self._targets.page_url(path)
         if url is None:
-            raise EditError(token.line, f"{path} is no page of this space; link to a page that was pulled or pushed.")
+            raise EditError(
+                token.line, f"{path} is not a page of this space; link to a page that was pulled or pushed."
+            )
         return f"{url}#{fragment}" if fragment else url
 
     def _new_leaf(self, token: Token) -> bytes:

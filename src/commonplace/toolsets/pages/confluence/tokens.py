@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,9 +45,9 @@ class Token:
     kind: Kind
     name: str
     key: str = ""
-    """What never changes: a link's target, the digest of a macro, the attributes of a mark."""
+    """The part that never changes: a link's target, the digest of a macro, the attributes of a mark."""
     value: tuple[str, ...] = ()
-    """What can be edited: the level of a heading, the text of code, the state of a task."""
+    """The part that can be edited: the level of a heading, the text of code, the state of a task."""
     start: int = -1
     """First byte in the base; -1 for a token of Markdown."""
     end: int = -1
@@ -56,7 +56,7 @@ class Token:
     line: int = 0
     """Line in the Markdown, from 1."""
     form: Literal["", "cdata", "virtual"] = ""
-    """How the text inside a link is stored: as a CDATA section, or nowhere because it is the page's title."""
+    """Storage of the text inside a link: as a CDATA section, or nowhere because it is the page's title."""
     block: bool = False
     """Whether a leaf stands among paragraphs instead of in a line of text."""
 
@@ -163,3 +163,16 @@ def _takes_space(token: Token, *, after: bool) -> bool:
     if token.kind in {"open", "close"}:
         return token.name in INLINE
     return token.name != "break" and not token.block
+
+
+def with_block_leaves(tokens: list[Token], block_leaves: Collection[tuple[str, str]]) -> list[Token]:
+    """Take the paragraph away around placeholders that are blocks of their own."""
+    result: list[Token] = []
+    for token in tokens:
+        result.append(token)
+        if token.name == "p" and token.kind == "close" and len(result) >= 3:  # noqa: PLR2004 - start, leaf and end
+            leaf = result[-2]
+            if result[-3] is token.partner and leaf.kind == "leaf" and (leaf.name, leaf.key) in block_leaves:
+                leaf.block = True
+                result[-3:] = [leaf]
+    return result

@@ -1,4 +1,4 @@
-"""Where the pages of a space lie in its folder: a function of their titles and parents alone."""
+"""Places of the pages of a space in its folder: a function of their titles and parents alone."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from commonplace.toolsets.pages.rules.space import SPACE_FILE, as_object, no_spa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncedPage:
-    """What the last sync knows of a page."""
+    """Facts of a page as of the last sync."""
 
     id: str
     title: str
@@ -70,8 +70,8 @@ class SpaceState:
         """The state that `values` describe."""
         pages = {page["id"]: SyncedPage.of(page) for page in values["pages"].values()}
         people = {account: (name, email) for account, (name, email) in values["people"].items()}
-        known = {key: values[key] for key in ("site", "space", "key", "name", "home")}
-        return cls(**known, pages=pages, people=people, creating=dict(values.get("creating", {})))
+        facts = {key: values[key] for key in ("site", "space", "key", "name", "home")}
+        return cls(**facts, pages=pages, people=people, creating=dict(values.get("creating", {})))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -84,11 +84,17 @@ class SpaceState:
 
 
 class Tree:
-    """The pages of a state with their paths, and the links between them."""
+    """The pages of a state with their paths, and the links between them.
 
-    def __init__(self, state: SpaceState) -> None:
+    Args:
+        state: The pages.
+        laid_out: Whether the paths follow from titles and parents; else they are where the last sync left the files.
+    """
+
+    def __init__(self, state: SpaceState, *, laid_out: bool = False) -> None:
         self.state = state
-        self.paths = state.paths()
+        left = {} if laid_out else {page.id: page.path for page in state.pages.values() if page.path}
+        self.paths = left if len(left) == len(state.pages) else {**state.paths(), **left}
         self.ids = {path: page for page, path in self.paths.items()}
         self._titles: dict[str, str] = {}
         for page in sorted(state.pages.values(), key=lambda page: (page.kind != "page", page.id), reverse=True):

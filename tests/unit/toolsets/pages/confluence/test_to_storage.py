@@ -111,7 +111,7 @@ def test_a_placeholder_moves_but_goes_only_where_that_is_said() -> None:
         ("<script>x</script>", "Line 1: a page cannot keep this HTML"),
         ("a\n\n</details>", "Line 3"),
         ("a\n\n<details>\n\nb", "never closed"),
-        ("[x](other.txt)", "is no page"),
+        ("[x](other.txt)", "is not a page"),
         ("![x](other.png)", "is no attachment"),
         ("[x](confluence:toc/123)", "no placeholder"),
         ("- [ ] a\n- b", "without a box"),

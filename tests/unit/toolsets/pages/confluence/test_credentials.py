@@ -1,0 +1,53 @@
+"""Credentials are kept for their owner alone, and go over https alone."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.errors import InvalidInputError, UnauthenticatedError
+from commonplace.toolsets.pages.confluence import credentials
+from commonplace.toolsets.pages.confluence.credentials import Login, login_for, only_site, save_login, site_url
+
+
+def test_a_login_is_kept_in_a_file_of_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(credentials, "keyring", None)
+    with pytest.raises(UnauthenticatedError, match="No login"):
+        login_for("https://a.example", tmp_path, {})
+    login = Login("basic", "ann@a.example", "s3cret")
+    place = Path(save_login("https://a.example", login, tmp_path))
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert login_for("https://a.example", tmp_path, {}) == login
+    assert only_site(tmp_path) == "https://a.example"
+    save_login("https://b.example", Login("bearer", "", "t"), tmp_path)
+    with pytest.raises(InvalidInputError, match="several sites"):
+        only_site(tmp_path)
+    assert login_for("https://b.example", tmp_path, {"CN_TOKEN": "x"}).header == "Bearer x"
+    assert "s3cret" not in repr(login)
+
+
+def test_the_keyring_is_used_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ring:
+        secrets: dict[tuple[str, str], str] = {}  # noqa: RUF012 - one ring
+
+        def set_password(self, service: str, site: str, secret: str) -> None:
+            self.secrets[service, site] = secret
+
+        def get_password(self, service: str, site: str) -> str | None:
+            return self.secrets.get((service, site))
+
+    monkeypatch.setattr(credentials, "keyring", Ring())
+    login = Login("basic", "ann@a.example", "s3cret")
+    assert "keyring" in save_login("https://a.example", login, tmp_path)
+    assert "s3cret" not in (tmp_path / ".cn" / "credentials.json").read_text()
+    assert login_for("https://a.example", tmp_path, {}) == login
+
+
+def test_only_sites_are_sites() -> None:
+    assert site_url("Acme.atlassian.net/wiki/x") == "https://acme.atlassian.net"
+    assert site_url("http://127.0.0.1:80") == "http://127.0.0.1:80"
+    for text in ("http://acme.example", "ftp://x", "", "https://u:p@x"):
+        with pytest.raises(InvalidInputError):
+            site_url(text)
