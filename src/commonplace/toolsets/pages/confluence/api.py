@@ -381,7 +381,9 @@ def _reason(response: httpx2.Response) -> str:
     except ValueError:
         return f"status {response.status_code}"
     errors = cast("Mapping[str, Json]", answer).get("errors") if isinstance(answer, dict) else None
-    first: object = cast("list[Json]", errors)[0] if isinstance(errors, list) and errors else answer
+    first: object = answer
+    if isinstance(errors, list) and errors:
+        first = cast("list[object]", errors)[0]
     text = _part({"error": first}, "error")
     shown = str(text.get("title") or text.get("message") or "")
     return " ".join(shown.split())[:200] or f"status {response.status_code}"
