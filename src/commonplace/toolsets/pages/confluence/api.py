@@ -377,14 +377,12 @@ class Api:
 def _reason(response: httpx2.Response) -> str:
     """Reason of an error as the site gives it, on one short line; never HTML."""
     try:
-        answer: object = response.json()
+        answer = cast("object", response.json())
     except ValueError:
         return f"status {response.status_code}"
-    errors = cast("Mapping[str, Json]", answer).get("errors") if isinstance(answer, dict) else None
-    first: object = answer
-    if isinstance(errors, list) and errors:
-        first = cast("list[object]", errors)[0]
-    text = _part({"error": first}, "error")
+    errors = cast("Mapping[str, object]", answer).get("errors") if isinstance(answer, dict) else None
+    rows = cast("list[object]", errors) if isinstance(errors, list) else []
+    text = _part({"": rows[0]}, "") if rows else _part({"": cast("object", answer)}, "")
     shown = str(text.get("title") or text.get("message") or "")
     return " ".join(shown.split())[:200] or f"status {response.status_code}"
 

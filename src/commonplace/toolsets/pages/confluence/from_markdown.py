@@ -11,7 +11,7 @@ from typing import Any, cast
 from pyromark import Markdown, Options
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.markdown.structure import bounded_tables
+from commonplace.domain.markdown.structure import bounded
 from commonplace.toolsets.pages.confluence.elements import ATTRIBUTE, MalformedBodyError, check_well_formed
 from commonplace.toolsets.pages.confluence.table_view import read_view
 from commonplace.toolsets.pages.confluence.tokens import (
@@ -68,7 +68,7 @@ class _Reader:
     """Turns the events of the parser into tokens."""
 
     def __init__(self, text: str) -> None:
-        self._text = bounded_tables(text)
+        self._text = bounded(text)
         self._raw = self._text.encode()
         self._starts = [0, *(match.end() for match in re.finditer(b"\n", self._raw))]
         self._line = 1
