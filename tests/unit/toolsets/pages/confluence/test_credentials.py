@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends import fail
 
 from commonplace.domain.errors import InvalidInputError, UnauthenticatedError
-from commonplace.toolsets.pages.confluence import credentials
 from commonplace.toolsets.pages.confluence.credentials import Login, login_for, only_site, save_login, site_url
 
 
-def test_a_login_is_kept_in_a_file_of_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credentials, "keyring", None)
+@pytest.fixture(autouse=True)
+def _own_keyring() -> Iterator[None]:
+    before = keyring.get_keyring()
+    keyring.set_keyring(fail.Keyring())
+    yield
+    keyring.set_keyring(before)
+
+
+class Ring(KeyringBackend):
+    """A keyring in memory."""
+
+    priority = 1
+    secrets: ClassVar[dict[tuple[str, str], str]] = {}
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.secrets[service, username] = password
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.secrets.get((service, username))
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.secrets[service, username]
+
+
+def test_a_login_is_kept_in_a_file_of_its_owner(tmp_path: Path) -> None:
     with pytest.raises(UnauthenticatedError, match="No login"):
         login_for("https://a.example", tmp_path, {})
     login = Login("basic", "ann@a.example", "s3cret")
@@ -28,17 +55,8 @@ def test_a_login_is_kept_in_a_file_of_its_owner(tmp_path: Path, monkeypatch: pyt
     assert "s3cret" not in repr(login)
 
 
-def test_the_keyring_is_used_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ring:
-        secrets: dict[tuple[str, str], str] = {}  # noqa: RUF012 - one ring
-
-        def set_password(self, service: str, site: str, secret: str) -> None:
-            self.secrets[service, site] = secret
-
-        def get_password(self, service: str, site: str) -> str | None:
-            return self.secrets.get((service, site))
-
-    monkeypatch.setattr(credentials, "keyring", Ring())
+def test_the_keyring_is_used_where_there_is_one(tmp_path: Path) -> None:
+    keyring.set_keyring(Ring())
     login = Login("basic", "ann@a.example", "s3cret")
     assert "keyring" in save_login("https://a.example", login, tmp_path)
     assert "s3cret" not in (tmp_path / ".cn" / "credentials.json").read_text()
