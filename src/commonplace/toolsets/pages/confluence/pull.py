@@ -161,7 +161,7 @@ class _Pull:
         new = Tree(state, laid_out=True)
         change, state = self._change(new)
         self.report.requests = self.api.requests
-        if not self.options.dry_run and (change.files or state.values != self.state.values):
+        if not self.options.dry_run and (change.files or state != self.state):
             new_bodies = [(page.id, page.version, page.body or b"") for page in self.bodies.values()]
             self.repository.apply(change, state.values, new_bodies)
         return self.report
@@ -172,7 +172,7 @@ class _Pull:
         """All pages of the space. A listing that fails midway ends the pull."""
         listed: dict[str, RemotePage] = {}
         first = not self.state.pages
-        done = self.repository.fetched() if first else set[tuple[str, int]]()
+        done = self.repository.bodies() if first else set[tuple[str, int]]()
         for batch in self.api.pages(self.state.space, bodies=first and not done):
             listed.update((page.id, page) for page in batch)
             if first and not done:
@@ -239,7 +239,8 @@ class _Pull:
         renamed = [
             page.title for page in self.state.pages.values() if page.id in pages and pages[page.id].title != page.title
         ]
-        stale = {page.id for page in current_pages if self._body(page) is None}
+        there = self.repository.bodies()
+        stale = {page.id for page in current_pages if (page.id, page.version) not in there}
         if renamed:
             pattern = re.compile("|".join(re.escape(f'"{escape(title)}"') for title in renamed).encode())
             stale |= {

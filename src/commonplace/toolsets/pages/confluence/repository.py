@@ -104,13 +104,11 @@ class SpaceRepository:
                 return self._blob(commit.tree["bodies"][_body_name(page, version)].id)  # type: ignore[index]
         return None
 
-    def fetched(self) -> set[tuple[str, int]]:
-        """Page and version of the bodies that an unfinished run has fetched."""
-        commit = self._commit(PARTIAL_REF)
-        if commit is None:
-            return set()
-        names = (entry.name or "" for entry in cast("pygit2.Tree", commit.tree["bodies"]))
-        return {(name.rpartition("-")[0], int(name.rpartition("-")[2])) for name in names}
+    def bodies(self) -> set[tuple[str, int]]:
+        """Page and version of the bodies that there are, with those that an unfinished run has fetched."""
+        commits = [commit for ref in (PARTIAL_REF, STATE_REF) if (commit := self._commit(ref)) is not None]
+        names = (entry.name or "" for commit in commits for entry in cast("pygit2.Tree", commit.tree["bodies"]))
+        return {(page, int(version)) for page, _, version in (name.rpartition("-") for name in names)}
 
     def keep_bodies(self, bodies: Iterable[tuple[str, int, bytes]]) -> None:
         """Record fetched bodies before the sync is whole."""

@@ -340,19 +340,29 @@ def _contents(units: Sequence[Sequence[Token]]) -> list[tuple[object, ...]]:
 def _repair_pairs(tokens: Sequence[Token], source: dict[int, Token]) -> None:
     """Let both ends of each element come from one element of the base, and only marks come from one twice."""
     used: set[int] = set()
+    previous: Token | None = None
     for token in tokens:
-        if token.kind != "open" or token.partner is None:
-            continue
-        start, end = source.get(id(token)), source.get(id(token.partner))
-        element = start or (end.partner if end is not None else None)
-        if element is None or element.partner is None:
-            continue
-        if element.name not in INLINE and id(element) in used:
-            source.pop(id(token), None)
-            source.pop(id(token.partner), None)
-        else:
-            used.add(id(element))
-            source[id(token)], source[id(token.partner)] = element, element.partner
+        if token.kind == "open" and token.partner is not None:
+            start, end = source.get(id(token)), source.get(id(token.partner))
+            element = start or (end.partner if end is not None else None)
+            again = element is not None and element.name not in INLINE and id(element) in used
+            if element is None or element.partner is None or again or _runs_together(previous, element, source):
+                source.pop(id(token), None)
+                source.pop(id(token.partner), None)
+            else:
+                used.add(id(element))
+                source[id(token)], source[id(token.partner)] = element, element.partner
+        previous = token
+
+
+def _runs_together(previous: Token | None, element: Token, source: Mapping[int, Token]) -> bool:
+    """Whether a paragraph without a tag would follow another one, and be one with it."""
+    before = source.get(id(previous)) if previous is not None else None
+    return element.name == "p" and element.start == element.end and before is not None and _is_bare(before)
+
+
+def _is_bare(token: Token) -> bool:
+    return token.name == "p" and token.kind == "close" and token.start == token.end
 
 
 class _PieceWriter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,10 @@ class SpaceState:
     @property
     def values(self) -> dict[str, Any]:
         """The state as JSON."""
-        return asdict(self)
+        facts = [each.name for each in fields(SyncedPage)]
+        pages = {page.id: {name: getattr(page, name) for name in facts} for page in self.pages.values()}
+        rest = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "pages"}
+        return {**rest, "pages": pages}
 
     def paths(self) -> dict[str, str]:
         """Path by page id."""
