@@ -117,3 +117,25 @@ def test_a_handle_from_another_base_names_what_is_near(tmp_path: Path) -> None:
             client.text("read", page="one:drinks/green.md")
         client.raw("search", query="kale", cursor=cursor)  # another search's cursor is an empty page or a refusal
     assert two.git("status", "--short") == ""
+
+
+def test_lists_as_json_text_are_taken_and_a_tool_of_a_higher_tier_is_named_as_such(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"tea.md": "# Tea\n\nGreen.\n", "pot.md": "# Pot\n\nRound.\n"})
+    with agent("mcp", repo.path, "--no-embed") as reader:
+        text = reader.text("read", page='["tea.md", "pot.md"]')
+        assert "Green." in text
+        assert "Round." in text
+        assert "Green." in reader.text("search", query="green", fields='{"x": ""}'.replace('"x": ""', ""))
+        with pytest.raises(
+            RefusedError, match=r"The tool 'edit' needs the tier write; this server serves the tier read"
+        ):
+            reader.text("edit", page="tea.md", changes=[])
+    with agent("mcp", repo.path, "--no-embed", "--tier", "write", "--commit", "auto") as writer:
+        writer.text("edit", page="tea.md", changes='[{"do": "append", "text": "Warm."}]', request_id="r")
+        steps = '[{"do": "edit", "page": "pot.md", "changes": [{"do": "append", "text": "Blue."}]}]'
+        writer.text("transaction", steps=steps)
+        for changes in ('[{"do": "append"', "append", '{"do": "append"}'):
+            with pytest.raises(RefusedError, match="Invalid argument changes"):
+                writer.text("edit", page="tea.md", changes=changes)
+    assert (repo.path / "tea.md").read_text().endswith("Warm.\n")
+    assert (repo.path / "pot.md").read_text().endswith("Blue.\n")

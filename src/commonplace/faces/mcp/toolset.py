@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast, get_args, get_origin
@@ -318,10 +319,24 @@ def bind(params: type[P], run: Callable[[Call, P], ToolResult]) -> BoundHandler:
         try:
             parsed = params.model_validate(arguments)
         except ValidationError as error:
-            raise bad_arguments(error, params) from error
+            try:  # some clients give lists and objects as JSON text
+                parsed = params.model_validate(_from_json_texts(arguments, error))
+            except ValidationError:
+                raise bad_arguments(error, params) from error
         return run(call, parsed)
 
     return BoundHandler(lambda: input_schema(params), validated)
+
+
+def _from_json_texts(arguments: JsonObject, error: ValidationError) -> JsonObject:
+    """The arguments; each that was refused and is the JSON text of a list or an object is that list or object."""
+    read: dict[str, Json] = {}
+    for name in {str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}:
+        value = arguments.get(name)
+        if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+            with suppress(ValueError, RecursionError):
+                read[name] = json.loads(value)
+    return {**arguments, **read}
 
 
 def allowed_tools(tools: Sequence[Tool], tier: str) -> tuple[Tool, ...]:

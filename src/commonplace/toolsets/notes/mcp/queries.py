@@ -185,7 +185,7 @@ class _Part:
 
 def read(call: Call, arguments: NotesRead) -> ToolResult:
     """One or several pages, whole or in part, within one budget."""
-    pages = [arguments.page] if isinstance(arguments.page, str) else list(dict.fromkeys(arguments.page))
+    pages = _references(arguments.page)
     if not 1 <= len(pages) <= MAX_PAGES:
         raise InvalidInputError(f"page is a list of {len(pages)}.", kind="argument", hint=f"Give 1 to {MAX_PAGES}.")
     if arguments.lines and (arguments.section or arguments.query):
@@ -216,6 +216,17 @@ def read(call: Call, arguments: NotesRead) -> ToolResult:
             part.add_shortened(f"{error}{near}")
         answer.add(part.text().rpartition("\n(")[0])
     return answer.text()
+
+
+def _references(page: str | list[str]) -> list[str]:
+    """The pages that are asked for; a list may be given as JSON text."""
+    if isinstance(page, str):
+        if not page.startswith('["'):
+            return [page]
+        with suppress(ValueError):
+            listed = json.loads(page)
+            page = [name for name in listed if isinstance(name, str)] or page
+    return list(dict.fromkeys(page)) if isinstance(page, list) else [page]
 
 
 def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer) -> None:
