@@ -41,30 +41,30 @@ def retry_until(work: Callable[[], None], ending: threading.Event, what: str) ->
     Returns:
         The thread; None if there is nothing to retry.
     """
-    reported_text = _attempted(work, what, "")
-    if not reported_text:
+    last_reason = _attempted(work, what, "")
+    if not last_reason:
         return None
-    thread = threading.Thread(target=_try_again, args=(work, ending, what, reported_text), name="retry", daemon=True)
+    thread = threading.Thread(target=_try_again, args=(work, ending, what, last_reason), name="retry", daemon=True)
     thread.start()
     return thread
 
 
-def _try_again(work: Callable[[], None], ending: threading.Event, what: str, reported_text: str) -> None:
+def _try_again(work: Callable[[], None], ending: threading.Event, what: str, last_reason: str) -> None:
     for pause in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
         if ending.wait(pause):
             return
-        reported_text = _attempted(work, what, reported_text)
-        if not reported_text:
+        last_reason = _attempted(work, what, last_reason)
+        if not last_reason:
             return
 
 
-def _attempted(work: Callable[[], None], what: str, reported_text: str) -> str:
+def _attempted(work: Callable[[], None], what: str, last_reason: str) -> str:
     """The reason of a failure that can be retried; "" otherwise."""
     try:
         work()
     except (KnowledgeError, OSError) as error:
         reason = _reason(error)
-        if reason != reported_text:
+        if reason != last_reason:
             log.warning("%s: %s", what, reason, exc_info=log.isEnabledFor(logging.DEBUG))
         return "" if isinstance(error, ConfigError) else reason
     return ""

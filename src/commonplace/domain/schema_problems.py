@@ -170,8 +170,8 @@ def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
             near = _nearest(pattern.lower(), FORMATS)
             yield f"{where}.format is {pattern[:60]!r}; expected one of {FORMAT_NAMES}.{near}"
         elif wrong:
-            known_text = f"one of {FORMAT_NAMES}, or " if is_format else ""
-            yield f"{where}.{name} is {pattern[:60]!r}; expected {known_text}{wrong}."
+            alternatives = f"one of {FORMAT_NAMES}, or " if is_format else ""
+            yield f"{where}.{name} is {pattern[:60]!r}; expected {alternatives}{wrong}."
 
 
 def _wrong_form(pattern: str, *, by_line: bool = False) -> str:
@@ -325,10 +325,10 @@ class Subject:
     def value(self, name: str) -> Json:
         """The value of a field at the top level of the frontmatter, otherwise under `metadata`; None if it is empty."""
         values = self.record.frontmatter
-        found_value = values.get(name)
-        if found_value in (None, "", []):
-            found_value = mapping_of(values.get("metadata")).get(name)
-        return None if found_value in ("", []) else found_value
+        value = values.get(name)
+        if value in (None, "", []):
+            value = mapping_of(values.get("metadata")).get(name)
+        return None if value in ("", []) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,5 +417,5 @@ def _count(noun: str, subject: Subject) -> int:
 
 def _has(subject: Subject, name: str) -> bool:
     record = subject.record
-    known_values = {"summary": record.description, "description": record.description, "title": record.title}
-    return bool(known_values.get(name) or subject.value(name) is not None)
+    shared_fields = {"summary": record.description, "description": record.description, "title": record.title}
+    return bool(shared_fields.get(name) or subject.value(name) is not None)

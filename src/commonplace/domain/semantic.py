@@ -285,11 +285,9 @@ def agreement(by_words: Mapping[Key, float], near: Mapping[Key, float], ordinary
     if len(witnesses) < MIN_WITNESSES or not ordinary.deviation or best <= 0:
         return 1.0
     weighted = [((score / best) ** 2, (element - ordinary.median) / ordinary.deviation) for score, element in witnesses]
-    found_value = sum(weight * value for weight, value in weighted) / math.sqrt(
-        sum(weight**2 for weight, _ in weighted)
-    )
+    mean = sum(weight * value for weight, value in weighted) / math.sqrt(sum(weight**2 for weight, _ in weighted))
     nothing, full = AGREEMENT
-    return min(max((found_value - nothing) / (full - nothing), 0.0), 1.0)
+    return min(max((mean - nothing) / (full - nothing), 0.0), 1.0)
 
 
 def fused(

@@ -144,10 +144,10 @@ def _versions(config: ConfigFile, plugin: str, name: str) -> list[str]:
         return []
     text = config.read(config.below("versions.json" if name == "docs" else f"{name}_versions.json"))
     try:
-        found_value: object = json.loads(text or "[]")
+        parsed: object = json.loads(text or "[]")
     except (ValueError, RecursionError):
         return []
-    return [str(element) for element in cast("list[object]", found_value)] if isinstance(found_value, list) else []
+    return [str(element) for element in cast("list[object]", parsed)] if isinstance(parsed, list) else []
 
 
 def _vitepress(config: ConfigFile) -> SiteTree:

@@ -251,9 +251,9 @@ def _open_parts(form: str, path: str) -> tuple[str, ...] | None:
     if len(wanted_parts) != len(parts):
         return None
     pairs = list(zip(wanted_parts, parts, strict=True))
-    if any(_OPEN not in part and fold(part) != fold(given_text) for part, given_text in pairs):
+    if any(_OPEN not in part and fold(part) != fold(segment) for part, segment in pairs):
         return None
-    return tuple(given_text for part, given_text in pairs if _OPEN in part)
+    return tuple(segment for part, segment in pairs if _OPEN in part)
 
 
 def without_numbers(path: str) -> str:
@@ -397,14 +397,14 @@ def readings(path: str, folders: Collection[str]) -> list[Translation]:
     return [Translation(_docusaurus_original(translation.text), translation.language) for translation in translations]
 
 
-def translations_behind(scores: Mapping[str, float], wanted_text: str, folders: Collection[str]) -> set[str]:
+def translations_behind(scores: Mapping[str, float], reader_language: str, folders: Collection[str]) -> set[str]:
     """The paths for which another copy of the text stands: that in the reader's language, if it matches about as well.
 
     A copy that matches much better is in the language of the query, and stands for the others.
 
     Args:
         scores: Scores by path.
-        wanted_text: The reader's language, such as `de` or `pt-br`.
+        reader_language: The reader's language, such as `de` or `pt-br`.
         folders: The `language_folders` of the collection.
     """
     texts: dict[str, list[tuple[str, str]]] = {}
@@ -418,7 +418,7 @@ def translations_behind(scores: Mapping[str, float], wanted_text: str, folders: 
         if len({language for language, _ in copies}) > 1:
             least = MIN_COPY_SHARE * max(scores[path] for _, path in copies)
             near = [copy for copy in copies if scores[copy[1]] >= least]
-            best = min(near, key=lambda copy: _rank(copy[0], wanted_text))[1]
+            best = min(near, key=lambda copy: _rank(copy[0], reader_language))[1]
             shown.add(best)
             behind |= {path for _, path in copies} - {best}
     return behind
@@ -426,15 +426,15 @@ def translations_behind(scores: Mapping[str, float], wanted_text: str, folders: 
 
 def language_of(environment: Mapping[str, str]) -> str:
     """The language of a user's environment by POSIX (`LC_ALL`, `LC_MESSAGES`, `LANG`); `en` if none is set."""
-    given_text = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
-    code = given_text.partition(".")[0].partition("@")[0]
+    locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
+    code = locale.partition(".")[0].partition("@")[0]
     return _plain(code) if is_language_code(code) else "en"
 
 
-def _rank(language: str, wanted_text: str) -> tuple[int, str]:
+def _rank(language: str, reader_language: str) -> tuple[int, str]:
     """Sort key by preference: the language itself, the same with another region, the original, English, others."""
-    same = language.partition("-")[0] == wanted_text.partition("-")[0]
-    order = (language == wanted_text, same, language == ORIGINAL, language.partition("-")[0] == "en", True)
+    same = language.partition("-")[0] == reader_language.partition("-")[0]
+    order = (language == reader_language, same, language == ORIGINAL, language.partition("-")[0] == "en", True)
     return order.index(True), language
 
 

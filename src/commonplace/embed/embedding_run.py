@@ -96,23 +96,23 @@ class EmbeddingRun:
         The compared rows of all documents are released before embedding; otherwise other allocations between them would
         fragment the memory.
         """
-        known_values, _ = self._store.with_file(lambda file: file.statistics())
+        revisions, _ = self._store.with_file(lambda file: file.statistics())
         changed: list[str] = []
         for address, revision in self._index.revisions().items():
-            if known_values.pop(address.path, None) != revision:
+            if revisions.pop(address.path, None) != revision:
                 changed.append(address.path)
-        return changed, list(known_values)
+        return changed, list(revisions)
 
     def _differing_of(self, addresses: Collection[Address]) -> tuple[list[str], list[str]]:
         """Paths of the documents to embed, and of the deleted ones, among some documents."""
-        known_values, _ = self._store.with_file(lambda file: file.statistics([address.path for address in addresses]))
+        revisions, _ = self._store.with_file(lambda file: file.statistics([address.path for address in addresses]))
         changed: list[str] = []
         gone: list[str] = []
         for address in addresses:
             record = self._index.record(address)
             if record is None:
-                gone += [address.path] if address.path in known_values else []
-            elif known_values.get(address.path) != record.revision:
+                gone += [address.path] if address.path in revisions else []
+            elif revisions.get(address.path) != record.revision:
                 changed.append(address.path)
         return changed, gone
 
@@ -159,16 +159,16 @@ class EmbeddingRun:
 
     def _put(self, file: VectorFile, batch: _Batch, vectors: Vectors) -> None:
         form = file.format()
-        kept_values: dict[bytes, bytes] = {}
+        new_vectors: dict[bytes, bytes] = {}
         if vectors.size:
             form = form or VectorFormat(
                 vectors.shape[1], min(1.0, float(np.abs(vectors).max()) * SCALE_HEADROOM) or 1.0
             )
             self._store.check_dimension(vectors.shape[1], form.dimension)
-            kept_values = dict(zip(batch.texts, quantized(vectors, form.scale), strict=True))
+            new_vectors = dict(zip(batch.texts, quantized(vectors, form.scale), strict=True))
         # After damage the file is empty, so that known texts are missing. Their documents are left to the next pass.
-        usable = file.known(key for _, _, chunks in batch.pages for _, key in chunks).keys() | kept_values.keys()
-        file.put(form, kept_values, [page for page in batch.pages if all(key in usable for _, key in page[2])])
+        usable = file.known(key for _, _, chunks in batch.pages for _, key in chunks).keys() | new_vectors.keys()
+        file.put(form, new_vectors, [page for page in batch.pages if all(key in usable for _, key in page[2])])
 
     def _vectors(self, texts: Sequence[str]) -> Vectors | None:
         """The texts' vectors, computed by two threads; None if stopped."""

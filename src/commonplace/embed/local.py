@@ -93,19 +93,19 @@ class LocalSemanticIndex:
         """The current status."""
         if reason := self._model.missing:
             return EmbeddingStatus(status="missing", reason=reason)
-        known_value: dict[str, str] = {}
+        embedded: dict[str, str] = {}
         chunks = 0
         reason = self._model.failure or self._vectors.failure
         if not reason:
             try:
-                known_value, chunks = self._vectors.with_file(lambda file: file.statistics())
+                embedded, chunks = self._vectors.with_file(lambda file: file.statistics())
             except KnowledgeError as error:
                 reason = error.advice
-        pending = sum(known_value.get(address.path) != revision for address, revision in self.index.revisions().items())
+        pending = sum(embedded.get(address.path) != revision for address, revision in self.index.revisions().items())
         return EmbeddingStatus(
             status="failing" if reason else self._progress(pending),
             model=self._model.name,
-            documents=len(known_value),
+            documents=len(embedded),
             chunks=chunks,
             pending=pending,
             reason=reason,

@@ -66,17 +66,17 @@ def with_entry(text: str, kind: FileFormat, table: str, name: str, entry: Mappin
         ValueError: the text cannot be edited without changing something else.
     """
     before = parsed(text, kind)
-    known_value = before.get(table, {})
-    if not isinstance(known_value, dict):
+    servers = before.get(table, {})
+    if not isinstance(servers, dict):
         raise ValueError(f"{table!r} is no object")  # noqa: TRY004
-    if known_value.get(name) == entry:
+    if servers.get(name) == entry:
         return text
     if kind == "toml":
-        edited = _toml_without(text, table, name) if name in known_value else text
+        edited = _toml_without(text, table, name) if name in servers else text
         edited = edited.rstrip("\n") + ("\n\n" if edited.strip() else "") + _toml_table(table, name, entry)
     else:
         edited = _json_with(text, table, name, entry)
-    return _checked(edited, kind, {**before, table: {**known_value, name: dict(entry)}})
+    return _checked(edited, kind, {**before, table: {**servers, name: dict(entry)}})
 
 
 def without_entry(text: str, kind: FileFormat, table: str, name: str) -> str:
@@ -86,10 +86,10 @@ def without_entry(text: str, kind: FileFormat, table: str, name: str) -> str:
         ValueError: the text cannot be edited without changing something else.
     """
     before = parsed(text, kind)
-    known_value = before.get(table)
-    if not isinstance(known_value, dict) or name not in known_value:
+    servers = before.get(table)
+    if not isinstance(servers, dict) or name not in servers:
         return text
-    rest = {key: value for key, value in known_value.items() if key != name}
+    rest = {key: value for key, value in servers.items() if key != name}
     if kind == "toml":
         edited = _toml_without(text, table, name)
         if not rest and table not in parsed(edited, kind):

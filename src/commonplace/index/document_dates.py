@@ -211,14 +211,14 @@ def _dated(row: _Row, commits: CommitSpan | None) -> tuple[str, str]:
 
     A file of a commit has no time; its document's times remain unchanged.
     """
-    _, created, updated, given_number, _, _, mtime_ns = row
+    _, created, updated, given_flags, _, _, mtime_ns = row
     if commits:
         first, last = (iso_timestamp(commit.when) for commit in (commits.first, commits.changed))
     elif mtime_ns:
         first = last = iso_timestamp(mtime_ns / 1e9)
     else:
         first, last = created, updated
-    return created if given_number & GIVEN_CREATED else first, updated if given_number & GIVEN_UPDATED else last
+    return created if given_flags & GIVEN_CREATED else first, updated if given_flags & GIVEN_UPDATED else last
 
 
 _DateChange = tuple[str, int, str, int, int, str, str, int]
@@ -226,9 +226,9 @@ _DateChange = tuple[str, int, str, int, int, str, str, int]
 
 def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> _DateChange | None:
     """The new columns of a document and its key; None if they are unchanged."""
-    path, created, updated, given_number, before, revision, mtime_ns = row
+    path, created, updated, given_flags, before, revision, mtime_ns = row
     first, last = dated
-    if is_newer and mtime_ns and not given_number & GIVEN_UPDATED:
+    if is_newer and mtime_ns and not given_flags & GIVEN_UPDATED:
         last = iso_timestamp(mtime_ns / 1e9)
     state = DATE_UNCOMMITTED if is_newer else DATE_KNOWN
     if (first, last, state) == (created, updated, before):

@@ -138,9 +138,9 @@ def _alike(wanted_reference: str, name: str) -> float:
     return dice_similarity(shared, len(wanted_reference), len(name))
 
 
-def _is_of_another_day(wanted_text: str, ident: str) -> bool:
+def _is_of_another_day(name: str, ident: str) -> bool:
     """Whether both names contain dates, and these differ. The page of another day is not a useful suggestion."""
-    day, other = _DATE.search(wanted_text), _DATE.search(ident)
+    day, other = _DATE.search(name), _DATE.search(ident)
     return day is not None and other is not None and day.groups() != other.groups()
 
 
@@ -266,15 +266,15 @@ class NameSimilarity:
 
     def _set(self, pair: str, nth: int) -> int:
         """The bit set of the names that contain a bigram at least `nth` times."""
-        known_number = self._sets.get((pair, nth))
-        if known_number is None:
+        number_set = self._sets.get((pair, nth))
+        if number_set is None:
             numbers: Sequence[int] = self._holders.get(pair, ())
             if nth > 1:
                 numbers = [number for number in numbers if self._entries[number][1].count(pair) >= nth]
-            known_number = _set_of(numbers)
+            number_set = _set_of(numbers)
             if len(self._sets) < MAX_SETS:
-                self._sets[pair, nth] = known_number
-        return known_number
+                self._sets[pair, nth] = number_set
+        return number_set
 
 
 def pairs_of(text: str) -> list[str]:

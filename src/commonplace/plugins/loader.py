@@ -473,10 +473,10 @@ def _named_or_paired(value: object, tell: FaultSink) -> list[tuple[str, object]]
 
 
 def _pair(row: object) -> tuple[object, object]:
-    found_items = items(row, CLI_EXPECTED)
-    if len(found_items) != len(("name", "function")):
-        raise WrongValueError(f"one item has {len(found_items)} parts; expected {CLI_EXPECTED}")
-    return found_items[0], found_items[1]
+    parts = items(row, CLI_EXPECTED)
+    if len(parts) != len(("name", "function")):
+        raise WrongValueError(f"one item has {len(parts)} parts; expected {CLI_EXPECTED}")
+    return parts[0], parts[1]
 
 
 def _wrong_return(error: BaseException) -> str:

@@ -132,8 +132,8 @@ def _violations(
     hook = "get_validators"
 
     def judge() -> list[Violation]:
-        found_value = validator(*fitting(validator, (entry_type, dict(values), context.of(kb_name))))
-        rows = [] if found_value is None else items(found_value, "a list of dicts with field, rule, expected and got")
+        violations = validator(*fitting(validator, (entry_type, dict(values), context.of(kb_name))))
+        rows = [] if violations is None else items(violations, "a list of dicts with field, rule, expected and got")
         return [violation for row in rows if (violation := _violation(plugin, row))]
 
     outcome = plugin.called(hook, judge)
@@ -170,20 +170,20 @@ def _hooks(plugins: Sequence[Plugin], context: PluginContext) -> dict[HookPoint,
 
 def _moments(value: object, tell: FaultSink) -> dict[HookPoint, list[Function]]:
     moments: dict[HookPoint, list[Function]] = {}
-    for name, given_value in named(value, "a dict of moments and lists of functions hook(entry, context)", tell):
+    for name, listed in named(value, "a dict of moments and lists of functions hook(entry, context)", tell):
         moment: HookPoint | None = next((point for point in HOOK_POINTS if point == name), None)
         if moment is None:
             tell(f"there is no moment {shown(name)}; expected one of {', '.join(HOOK_POINTS)}")
             continue
         takes = "a function hook(entry, context)"
-        rows = partial(_rows, given_value, f"a list of {takes[2:]}")
+        rows = partial(_rows, listed, f"a list of {takes[2:]}")
         for functions in built(rows, moment, tell):
             moments[moment] = _functions(functions, 2, f"{takes} for {moment}", tell)
     return moments
 
 
-def _rows(given_value: object, expected: str) -> list[object]:
-    return [given_value] if callable(given_value) else items(given_value, expected)
+def _rows(functions: object, expected: str) -> list[object]:
+    return [functions] if callable(functions) else items(functions, expected)
 
 
 def _functions(

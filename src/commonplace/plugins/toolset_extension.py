@@ -366,22 +366,22 @@ def _prompt(plugin: Plugin, name: str, body: _Body) -> Prompt:
 
 
 def _argument(element: object) -> PromptArgument:
-    given_object = plain_object(element, "an argument as a dict with a name")
-    name = given_object.get("name")
+    row = plain_object(element, "an argument as a dict with a name")
+    name = row.get("name")
     if not is_name(name):
         raise WrongValueError(f"a prompt with an argument named {shown(name)}; expected a text as `name`")
     return PromptArgument(
         name=str(name),
-        description=text(given_object.get("description"), "an argument's description"),
-        required=given_object.get("required") is True,
+        description=text(row.get("description"), "an argument's description"),
+        required=row.get("required") is True,
     )
 
 
 def _rendered(
-    plugin: Plugin, name: str, render: Callable[..., object], call: Call, given_values: Mapping[str, str]
+    plugin: Plugin, name: str, render: Callable[..., object], call: Call, arguments: Mapping[str, str]
 ) -> str | Sequence[PromptMessage]:
     def answer(client: Peer) -> str | Sequence[PromptMessage]:
-        said = render(dict(given_values), client)
+        said = render(dict(arguments), client)
         if isinstance(said, str):
             return text(said, "the prompt")
         return [_message(element) for element in items(said, "text or a list of messages as a prompt")]
@@ -391,11 +391,11 @@ def _rendered(
 
 
 def _message(element: object) -> PromptMessage:
-    given_object = plain_object(element, "a message as a dict with role and content")
-    content = given_object.get("content")
+    row = plain_object(element, "a message as a dict with role and content")
+    content = row.get("content")
     if not isinstance(content, Mapping):
         raise WrongValueError(f"a message whose content is {kind_of(content)}; expected a content block as a dict")
-    return PromptMessage("assistant" if given_object.get("role") == "assistant" else "user", content)
+    return PromptMessage("assistant" if row.get("role") == "assistant" else "user", content)
 
 
 def _resources(own: Resources | None, plugins: Plugins) -> Resources | None:

@@ -154,8 +154,8 @@ def plain(value: object, depth: int = 0) -> Json:
     if isinstance(value, Enum):
         return plain(value.value, depth + 1)
     if isinstance(value, Mapping):
-        found_value = cast("Mapping[object, object]", value)
-        return {_key(key): plain(element, depth + 1) for key, element in _few(found_value.items())}
+        mapping = cast("Mapping[object, object]", value)
+        return {_key(key): plain(element, depth + 1) for key, element in _few(mapping.items())}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(element, depth + 1) for element in _few(cast("Iterable[object]", value))]
     return _scalar(value)

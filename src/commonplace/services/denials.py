@@ -74,15 +74,15 @@ def denial_of(
         queries: The queries, which have the same text.
         results: The results of all queries in all collections.
     """
-    found_flag = any(result.total for result in results)
-    if not found_flag and any(result.has_operators for result in results):
+    has_hits = any(result.total for result in results)
+    if not has_hits and any(result.has_operators for result in results):
         return _missing_operands(collections, queries)
-    if not found_flag and any(result.demanded for result in results):
+    if not has_hits and any(result.demanded for result in results):
         return _missing_quotation(collections, queries)
     if not any(result.known for result in results):
         return _unknown_query(collections, queries)
     unknown = [word for word in results[0].unknown if all(word in result.unknown for result in results)]
-    return _unknown_words(collections, queries, unknown) if unknown and found_flag else None
+    return _unknown_words(collections, queries, unknown) if unknown and has_hits else None
 
 
 def unknown_notice(collection: Collection, query: SearchQuery, *, has_hits: bool) -> str:
@@ -91,8 +91,8 @@ def unknown_notice(collection: Collection, query: SearchQuery, *, has_hits: bool
 
 
 def _unmet(sentence: str, whose: str, instead: Sequence[Change]) -> Denial:
-    found_text, none = f"These pages were found by {whose} words.", f"Nothing was found by {whose} words either."
-    return Denial(sentence, found_text, none, tuple(instead))
+    some, none = f"These pages were found by {whose} words.", f"Nothing was found by {whose} words either."
+    return Denial(sentence, some, none, tuple(instead))
 
 
 def _missing_quotation(collections: Sequence[Collection], queries: Sequence[SearchQuery]) -> Denial:

@@ -191,28 +191,28 @@ def content_of(collection: Collection, address: Address, revision: Revision) -> 
 
 def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit, bool]]:
     """The commits from the latest to the oldest named one, and whether each is named."""
-    wanted_values = dict.fromkeys(commit.lower() for commit in commits)
+    references = dict.fromkeys(commit.lower() for commit in commits)
     log: list[tuple[Commit, bool]] = []
-    while wanted_values and len(log) < MAX_SEARCHED:
+    while references and len(log) < MAX_SEARCHED:
         some = collection.store.history.log(None, limit=_STEP, offset=len(log))
         for commit in some:
             names = [
-                wanted_value
-                for wanted_value in wanted_values
-                if len(wanted_value) >= MIN_DIGITS and commit.id.startswith(wanted_value)
+                reference
+                for reference in references
+                if len(reference) >= MIN_DIGITS and commit.id.startswith(reference)
             ]
             for name in names:
-                del wanted_values[name]
+                del references[name]
             log.append((commit, bool(names)))
-            if not wanted_values:
+            if not references:
                 break
         if len(some) < _STEP:
             break
-    for wanted_value in wanted_values:
-        collection.store.history.changed(wanted_value)  # says that it is a merge, or no revision
+    for reference in references:
+        collection.store.history.changed(reference)  # says that it is a merge, or no revision
         raise NotFoundError(
             f"The latest {MAX_SEARCHED:,} commits of the current branch do not have "
-            f"{shown_paths([wanted_value[:64] for wanted_value in wanted_values])}.",
+            f"{shown_paths([reference[:64] for reference in references])}.",
             kind="revision",
             hint="Run commonplace activity, or commonplace log, to see the commits.",
         )

@@ -90,12 +90,12 @@ def origins(environment: Environment = os.environ, flags: Flags | None = None) -
     Raises:
         ConfigError: same as `load_settings`.
     """
-    found_values = _given(environment, flags)
+    sources = _given(environment, flags)
     rows: list[tuple[str, str, str]] = []
     for name, kind in _KINDS.items():
-        if name in found_values:
-            value = kind.read(found_values[name])
-            rows.append((name, "…" if kind.about.secret else value_as_text(value), found_values[name].where))
+        if name in sources:
+            value = kind.read(sources[name])
+            rows.append((name, "…" if kind.about.secret else value_as_text(value), sources[name].where))
     return rows
 
 

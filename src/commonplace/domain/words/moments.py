@@ -24,11 +24,11 @@ def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -
         end: Whether a day means its end instead of its beginning.
     """
     now = now or datetime.now(UTC)
-    wanted_text = " ".join(text.strip().lower().split())
+    words = " ".join(text.strip().lower().split())
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if wanted_text in _NAMED:
-        return _day(midnight - timedelta(days=_NAMED[wanted_text]), end=end)
-    ago = _AGO.fullmatch(wanted_text)
+    if words in _NAMED:
+        return _day(midnight - timedelta(days=_NAMED[words]), end=end)
+    ago = _AGO.fullmatch(words)
     if ago:
         amount, unit = int(ago[1]), ago[2][0]
         span = timedelta(hours=amount) if unit == "h" else timedelta(days=amount * _DAYS[unit])

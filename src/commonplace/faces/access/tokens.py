@@ -241,8 +241,8 @@ class CodeFlow:
         }
         endpoint = self._endpoint("authorization_endpoint")
         url = f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(requested_values)}"
-        kept_values = {"state": state, "secret": secret, "target": target, "until": int(time.time()) + MAX_SECONDS}
-        return url, self._sealed(json.dumps(kept_values).encode())
+        flow = {"state": state, "secret": secret, "target": target, "until": int(time.time()) + MAX_SECONDS}
+        return url, self._sealed(json.dumps(flow).encode())
 
     def finish(self, cookie: str, query: Mapping[str, str], back: str) -> SignedIn:
         """Exchange the authorization code for a token.
@@ -281,7 +281,7 @@ class CodeFlow:
     def _exchange_code(self, code: str, secret: str, back: str) -> Mapping[str, object]:
         import httpx2  # noqa: PLC0415 - only needed with a provider
 
-        given_values = {
+        form = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": back,
@@ -291,7 +291,7 @@ class CodeFlow:
         }
         auth = httpx2.BasicAuth(self.client_id, self.client_secret) if self.client_secret else None
         try:
-            answer = httpx2.post(self._endpoint("token_endpoint"), data=given_values, auth=auth, timeout=TIMEOUT)
+            answer = httpx2.post(self._endpoint("token_endpoint"), data=form, auth=auth, timeout=TIMEOUT)
             body = cast("object", answer.json())
         except (httpx2.HTTPError, ValueError) as error:
             raise UnavailableError(

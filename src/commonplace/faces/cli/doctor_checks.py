@@ -91,15 +91,15 @@ def _room(folder: Path) -> Iterator[Diagnostic]:
         yield Diagnostic("disk", Severity.WARNING, short_path(folder), f"Its disk does not answer: {error.strerror}.")
         return
     free = there.f_bavail * there.f_frsize
-    reported_text = f"{free / 1e9:,.1f} GB are free on the disk of {short_path(folder)}."
+    message = f"{free / 1e9:,.1f} GB are free on the disk of {short_path(folder)}."
     if free < LOW_BYTES:
         hint = "Make room; an index may be deleted at any moment:"
-        yield Diagnostic("disk", Severity.WARNING, "disk", reported_text, hint, f"du -sh {shlex.quote(str(nearest))}/*")
+        yield Diagnostic("disk", Severity.WARNING, "disk", message, hint, f"du -sh {shlex.quote(str(nearest))}/*")
     elif there.f_files and there.f_favail < LOW_FILES:
         message = f"The disk of {short_path(folder)} has room for {there.f_favail:,} more files only."
         yield Diagnostic("disk", Severity.WARNING, "disk", message, "Delete what is not needed.")
     else:
-        yield Diagnostic("disk", None, "disk", reported_text)
+        yield Diagnostic("disk", None, "disk", message)
 
 
 def _nearest(folder: Path) -> Path:
@@ -167,7 +167,7 @@ def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
     files: dict[Path, clients.ClientName] = {
         clients.client_config_file(client, project): client for project in projects for client in clients.CLIENTS
     }
-    known_number = 0
+    count = 0
     for file, client in files.items():
         try:
             text = file.read_text(encoding="utf-8")
@@ -184,9 +184,9 @@ def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
             continue
         for name, entry in servers.items():
             if _is_entry(entry):
-                known_number += 1
+                count += 1
                 yield _entry(client, name, cast("Mapping[str, object]", entry))
-    if not known_number:
+    if not count:
         message = "No client that is known here has an entry for commonplace."
         yield Diagnostic("client", None, "clients", message, "To connect one:", "commonplace connect claude-code")
 

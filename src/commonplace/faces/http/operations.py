@@ -260,10 +260,10 @@ def _equal(given_signature: str, digest: bytes) -> bool:
 def _urls(body: bytes) -> Iterator[str]:
     """The URLs of the repository in an event; none if the event has an unknown form."""
     try:
-        reported_value: object = json.loads(body)
+        parsed: object = json.loads(body)
     except (ValueError, RecursionError):
         return
-    payload = cast("dict[str, object]", reported_value) if isinstance(reported_value, dict) else {}
+    payload = cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}
     for name in ("repository", "project"):
         repository = payload.get(name)
         if isinstance(repository, dict):

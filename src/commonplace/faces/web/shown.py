@@ -65,11 +65,11 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
         span,
         (request.urls.at, collection.store.history.head()) if request.urls.at else None,
     )
-    found_text = _RENDERED.get(key)
-    if found_text is None:
-        found_text = rendered_now(request, collection, document, span)
-        _RENDERED.put(key, found_text, len(found_text))
-    return Markup(found_text)  # noqa: S704 - sanitized
+    html = _RENDERED.get(key)
+    if html is None:
+        html = rendered_now(request, collection, document, span)
+        _RENDERED.put(key, html, len(html))
+    return Markup(html)  # noqa: S704 - sanitized
 
 
 def rendered_now(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:

@@ -132,16 +132,16 @@ class Ranker:
 
     def all(self, scope: SearchScope) -> dict[int, float]:
         """Every matching document, with its score."""
-        found_values, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
-        return self._scorer.documents(scope) | found_values
+        scored, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
+        return self._scorer.documents(scope) | scored
 
     def _best(self, scope: SearchScope, query: SearchQuery) -> RankedPage:
         offset, limit = max(query.offset, 0), max(query.limit, 0)
         least = TRANSLATION_WINDOW if self._language_folders else MAX_NAMED
-        found_values, total = self._documents(scope, max(offset + limit, least, MAX_NAMED))
+        scored, total = self._documents(scope, max(offset + limit, least, MAX_NAMED))
         newer = self._scorer.documents(scope)
-        ordered = self._ordered(newer | found_values)
-        total += len(newer) - (len(found_values) + len(newer) - len(ordered))
+        ordered = self._ordered(newer | scored)
+        total += len(newer) - (len(scored) + len(newer) - len(ordered))
         seen: SectionScores = {}
         if offset < MAX_RERANKED or query.similarity:
             # The similarity may raise any section, if more than one is shown.

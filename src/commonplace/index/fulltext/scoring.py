@@ -191,11 +191,11 @@ class RecentScorer:
         sections = self._recent.documents[key].sections
         scores: defaultdict[int, float] = defaultdict(float)
         for word in self._expanded.words:
-            found_values: defaultdict[int, list[float]] = defaultdict(list)
+            worths_by_place: defaultdict[int, list[float]] = defaultdict(list)
             for name, form, weight in _searched(word, ft.BODY, EXACT_OR_STEM):
                 for place, worth in self._worths(sections, name, form):
-                    found_values[place].append(weight * worth)
-            for place, worths in found_values.items():
+                    worths_by_place[place].append(weight * worth)
+            for place, worths in worths_by_place.items():
                 scores[place] += EXACT_OR_STEM.weight * word.count * best_of(worths)
         for gram, count in self._expanded.grams.items():
             for place, worth in self._worths(sections, ft.GRAMS, gram):
@@ -258,9 +258,9 @@ class RecentScorer:
     def _all_of(self, sections: DocumentSections, phrase: PhraseTerms) -> dict[int, float]:
         """Positions of the sections that contain every part of a phrase, with the sum of the parts' scores."""
         parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
-        found_values = [dict(self._worths_of_part(sections, field, word)) for field, word in parts]
-        shared = set[int].intersection(*map(set, found_values)) if found_values else set[int]()
-        return {place: sum(worths[place] for worths in found_values) for place in shared}
+        worths_by_part = [dict(self._worths_of_part(sections, field, word)) for field, word in parts]
+        shared = set[int].intersection(*map(set, worths_by_part)) if worths_by_part else set[int]()
+        return {place: sum(worths[place] for worths in worths_by_part) for place in shared}
 
     def _words(self, name: str, field: FieldWeight, fields: Fields) -> float:
         best = (

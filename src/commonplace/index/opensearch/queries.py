@@ -98,26 +98,26 @@ class Vocabulary:
         with self._lock:
             if position == self._position:
                 return
-            known_value = self._known
-            self._known = known_value.present(known_value.since if known_value.may_change else time.monotonic())
+            cache = self._known
+            self._known = cache.present(cache.since if cache.may_change else time.monotonic())
             # Terms that are cached from now on are of this position, or of a later one that will be recorded.
             self._known.may_change = bool(self._known.frequencies)
             self._position = position
 
     def expand(self, question: ParsedQuery) -> Steps[ExpandedQuery]:
         """Every word of a query with its forms."""
-        known_value = self._current()
-        if query := known_value.expansions.get(question):
+        cache = self._current()
+        if query := cache.expansions.get(question):
             return query
         for _ in range(MAX_ROUNDS):
-            terms = _KnownTerms(known_value)
+            terms = _KnownTerms(cache)
             expanded = TermDictionary(terms, _NONE_RECENT, self._analyze).expand(question)
             if not terms.lacking:
-                if len(known_value.expansions) < MAX_EXPANSIONS:
-                    known_value.expansions[question] = expanded
+                if len(cache.expansions) < MAX_EXPANSIONS:
+                    cache.expansions[question] = expanded
                 return expanded
-            yield from self._learn(known_value, terms)
-        return TermDictionary(_KnownTerms(known_value), _NONE_RECENT, self._analyze).expand(question)
+            yield from self._learn(cache, terms)
+        return TermDictionary(_KnownTerms(cache), _NONE_RECENT, self._analyze).expand(question)
 
     def _current(self) -> _Known:
         with self._lock:
@@ -125,26 +125,26 @@ class Vocabulary:
                 self._known = _Known(may_change=self._position is None)
             return self._known
 
-    def _learn(self, known_value: _Known, terms: _KnownTerms) -> Steps[None]:
+    def _learn(self, cache: _Known, terms: _KnownTerms) -> Steps[None]:
         lacking_frequencies = set(terms.lacking_frequencies)
         if terms.lacking_prefixes:
             listed = yield from self._listed(terms.lacking_prefixes)
-            known_value.prefixes |= listed
+            cache.prefixes |= listed
             lacking_frequencies |= {
                 (name, word)
                 for (name, prefix), words in listed.items()
                 if (name, prefix) in terms.counted_prefixes
                 for word in words
             }
-        lacking_frequencies -= known_value.frequencies.keys()
-        if lacking_frequencies or not known_value.documents:
-            yield from self._count(known_value, lacking_frequencies)
+        lacking_frequencies -= cache.frequencies.keys()
+        if lacking_frequencies or not cache.documents:
+            yield from self._count(cache, lacking_frequencies)
 
     def _listed(self, prefixes: Iterable[tuple[str, str]]) -> Steps[dict[tuple[str, str], list[str]]]:
-        found_values: dict[tuple[str, str], list[str]] = {prefix: [] for prefix in prefixes}
-        requested_values = {str(at): pair for at, pair in enumerate(found_values) if len(pair[1]) <= MAX_TOKEN_CHARS}
+        words_by_prefix: dict[tuple[str, str], list[str]] = {prefix: [] for prefix in prefixes}
+        requested_values = {str(at): pair for at, pair in enumerate(words_by_prefix) if len(pair[1]) <= MAX_TOKEN_CHARS}
         if not requested_values:
-            return found_values
+            return words_by_prefix
         terms: dict[str, Any] = {"min_doc_count": 0, "size": MAX_LISTED, "order": {"_key": "asc"}}
         aggregations: dict[str, Any] = {
             at: {"terms": {"field": f"{name}_terms", "include": _beginning_with(prefix), **terms}}
@@ -153,10 +153,10 @@ class Vocabulary:
         body: dict[str, Any] = {"size": 0, "query": {"match_none": {}}, "aggs": aggregations}
         (answer,) = yield [Search(self._index, body)]
         for at, requested_value in requested_values.items():
-            found_values[requested_value] = [bucket["key"] for bucket in answer["aggregations"][at]["buckets"]]
-        return found_values
+            words_by_prefix[requested_value] = [bucket["key"] for bucket in answer["aggregations"][at]["buckets"]]
+        return words_by_prefix
 
-    def _count(self, known_value: _Known, lacking_frequencies: set[tuple[str, str]]) -> Steps[None]:
+    def _count(self, cache: _Known, lacking_frequencies: set[tuple[str, str]]) -> Steps[None]:
         fields = {ft.BODY: [""], ft.GRAMS: [""], ft.ACCENTED: [""]}
         for name, word in lacking_frequencies:
             fields[name].append(token(word))
@@ -173,8 +173,8 @@ class Vocabulary:
         term_vectors: dict[str, Any] = answer.get("term_vectors", {})
         for name, word in lacking_frequencies:
             terms = term_vectors.get(name, {}).get("terms", {})
-            known_value.frequencies[name, word] = terms.get(token(word), {}).get("doc_freq", 0)
-        known_value.documents = max(term_vectors.get(ft.BODY, {}).get("field_statistics", {}).get("doc_count", 0), 1)
+            cache.frequencies[name, word] = terms.get(token(word), {}).get("doc_freq", 0)
+        cache.documents = max(term_vectors.get(ft.BODY, {}).get("field_statistics", {}).get("doc_count", 0), 1)
 
 
 class _KnownTerms:
@@ -183,8 +183,8 @@ class _KnownTerms:
     A missing word counts as existing until its frequency is fetched, because corrections of unknown words cost more.
     """
 
-    def __init__(self, known_value: _Known) -> None:
-        self._known = known_value
+    def __init__(self, cache: _Known) -> None:
+        self._known = cache
         self.lacking_frequencies: set[tuple[str, str]] = set()
         self.lacking_prefixes: set[tuple[str, str]] = set()
         self.counted_prefixes: set[tuple[str, str]] = set()

@@ -211,11 +211,11 @@ class ClusterVectors:
 
     def _counted(self, base: SharedBase, index: str, model: str) -> VectorField | None:
         try:
-            (found_value,) = self._connection.ask("GET", f"/{index}/_mapping").values()
+            (indexes,) = self._connection.ask("GET", f"/{index}/_mapping").values()
         except NotFoundError:
             return None
-        check_chunks(found_value["mappings"], base)
-        if vector_field(model) not in found_value["mappings"]["properties"]:
+        check_chunks(indexes["mappings"], base)
+        if vector_field(model) not in indexes["mappings"]["properties"]:
             return None
         pages = {"pages": {"cardinality": {"field": "page"}}}
         body = {"size": 0, "track_total_hits": True, "query": {"exists": {"field": vector_field(model)}}, "aggs": pages}
@@ -301,15 +301,15 @@ class ClusterWork:
     def prepare(self, base: SharedBase, model: str, dimension: int) -> None:
         """Add the field for a model's vectors to the index."""
         index = vectors_of(self._indexes.alias(base))
-        (found_value,) = self._connection.ask("GET", f"/{index}/_mapping").values()
-        check_chunks(found_value["mappings"], base)
-        known_value = found_value["mappings"]["properties"].get(vector_field(model))
-        if known_value is None:
+        (indexes,) = self._connection.ask("GET", f"/{index}/_mapping").values()
+        check_chunks(indexes["mappings"], base)
+        declared = indexes["mappings"]["properties"].get(vector_field(model))
+        if declared is None:
             added = {"properties": {vector_field(model): vector_mapping(dimension)}}
             self._connection.ask("PUT", f"/{index}/_mapping", added, seconds=BULK_SECONDS)
-        elif known_value["dimension"] != dimension:
+        elif declared["dimension"] != dimension:
             raise StorageError(
-                f"The model returns vectors of {dimension} dimensions, but the cluster has {known_value['dimension']}.",
+                f"The model returns vectors of {dimension} dimensions, but the cluster has {declared['dimension']}.",
                 kind="model",
                 hint="Restore the former model, or give the new one another name in embedding_model.",
             )

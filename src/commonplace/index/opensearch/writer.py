@@ -219,9 +219,9 @@ class ChunkWriter:
         """Write the chunks of pages. Existing chunks with the same text retain their vectors."""
         index = self._ensured(base)
         keys = [page_key(page.record.address.path) for page in pages]
-        known_values = self._known(index, keys)
+        stored_pages = self._known(index, keys)
         lines = [
-            line for key, page in zip(keys, pages, strict=True) for line in _put(key, page, known_values.get(key, {}))
+            line for key, page in zip(keys, pages, strict=True) for line in _put(key, page, stored_pages.get(key, {}))
         ]
         if lines:
             self._connection.bulk(index, lines)
@@ -229,8 +229,8 @@ class ChunkWriter:
     def remove(self, base: SharedBase, addresses: Iterable[Address]) -> None:
         """Remove the chunks of pages."""
         index = self._ensured(base)
-        known_values = self._known(index, [page_key(address.path) for address in addresses])
-        lines = [line for key, page in known_values.items() for line in _chunk_deletions(key, [*page["keys"], ""])]
+        stored_pages = self._known(index, [page_key(address.path) for address in addresses])
+        lines = [line for key, page in stored_pages.items() for line in _chunk_deletions(key, [*page["keys"], ""])]
         if lines:
             self._connection.bulk(index, lines)
 
@@ -239,19 +239,19 @@ class ChunkWriter:
         index = self._ensured(base)
         self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
         counts = dict(page_counts(self._connection, index, "number"))
-        wanted_values = {page_key(address.path): (address, revision) for address, revision in expected.items()}
+        pending = {page_key(address.path): (address, revision) for address, revision in expected.items()}
         missing: set[Address] = set()
         outdated: set[Address] = set()
         surplus: set[Address] = set()
         for source in self._pages(index):
-            address, revision = wanted_values.pop(source["page"], (None, ""))
+            address, revision = pending.pop(source["page"], (None, ""))
             if address is None:
                 surplus.add(Address(json.loads(source["state"])[0]))
             elif revision != current_revision(source["revision"]):
                 outdated.add(address)
             elif counts.get(source["page"], 0) != len(source["keys"]):
                 missing.add(address)
-        missing |= {address for address, _ in wanted_values.values()}
+        missing |= {address for address, _ in pending.values()}
         return IndexDifferences(frozenset(missing), frozenset(outdated), frozenset(surplus))
 
     def drop(self, base: SharedBase) -> None:
@@ -280,8 +280,8 @@ class ChunkWriter:
         return index
 
     def _mappings(self, index: str) -> dict[str, Any]:
-        (found_value,) = self._connection.ask("GET", f"/{index}/_mapping").values()
-        return found_value["mappings"]
+        (description,) = self._connection.ask("GET", f"/{index}/_mapping").values()
+        return description["mappings"]
 
     def _known(self, index: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The stored documents of pages, by key; unknown pages are omitted."""
@@ -302,7 +302,7 @@ class ChunkWriter:
             body["search_after"] = hits[-1]["sort"]
 
 
-def _put(key: str, page: SharedPage, known_value: Mapping[str, Any]) -> Iterator[Line]:
+def _put(key: str, page: SharedPage, stored: Mapping[str, Any]) -> Iterator[Line]:
     """The lines of a bulk that update the chunks of a page; none if they are current."""
     text, record = text_of(page), page.record
     chunks = {chunk.key.hex(): chunk for chunk in chunks_of(page.document)}
@@ -319,9 +319,9 @@ def _put(key: str, page: SharedPage, known_value: Mapping[str, Any]) -> Iterator
     # The state begins with the full path as escaped JSON, because a path may not be valid Unicode.
     state = json.dumps([record.address.path, owner_digest(json.dumps([shared, places]))])
     revision = chunked_revision(record.revision)
-    if (known_value.get("revision"), known_value.get("state")) == (revision, state):
+    if (stored.get("revision"), stored.get("state")) == (revision, state):
         return
-    yield from _chunk_deletions(key, [digest for digest in known_value.get("keys", ()) if digest not in chunks])
+    yield from _chunk_deletions(key, [digest for digest in stored.get("keys", ()) if digest not in chunks])
     for number, (digest, chunk) in enumerate(chunks.items()):
         yield {"update": {"_id": f"{key}-{digest}", "routing": key, "retry_on_conflict": 5}}
         fields = {**shared, "ordinal": chunk.ordinal, "number": number, "text": storable(chunk.text)}

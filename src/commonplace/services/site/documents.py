@@ -45,10 +45,10 @@ class BoundedCache(Generic[T]):
     def get(self, key: Hashable) -> T | None:
         """The value of a key; None if it is not cached."""
         with self._lock:
-            found_value = self._values.get(key)
-            if found_value is not None:
+            cached = self._values.get(key)
+            if cached is not None:
                 self._values.move_to_end(key)
-            return found_value[0] if found_value is not None else None
+            return cached[0] if cached is not None else None
 
     def put(self, key: Hashable, value: T, size: int) -> T:
         """Cache a value of this size, and return it."""
@@ -83,9 +83,9 @@ class PerState(Generic[T]):
     def of(self, collection: Collection) -> T:
         """The value for the current state of the collection."""
         state = state_of(collection)
-        found_value = self._values.get(collection.store.identity)
-        if found_value is not None and found_value[0] == state:
-            return found_value[1]
+        cached = self._values.get(collection.store.identity)
+        if cached is not None and cached[0] == state:
+            return cached[1]
         with self._lock:
             states = self._values.get(collection.store.identity)
             if states is None or states[0] != state:

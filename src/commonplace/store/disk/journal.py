@@ -172,12 +172,12 @@ def _decoded(text: bytes) -> JournalRecord:
     Raises:
         ValueError, TypeError: the text is not a record, or names paths or refs that are never written.
     """
-    reported_value, pending = json.loads(text)
+    record, pending = json.loads(text)
     for path, identifier in dict(pending).items():
         _require(is_tree_path(path) and _is_revision(identifier))
-    if reported_value is None:
+    if record is None:
         return JournalRecord(None, pending)
-    token, steps, made, reference, commit, paths, *rest = reported_value
+    token, steps, made, reference, commit, paths, *rest = record
     base = rest[0] if rest else None
     _require(bool(_TOKEN.fullmatch(token)) and (not reference or is_ref(reference)))
     _require(_is_revision(commit) and (base is None or _is_revision(base)))

@@ -306,17 +306,17 @@ class GitProposals:
     def _acceptances(self) -> Mapping[str, str]:
         """The latest served commits that accepted the whole of a proposal, by the proposal's commit."""
         head = self.repository.head
-        before, known_values = self._searched
+        before, by_commit = self._searched
         if head == before:
-            return known_values
+            return by_commit
         if not before or not self.repository.holds(head, before):
-            before, known_values = "", {}
+            before, by_commit = "", {}
         new: dict[str, str] = {}
         commits = self.repository.walk(head, SortMode.TIME, hidden=[before]) if head else ()
         for commit in islice(commits, MAX_SEARCHED):
             if tip := _stated(commit).get(ACCEPTED_TIP):
                 new.setdefault(tip, str(commit.id))
-        self._searched = head, {**known_values, **new}
+        self._searched = head, {**by_commit, **new}
         return self._searched[1]
 
     def _at(self, folder: str, identifier: str) -> Proposal | None:

@@ -350,13 +350,13 @@ class FolderTrash:
                 if status.st_mtime < oldest and file.name not in new:
                     _remove(file)
         left = sorted(_files(self._folder), key=lambda other_file: other_file[1].st_mtime_ns, reverse=True)
-        kept_number = 0
+        total_bytes = 0
         for number, (file, status) in enumerate(left):
-            kept_number += status.st_size
-            if kept_number > self._max_bytes and number and file.name not in new:
-                kept_number -= status.st_size
+            total_bytes += status.st_size
+            if total_bytes > self._max_bytes and number and file.name not in new:
+                total_bytes -= status.st_size
                 _remove(file)
-        self._bytes, self._pruned = kept_number, time.monotonic() if due else self._pruned
+        self._bytes, self._pruned = total_bytes, time.monotonic() if due else self._pruned
 
 
 class SubfolderTrash:

@@ -389,12 +389,12 @@ def attributes_of(repository: GitRepository, index: pygit2.Index, path: str) -> 
         if depth == 0:
             macros.update({line.macro: line.assignments for line in lines if line.pattern is None})
     parts = path.split("/")
-    found_values: dict[str, AttributeValue] = {}
+    attributes: dict[str, AttributeValue] = {}
     for depth, lines in files:
         for line in reversed(lines):
             if line.pattern is not None and line.pattern.fits(parts[depth:], is_folder=False):
-                _assign(found_values, line.assignments, macros)
-    return {name: value for name, value in found_values.items() if value is not None}
+                _assign(attributes, line.assignments, macros)
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def parse_attributes(text: str) -> tuple[AttributeLine, ...]:
@@ -402,15 +402,13 @@ def parse_attributes(text: str) -> tuple[AttributeLine, ...]:
     return tuple(filter(None, map(_line, text.splitlines())))
 
 
-def _assign(
-    found_values: dict[str, AttributeValue], assignments: Assignments, macros: Mapping[str, Assignments]
-) -> None:
+def _assign(attributes: dict[str, AttributeValue], assignments: Assignments, macros: Mapping[str, Assignments]) -> None:
     """Add assignments, the last first, to attributes that have no value of a higher precedence."""
     waiting = list(assignments)
     while waiting:
         name, value = waiting.pop()
-        if name not in found_values:
-            found_values[name] = value
+        if name not in attributes:
+            attributes[name] = value
             if value is True:
                 waiting += macros.get(name, ())
 

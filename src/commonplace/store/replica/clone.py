@@ -164,16 +164,16 @@ class ReplicaClone:
         seconds = FETCH_SECONDS if known_tip else FIRST_FETCH_SECONDS
         with self._lock.held(seconds):
             self._make()
-            known_text = self.tip()
-            if known_text and (known_text == self.source.commit or (until and self.holds(known_text, until))):
-                return known_text
+            last_tip = self.tip()
+            if last_tip and (last_tip == self.source.commit or (until and self.holds(last_tip, until))):
+                return last_tip
             try:
-                outcome, tip, listing = self._fetched(known_text, seconds, started, tags=tags)
+                outcome, tip, listing = self._fetched(last_tip, seconds, started, tags=tags)
             except GitError as error:
                 raise self._unreachable(str(error).rstrip(".")) from error
             if outcome.code:
                 if _MISSING in outcome.errors:
-                    if not known_text and not self.source.branch:
+                    if not last_tip and not self.source.branch:
                         return ""
                     raise self._without_branch()
                 if problem := disk_problem(outcome.errors):
@@ -182,7 +182,7 @@ class ReplicaClone:
             self.repository.commit(tip)  # raises unless the clone received it
             if listing is not None:
                 store_tags(self.repository, listing)
-            return self._follow(known_text, tip)
+            return self._follow(last_tip, tip)
 
     def packs(self) -> int | None:
         """Number of packs, at most `MAX_COUNTED`; None if their folder cannot be read."""
@@ -276,10 +276,10 @@ class ReplicaClone:
         Raises:
             GitError: the clone lacks the commit, or a part of its history.
         """
-        known_text, before = self._counted
+        last_tip, before = self._counted
         handle = self.repository.handle
-        if known_text and self.holds(commit, known_text):
-            number = before + guarded(lambda: handle.ahead_behind(commit, known_text))[0]
+        if last_tip and self.holds(commit, last_tip):
+            number = before + guarded(lambda: handle.ahead_behind(commit, last_tip))[0]
         else:
             number = guarded(lambda: sum(1 for _ in handle.walk(commit, SortMode.NONE)))
         self._counted = (commit, number)
@@ -302,11 +302,11 @@ class ReplicaClone:
             self.lease.observe(renewal[0])
         return outcome
 
-    def _follow(self, known_text: str, tip: str) -> str:
+    def _follow(self, last_tip: str, tip: str) -> str:
         """Move the branch to a fetched commit, unless a push has moved it further. Returns the branch's commit."""
         with self._moving.held():
             now = self.tip()
-            if now != known_text and self.repository.holds(now, tip):
+            if now != last_tip and self.repository.holds(now, tip):
                 return now
             if tip != now:
                 set_branch(self.repository, tip, self.source.name)
@@ -355,10 +355,10 @@ class ReplicaClone:
         raise unknown_outcome(self.source.name, reason)
 
     def _fetched(
-        self, known_text: str, seconds: float, started: Callable[[Popen[bytes]], None] | None, *, tags: bool
+        self, last_tip: str, seconds: float, started: Callable[[Popen[bytes]], None] | None, *, tags: bool
     ) -> tuple[GitResult, str, str | None]:
         """The result of a fetch, the fetched commit, and the remote's tags (None if not read), listed before."""
-        with exchange(self.repository, REMOTE, [known_text], started) as own:
+        with exchange(self.repository, REMOTE, [last_tip], started) as own:
             settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
             listing = self._listed_tags(own, settings) if tags else None
             references = [f"+{self.source.commit or self.source.branch or 'HEAD'}:{_FETCHED}"]

@@ -356,9 +356,9 @@ def parse_writes(body: bytes) -> tuple[str, list[ForwardedWrite]]:
         InvalidInputError: the body does not have the form of a request.
     """
     try:
-        reported_object = _object(json.loads(body))
-        writes = [_parsed_write(_object(element)) for element in _list(reported_object["writes"])[: MAX_WRITES + 1]]
-        base = _text(reported_object["base"])
+        payload = _object(json.loads(body))
+        writes = [_parsed_write(_object(element)) for element in _list(payload["writes"])[: MAX_WRITES + 1]]
+        base = _text(payload["base"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInputError("The body is not a list of writes.", kind="body") from error
     if not 1 <= len(writes) <= MAX_WRITES:
@@ -383,11 +383,11 @@ def format_results(results: Sequence[WriteResult]) -> list[dict[str, str]]:
     ]
 
 
-def _parsed_write(reported_object: dict[str, object]) -> ForwardedWrite:
+def _parsed_write(payload: dict[str, object]) -> ForwardedWrite:
     contents: dict[str, bytes | None] = {}
     before: dict[str, str] = {}
     executable: set[str] = set()
-    for file in _list(reported_object["files"]):
+    for file in _list(payload["files"]):
         path, old, content, *marks = _list(file)
         name = _text(path)
         if marks:
@@ -398,12 +398,12 @@ def _parsed_write(reported_object: dict[str, object]) -> ForwardedWrite:
         contents[name] = None if content is None else b64decode(_text(content), validate=True)
         if before[name] and not is_object_id(before[name]):
             raise ValueError(name)
-    if "\0" in _text(reported_object["message"]):  # Git cuts a message off there
+    if "\0" in _text(payload["message"]):  # Git cuts a message off there
         raise ValueError
     words = CommitMessage(
-        _text(reported_object["message"]),
-        _signature(reported_object["author"]),
-        _signature(reported_object["committer"]),
+        _text(payload["message"]),
+        _signature(payload["author"]),
+        _signature(payload["committer"]),
     )
     return ForwardedWrite(contents, before, words, frozenset(executable))
 
@@ -415,20 +415,16 @@ def _parsed_results(content: bytes) -> list[WriteResult] | None:
         return None
 
 
-def _parsed_result(reported_object: dict[str, object]) -> WriteResult:
-    if "error" not in reported_object:
-        commit, parent = _text(reported_object["commit"]), _text(reported_object["parent"])
+def _parsed_result(payload: dict[str, object]) -> WriteResult:
+    if "error" not in payload:
+        commit, parent = _text(payload["commit"]), _text(payload["parent"])
         if not is_object_id(commit):
             raise ValueError(commit)
         return WriteResult(commit, parent)
-    make = _ERRORS.get(_text(reported_object["code"]), GitError)
-    error = make(
-        _text(reported_object["error"]), kind=_text(reported_object["kind"]), hint=_text(reported_object["hint"])
-    )
+    make = _ERRORS.get(_text(payload["code"]), GitError)
+    error = make(_text(payload["error"]), kind=_text(payload["kind"]), hint=_text(payload["hint"]))
     if make is ConflictError:
-        error.context.update(
-            path=_text(reported_object["path"]), current_revision=_text(reported_object["current_revision"])
-        )
+        error.context.update(path=_text(payload["path"]), current_revision=_text(payload["current_revision"]))
     return WriteResult(error=error)
 
 
@@ -448,10 +444,10 @@ def _signature(committer: object) -> Signature:
     return Signature(author, when, offset)
 
 
-def _object(reported_value: object) -> dict[str, object]:
-    if not isinstance(reported_value, dict):
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
         raise TypeError
-    return cast("dict[str, object]", reported_value)
+    return cast("dict[str, object]", value)
 
 
 def _list(file: object) -> list[object]:

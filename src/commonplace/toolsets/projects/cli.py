@@ -89,8 +89,8 @@ def _run(
         case "import":
             instructions.import_main(store, what.project, texts, replace=what.force)
             names = [name for name, _ in texts]
-            reported_text = f"Imported {', '.join(names)} into {what.project}"
-            _tell(session, {"project_id": what.project, "imported": names}, reported_text)
+            message = f"Imported {', '.join(names)} into {what.project}"
+            _tell(session, {"project_id": what.project, "imported": names}, message)
         case "status":
             _status(session, store)
         case "sync":
@@ -210,8 +210,8 @@ def _sync(session: Session, store: ProjectStore) -> None:
     _tell(session, answer if done.pushed else {**answer, "push_error": done.error}, done.told)
 
 
-def _tell(session: Session, answer: JsonObject, reported_text: str) -> None:
+def _tell(session: Session, answer: JsonObject, message: str) -> None:
     if session.out.as_json:
         session.out.json(answer)
     else:
-        session.out.line(session.out.styled("", reported_text))
+        session.out.line(session.out.styled("", message))

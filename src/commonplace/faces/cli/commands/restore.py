@@ -96,22 +96,22 @@ def _target(item: TrashItem | None, to: str) -> Address:
 
 def _list(session: Session, collections: Collections) -> None:
     out = session.out
-    found_items = [
+    items = [
         (collection, item)
         for collection in collections
         for item in (collection.store.trash.items() if collection.store.trash else ())
     ]
-    found_items.sort(key=lambda pair: -pair[1].when)
+    items.sort(key=lambda pair: -pair[1].when)
     if out.as_json:
-        rows: list[Json] = [_item_json(collection, item) for collection, item in found_items]
+        rows: list[Json] = [_item_json(collection, item) for collection, item in items]
         out.json({"items": rows})
         return
-    for collection, item in found_items:
+    for collection, item in items:
         path = path_of(collections, collection, item.address)
         when = iso_timestamp(int(item.when))[:16].replace("T", " ")
         said = f"{item.revision[:10]}  {item.loss} {when}  {item.size:,} bytes  kept until {day(item.until)}"
         out.line(f"{out.styled(BOLD, path)}  {out.styled(FAINT, said)}")
-    if not found_items:
+    if not items:
         out.message("The trash is empty.")
 
 

@@ -70,7 +70,7 @@ class EditOptions:
         Raises:
             ConfigError: several options were given.
         """
-        given_values = {
+        options = {
             "--append": self.append,
             "--section": self.section is not None,
             "--replace": self.replace is not None,
@@ -78,8 +78,8 @@ class EditOptions:
             "--rename": self.rename is not None,
             "--delete": self.delete,
         }
-        exclusive(**given_values)
-        return next((option for option, is_given in given_values.items() if is_given), "")
+        exclusive(**options)
+        return next((option for option, is_given in options.items() if is_given), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ def _change(collection: Collection, record: Record, how: EditOptions, what: tupl
         case "--replace":
             written = writes.replace_once(collection, address, *(how.replace or ("", "")), intent)
         case "--set":
-            fields = dict(_field(given_text) for given_text in how.set_)
+            fields = dict(_field(assignment) for assignment in how.set_)
             written = typed_entries.update_entry(collection, address, fields, intent=intent).written
         case "--rename":
             written = writes.rename(collection, address, moved_address(collection, address, how.rename or ""), intent)
@@ -204,13 +204,13 @@ def _change(collection: Collection, record: Record, how: EditOptions, what: tupl
     return written
 
 
-def _field(given_text: str) -> tuple[str, Json]:
+def _field(assignment: str) -> tuple[str, Json]:
     """Parse `KEY=VALUE`. None for an empty value.
 
     The value is YAML if it is one whole quoted text, list or mapping, a number, a boolean, null or a date. Any other
     text is taken as it is, also where YAML would read a comment, a tag, an alias or, in `[[Page]]`, a nested list.
     """
-    key, text = pair("--set", given_text)
+    key, text = pair("--set", assignment)
     stripped = text.strip()
     if not stripped:
         return key, None

@@ -147,9 +147,9 @@ def _with_id(parts: Iterable[bytes]) -> object:
     """The first of these parts that is an object with an id, reduced to its id; None if there is none."""
     for part in parts:
         with suppress(ValueError):
-            found_value: object = json.loads(part, parse_int=_int)
-            if isinstance(found_value, dict) and "id" in found_value:
-                return {**_REQUEST, "id": cast("object", found_value["id"])}
+            message: object = json.loads(part, parse_int=_int)
+            if isinstance(message, dict) and "id" in message:
+                return {**_REQUEST, "id": cast("object", message["id"])}
     return None
 
 

@@ -62,8 +62,8 @@ class DocumentLinks:
             if link.raw.startswith("/") and (url := self._elsewhere(link)):
                 return external_link(replace(key, destination=url))
             named = self.collections.named(link.collection, self.collection)
-            wanted_text = wanted_name(link._replace(collection=""), self.document.address)
-            return _missing(link, wanted_text, urls, named.name if named else link.collection)
+            page_name = wanted_name(link._replace(collection=""), self.document.address)
+            return _missing(link, page_name, urls, named.name if named else link.collection)
         if not target.is_document:
             url = urls.file(target.collection.name, target.address.path)
             path = target.address.path
@@ -146,8 +146,8 @@ def external_link(key: LinkKey) -> LinkHtml:
     return LinkHtml("", link)
 
 
-def _missing(link: Link, wanted_text: str, urls: Urls, collection: str) -> LinkHtml:
-    url = f"/wanted/{urls.path(collection, wanted_text)}"
+def _missing(link: Link, name: str, urls: Urls, collection: str) -> LinkHtml:
+    url = f"/wanted/{urls.path(collection, name)}"
     title = "There is no such file" if is_attachment_name(link.target) else "This page does not exist yet"
     opening = f'<a class="wanted" href="{escape(url)}" title="{title}">'
     shown = escape(link.label or link.raw, quote=False)

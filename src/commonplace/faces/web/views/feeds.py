@@ -75,20 +75,20 @@ def proposals(request: PageRequest) -> PageResponse:
 
 
 def _wanted(request: PageRequest) -> NoticeFilter:
-    given_values = {name: request.query.get(name, "").strip() for name in ("folder", "tag", "author", "base")}
-    return NoticeFilter(**given_values)
+    filters = {name: request.query.get(name, "").strip() for name in ("folder", "tag", "author", "base")}
+    return NoticeFilter(**filters)
 
 
 def _feed(request: PageRequest, name: str, kind: str, page: str, entries: Sequence[FeedEntry]) -> PageResponse:
-    given_values = {key: text for key in ("folder", "tag", "author", "base") if (text := request.query.get(key, ""))}
-    words = [f"{key} {text}" for key, text in given_values.items()]
+    filters = {key: text for key in ("folder", "tag", "author", "base") if (text := request.query.get(key, ""))}
+    words = [f"{key} {text}" for key, text in filters.items()]
     latest = sorted(entries, key=lambda entry: entry.when, reverse=True)[:MAX_ENTRIES]
     body = (
         environment()
         .get_template("feed.xml")
         .render(
             title=f"{site_name(request)}: {', '.join([kind, *words])}",
-            self_url=f"{request.origin}{with_query(f'/{name}', **given_values)}",
+            self_url=f"{request.origin}{with_query(f'/{name}', **filters)}",
             page_url=f"{request.origin}{page}",
             origin=request.origin,
             entries=latest,

@@ -222,18 +222,18 @@ class GitHistory:
         gone = documents_of(self._repository, self.head(), os.fsencode(self._prefix)) - set(addresses)
         return {address for address in gone if self._folder.stat(address) is None}
 
-    def _is_inner(self, head: str, folder: str, known_values: dict[str, bool]) -> bool:
+    def _is_inner(self, head: str, folder: str, inner_folders: dict[str, bool]) -> bool:
         """Whether a folder of the collection belongs to a repository inside this one, by the commit `head`.
 
-        `known_values` has cached results by folder; the result for this folder is added.
+        `inner_folders` has cached results by folder; the result for this folder is added.
         """
-        if folder not in known_values:
+        if folder not in inner_folders:
             path = self._prefix + folder
             has_own = self._folder is not None and os.path.lexists(self._repository.root / path / ".git")
             entry = None if has_own else self._repository.entry(head, path)
             is_root = has_own or (entry is not None and entry.mode == MODE_GITLINK)
-            known_values[folder] = is_root or self._is_inner(head, folder.rpartition("/")[0], known_values)
-        return known_values[folder]
+            inner_folders[folder] = is_root or self._is_inner(head, folder.rpartition("/")[0], inner_folders)
+        return inner_folders[folder]
 
     def _is_stored_as(self, address: Address, blob: str) -> bool:
         stored = self._current_as_stored(address) if blob else None
@@ -487,13 +487,13 @@ class DocumentSpans:
             head = self._repository.head
             if not head:
                 return "", {}
-            known_value = self._known.pop(head) if head in self._known else self._advanced(head)
-            self._known[head] = known_value
+            walked = self._known.pop(head) if head in self._known else self._advanced(head)
+            self._known[head] = walked
             while len(self._known) > MAX_CACHED_HEADS:
                 del self._known[next(iter(self._known))]
             if addresses is None:
-                return head, dict(known_value.spans)
-            return head, {address: known_value.spans[address] for address in addresses if address in known_value.spans}
+                return head, dict(walked.spans)
+            return head, {address: walked.spans[address] for address in addresses if address in walked.spans}
 
     def touched_between(self, trees: str, head: str) -> set[Address] | None:
         """Documents touched after `trees` up to `head`; None if `trees` is unrelated or too far behind."""
@@ -525,19 +525,17 @@ class DocumentSpans:
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            known_value = self._known.get(head)
-            if known_value is None or not known_value.changes.complete:
+            walked = self._known.get(head)
+            if walked is None or not walked.changes.complete:
                 return None
-            return DocumentChanges(known_value.changes.of(address), known_value.changes.is_linear)
+            return DocumentChanges(walked.changes.of(address), walked.changes.is_linear)
         finally:
             self._lock.release()
 
     def _nearest(self, head: str) -> str:
         """The nearest ancestor of `head` whose spans are cached; "" if there is none."""
         holds = self._repository.holds
-        self._known = {
-            text: known_value for text, known_value in self._known.items() if self._repository.has_object(text)
-        }
+        self._known = {text: walked for text, walked in self._known.items() if self._repository.has_object(text)}
         before = [element for element in reversed(self._known) if holds(head, element)]
         return next((element for element in before if all(holds(element, other) for other in before)), "")
 

@@ -68,8 +68,8 @@ def set_schema(collection: Collection, schema: JsonObject) -> Schema:
         NotFoundError: kind "preset": there is no such preset.
     """
     if "preset" in schema:
-        given_values = {key: value for key, value in schema.items() if key != "preset"}
-        schema = {**_preset(collection, schema["preset"]), **given_values}
+        overrides = {key: value for key, value in schema.items() if key != "preset"}
+        schema = {**_preset(collection, schema["preset"]), **overrides}
     unknown = sorted(set(schema) - KEYS)
     if unknown:
         raise InvalidInputError(
@@ -155,8 +155,8 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     whole = text if not text or text.endswith("\n") else text + newline
     old = mapping_of(loaded.value)
     normalised = {key: as_json_types(value) for key, value in changes.items()}
-    wanted_values = {key: element for key, element in normalised.items() if key in old or element is not None}
-    target = {key: value for key, value in wanted_values.items() if key not in old or not equal_json(old[key], value)}
+    changes = {key: element for key, element in normalised.items() if key in old or element is not None}
+    target = {key: value for key, value in changes.items() if key not in old or not equal_json(old[key], value)}
     if not target:
         return raw
     changed = change_keys(whole, old, target, newline)

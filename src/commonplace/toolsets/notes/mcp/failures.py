@@ -61,34 +61,34 @@ def _way_back(call: Call, error: KnowledgeError) -> str:
     return f"restore {_json({'page': str(page)})}"
 
 
-def _next(tool: str, error: KnowledgeError, given_values: dict[str, Json]) -> str:
-    step, steps = error.context.get("step"), given_values.get("steps")
+def _next(tool: str, error: KnowledgeError, inputs: dict[str, Json]) -> str:
+    step, steps = error.context.get("step"), inputs.get("steps")
     if isinstance(step, int) and isinstance(steps, list):
         failed = steps[step - 1]
         return _next_of(f"transaction with step {step} as", error, failed if isinstance(failed, dict) else {})
-    return _next_of(tool, error, given_values)
+    return _next_of(tool, error, inputs)
 
 
-def _next_of(tool: str, error: KnowledgeError, given_values: dict[str, Json]) -> str:
+def _next_of(tool: str, error: KnowledgeError, inputs: dict[str, Json]) -> str:
     """The call that follows an error, or an error of a step. A repetition with another page begins with `tool`."""
-    folder, near, page = error.context.get("folder"), _near(error), given_values.get("page")
+    folder, near, page = error.context.get("folder"), _near(error), inputs.get("page")
     if error.code is Code.CONFLICT:
         named = error.context.get("reference") or error.context.get("path") or page
         return f"read {_json({'page': named})}" if named else ""
     if folder:
         return f"overview {_json({'folder': str(folder)})}"
     if error.kind == "document":
-        return _after_a_page(tool, error, given_values)
-    if near and (name := _NARROWING.get(error.kind, "")) in given_values:
-        return f"{tool} {_json(_short(given_values) | {name: near})}"
+        return _after_a_page(tool, error, inputs)
+    if near and (name := _NARROWING.get(error.kind, "")) in inputs:
+        return f"{tool} {_json(_short(inputs) | {name: near})}"
     if error.kind in {"section", "block"} and isinstance(page, str):
         base = page.partition("#")[0].removeprefix("[[").removesuffix("]]")
         arguments: dict[str, Json] = {"page": base, "section": near} if near else {"page": base}
-        return f"read {_json(arguments | _moment(given_values))}"
+        return f"read {_json(arguments | _moment(inputs))}"
     return ""
 
 
-def _after_a_page(tool: str, error: KnowledgeError, given_values: dict[str, Json]) -> str:
+def _after_a_page(tool: str, error: KnowledgeError, inputs: dict[str, Json]) -> str:
     """The call after an error about a missing page, or another page with the same name."""
     near, place = _near(error), error.context.get("place")
     if error.code is Code.ALREADY_EXISTS and near:
@@ -96,27 +96,27 @@ def _after_a_page(tool: str, error: KnowledgeError, given_values: dict[str, Json
     if error.code is not Code.NOT_FOUND:
         return ""
     if place:
-        return _page_of_a_day(tool, str(place), given_values)
+        return _page_of_a_day(tool, str(place), inputs)
     reference = str(error.context.get("reference", ""))
     if not near:
-        return f"search {_json({'query': reference, **_moment(given_values)})}"
+        return f"search {_json({'query': reference, **_moment(inputs)})}"
     if tool not in _READING:  # a change of another page must not be one repetition away
         return f"read {_json({'page': near})}"
-    return f"{tool} {_json(_with_page(given_values, reference, near))}"
+    return f"{tool} {_json(_with_page(inputs, reference, near))}"
 
 
-def _with_page(given_values: dict[str, Json], reference: str, near: str) -> dict[str, Json]:
+def _with_page(inputs: dict[str, Json], reference: str, near: str) -> dict[str, Json]:
     """The short arguments of the call, with the nearest page instead of the unknown one."""
-    short = _short(given_values)
+    short = _short(inputs)
     name = "to" if reference and reference == short.get("to") else "page"
     return short | {name: near}
 
 
-def _page_of_a_day(tool: str, place: str, given_values: dict[str, Json]) -> str:
+def _page_of_a_day(tool: str, place: str, inputs: dict[str, Json]) -> str:
     """The call after an error about a missing daily page. After an edit, a `write` of the page with the edit's text."""
     if tool != "edit" and "step" not in tool:
         return f"changes {_json({'folder': place.rpartition('/')[0]})}"
-    changes = given_values.get("changes")
+    changes = inputs.get("changes")
     texts = [change.get("text") for change in changes if isinstance(change, dict)] if isinstance(changes, list) else []
     text = "\n\n".join(element for element in texts if isinstance(element, str) and element)
     shown = text if len(text) <= MAX_SHOWN_ARGUMENT else "…"
@@ -124,14 +124,14 @@ def _page_of_a_day(tool: str, place: str, given_values: dict[str, Json]) -> str:
     return f"write {_json(written)}" if tool == "edit" else f"{tool} {_json({'do': 'write', **written})}"
 
 
-def _short(given_values: dict[str, Json]) -> dict[str, Json]:
+def _short(inputs: dict[str, Json]) -> dict[str, Json]:
     """The arguments that are short enough to repeat."""
-    return {key: value for key, value in given_values.items() if len(json.dumps(value)) <= MAX_SHOWN_ARGUMENT}
+    return {key: value for key, value in inputs.items() if len(json.dumps(value)) <= MAX_SHOWN_ARGUMENT}
 
 
-def _moment(given_values: dict[str, Json]) -> dict[str, Json]:
+def _moment(inputs: dict[str, Json]) -> dict[str, Json]:
     """The `at` argument of a call about a past state; {} if there is none."""
-    return {"at": given_values["at"]} if given_values.get("at") else {}
+    return {"at": inputs["at"]} if inputs.get("at") else {}
 
 
 def _near(error: KnowledgeError) -> str:

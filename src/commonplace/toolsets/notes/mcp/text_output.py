@@ -50,18 +50,18 @@ class LineRange:
         return "\n".join([first[self.skipped :], *others])
 
 
-def line_range(given_text: str, count: int) -> LineRange:
+def line_range(reference: str, count: int) -> LineRange:
     """Parse an argument `lines`: `7`, `10-40`, `10-`, or `10+200-40` from behind the first 200 characters of line 10.
 
     Raises:
         InvalidInputError: it is no range of the lines from 1 to `count`.
     """
-    match = _LINES.fullmatch(given_text)
+    match = _LINES.fullmatch(reference)
     first = int(match[1]) if match else 0
-    last = min(int(match[3] or count), count) if match and "-" in given_text else first
+    last = min(int(match[3] or count), count) if match and "-" in reference else first
     if match is None or not 1 <= first <= last <= count:
         raise InvalidInputError(
-            f"Invalid argument lines: {given_text[:40]!r} of {count} lines.",
+            f"Invalid argument lines: {reference[:40]!r} of {count} lines.",
             kind="argument",
             hint="Give a range such as '10-40', counted from 1.",
         )

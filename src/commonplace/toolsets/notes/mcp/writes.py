@@ -311,16 +311,16 @@ def _delete_step(call: Call, arguments: NotesDelete, earlier: Sequence[Made] = (
 
 
 def _step(call: Call, values: dict[str, JsonValue], request_id: str, earlier: Sequence[Made]) -> Made:
-    given_values = {key: value for key, value in values.items() if key != "do"}
+    arguments = {key: value for key, value in values.items() if key != "do"}
     match values.get("do"):
         case "write":
-            return _write_step(call, _valid(NotesWrite, given_values))
+            return _write_step(call, _valid(NotesWrite, arguments))
         case "edit":
-            return _edit_step(call, _valid(NotesEdit, given_values), request_id, earlier)
+            return _edit_step(call, _valid(NotesEdit, arguments), request_id, earlier)
         case "move":
-            return _move_step(call, _valid(NotesMove, given_values), earlier)
+            return _move_step(call, _valid(NotesMove, arguments), earlier)
         case "delete":
-            return _delete_step(call, _valid(NotesDelete, given_values), earlier)
+            return _delete_step(call, _valid(NotesDelete, arguments), earlier)
         case other:
             raise InvalidInputError(
                 f"Invalid do {other!r}: expected one of write, edit, move, delete.",

@@ -143,7 +143,7 @@ def _line(
 def _report(
     error: KnowledgeError, unforeseen: Exception | None, trace: str, method: str, took: float, arguments: JsonObject
 ) -> None:
-    given_text = ", ".join(f"{name}={_redacted(value)}" for name, value in arguments.items())
+    shown_arguments = ", ".join(f"{name}={_redacted(value)}" for name, value in arguments.items())
     log.log(
         logging.ERROR if unforeseen else logging.WARNING,
         "%s failed after %.1f ms: %s: %s (trace %s, parameters %s)",
@@ -152,7 +152,7 @@ def _report(
         error.context["code"],
         error,
         trace,
-        given_text,
+        shown_arguments,
         exc_info=unforeseen or (error if log.isEnabledFor(logging.DEBUG) else None),
     )
 
@@ -353,14 +353,14 @@ def show_error(error: KnowledgeError) -> JsonObject:
         "traceId": context.pop("traceId", None) or secrets.token_hex(16),
         "timestamp": context.pop("timestamp", None) or now_text(),
     }
-    known_values = {name: context[name] for name in (*SUBJECTS, "available") if name in context}
+    facts = {name: context[name] for name in (*SUBJECTS, "available") if name in context}
     if error.hint:
-        known_values["hint"] = error.hint
+        facts["hint"] = error.hint
     return {
         "success": False,
         "error": without_folders(str(error)),
         "code": code,
-        "context": {**envelope, **known_values},
+        "context": {**envelope, **facts},
     }
 
 

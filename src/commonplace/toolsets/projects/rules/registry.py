@@ -75,12 +75,12 @@ def read_registry(raw: bytes) -> Registry | None:
         return None
     if not isinstance(value, dict):
         return None
-    reported_value = cast("dict[str, Json]", value)
-    projects = reported_value.get(PROJECTS_KEY)
+    content = cast("dict[str, Json]", value)
+    projects = content.get(PROJECTS_KEY)
     if not isinstance(projects, dict) or not all(_is_folder(folder) for folder in projects.values()):
         return None
     folders = {key: str(folder) for key, folder in projects.items()}
-    return Registry(folders, {key: element for key, element in reported_value.items() if key != PROJECTS_KEY})
+    return Registry(folders, {key: element for key, element in content.items() if key != PROJECTS_KEY})
 
 
 def merge_registries(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:

@@ -48,27 +48,27 @@ class SubstringIndex:
                 self._listed.setdefault(token, []).append(number)
         self._vocabulary = _EDGE + "".join(f"{token}{_EDGE}" for token in self._listed)
 
-    def holding(self, wanted_text: str) -> Collection[int]:
+    def holding(self, needle: str) -> Collection[int]:
         """Numbers of the texts that contain a string, each once.
 
         Args:
-            wanted_text: The string, at least one character.
+            needle: The string, at least one character.
         """
-        tokens = _TOKEN.findall(wanted_text)
-        if len(tokens) == 1 and tokens[0] == wanted_text:
-            lists = self._lists(wanted_text) if len(wanted_text) > 1 else None
-            return self._looked_through(wanted_text) if lists is None else _united(lists)
-        candidates = self._candidates(tokens) if "".join(tokens) == wanted_text else None
+        tokens = _TOKEN.findall(needle)
+        if len(tokens) == 1 and tokens[0] == needle:
+            lists = self._lists(needle) if len(needle) > 1 else None
+            return self._looked_through(needle) if lists is None else _united(lists)
+        candidates = self._candidates(tokens) if "".join(tokens) == needle else None
         if candidates is None:
-            return self._looked_through(wanted_text)
-        return [number for number in candidates if wanted_text in self._texts[number]]
+            return self._looked_through(needle)
+        return [number for number in candidates if needle in self._texts[number]]
 
-    def whole_words(self, wanted_text: str) -> Collection[int] | None:
+    def whole_words(self, needle: str) -> Collection[int] | None:
         """Numbers of the texts that contain a whole word, each once; None if the string is not a single word."""
-        return self._listed.get(wanted_text, ()) if _WORD.fullmatch(wanted_text) else None
+        return self._listed.get(needle, ()) if _WORD.fullmatch(needle) else None
 
-    def _looked_through(self, wanted_text: str) -> list[int]:
-        return [number for number, text in enumerate(self._texts) if wanted_text in text]
+    def _looked_through(self, needle: str) -> list[int]:
+        return [number for number, text in enumerate(self._texts) if needle in text]
 
     def _candidates(self, tokens: Sequence[str]) -> Collection[int] | None:
         """The texts with the rarest of several consecutive tokens; None if all are too common."""

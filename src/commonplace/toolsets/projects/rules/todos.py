@@ -51,8 +51,8 @@ def read_list(raw: bytes) -> TodoInfo:
         value = cast("object", json.loads(raw.decode("utf-8-sig")))
     except (ValueError, RecursionError):
         return TodoInfo("", "")
-    reported_value = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    return TodoInfo(str(reported_value.get("description") or ""), str(reported_value.get("created") or ""))
+    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return TodoInfo(str(fields.get("description") or ""), str(fields.get("created") or ""))
 
 
 def task_number(name: str) -> int:
