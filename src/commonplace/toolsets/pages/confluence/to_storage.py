@@ -12,7 +12,7 @@ from typing import Protocol
 from xml.sax.saxutils import escape, quoteattr
 
 from commonplace.domain.errors import ConflictError
-from commonplace.toolsets.pages.confluence.elements import MalformedBodyError, check_well_formed
+from commonplace.toolsets.pages.confluence.elements import MalformedBodyError
 from commonplace.toolsets.pages.confluence.from_markdown import EditError, read_markdown
 from commonplace.toolsets.pages.confluence.pieces import as_cdata, as_text, new_code, new_tag, patched, patched_heading
 from commonplace.toolsets.pages.confluence.storage import PageLinks, read_storage
@@ -27,7 +27,7 @@ class LossError(ConflictError):
     """An edit removes what Markdown cannot say, and nobody said that this is meant."""
 
 
-class Targets(Protocol):
+class Targets(PageLinks, Protocol):
     """Meaning of links that were written in Markdown in storage format."""
 
     def page_url(self, path: str) -> str | None:
@@ -102,11 +102,28 @@ def merge_edit(view: PageView, edited: str, targets: Targets, *, allow_loss: boo
     if not allow_loss:
         _check_loss(before, after)
     merged = _Merge(view, targets).body(before, after)
+    _check_stored(merged, before, after, links=targets)
+    return merged
+
+
+def _check_stored(merged: bytes, before: Sequence[Block], after: Sequence[Block], *, links: PageLinks) -> None:
+    """Read the new body as the site will, and refuse an edit that would say something else there."""
     try:
-        check_well_formed(merged)
+        stored = list(blocks_of(read_storage(merged, links)))
     except MalformedBodyError as error:
         raise EditError(_first_change(before, after), f"the edit cannot be stored: {error}.") from None
-    return merged
+    contents = {block.content for block in before}
+    for index, block in enumerate(after):
+        if index >= len(stored) or _shape(stored[index]) != _shape(block):
+            line = block.line if block.content not in contents else _first_change(before, after)
+            raise EditError(line, "the page cannot say this so; write it in a plainer form, or edit it on the site.")
+    if len(stored) > len(after):
+        raise EditError(_first_change(before, after), "the page would say more than this; edit it on the site.")
+
+
+def _shape(block: Block) -> list[tuple[str, str, str]]:
+    """Words and structure of a block, without what the site gives names to."""
+    return [(token.kind, token.name, token.key if token.kind == "word" else "") for token in block.tokens]
 
 
 def _read_blocks(view: PageView, leaves: set[tuple[str, str]]) -> Sequence[Block]:
@@ -268,15 +285,13 @@ def _inserted(gaps: Sequence[bytes], pending: Sequence[bytes]) -> list[bytes]:
     if not pending:
         return [*gaps[:1], *(gap for gap in gaps[1:] if gap.strip())]
     whole = b"".join(gaps)
-    depth = deepest = 0
-    at = len(gaps[0])
+    depths = [(0, len(gaps[0]))]
     for match in _TAGS.finditer(whole):
-        depth += 0 if match[3] else -1 if match[1] else 1
-        if depth > deepest or (depth == deepest and match.end() > at):
-            deepest, at = depth, match.end()
-    if deepest == 0 and depth < 0:
-        first = _TAGS.search(whole)
-        at = min(at, first.start()) if first else at
+        if len(depths) == 1:
+            depths = [(0, min(len(gaps[0]), match.start()))]
+        depths.append((depths[-1][0] + (0 if match[3] else -1 if match[1] else 1), match.end()))
+    level = max(depths[-1][0], 0)
+    at = next(end for depth, end in reversed(depths) if depth == level)
     return [whole[:at], *pending, whole[at:]]
 
 

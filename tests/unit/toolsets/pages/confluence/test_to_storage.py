@@ -87,6 +87,9 @@ def test_rows_items_and_blocks_come_and_go() -> None:
         '<p>alpha</p><ac:structured-macro ac:name="tip"><ac:parameter ac:name="title">Hint</ac:parameter>'
         "<ac:rich-text-body><p>Do it.</p></ac:rich-text-body></ac:structured-macro><hr/><p>beta</p>"
     )
+    assert edited("<p>alpha</p><p></p>", "alpha", "alpha\n\nend") == "<p>alpha</p><p></p><p>end</p>"
+    with pytest.raises(EditError, match="plainer form"):
+        edited("<p>a <![CDATA[alpha]]></p>", "alpha", "**alpha** < b")
     whole = "".join(BLOCKS[kind] for kind in ("paragraph", "table", "macro"))
     view = view_of(whole.encode(), LINKS)
     first, second, *rest = (block.markdown for block in view.blocks)
@@ -191,6 +194,8 @@ def test_random_edits_are_stored_as_they_were_written_or_refused_with_their_line
     for _ in range(rounds):
         raw = rng.choice(bodies).encode()
         view = view_of(raw, LINKS)
+        if view.flaw:
+            continue
         text = view.markdown
         for _ in range(rng.randint(1, 3)):
             at, size = rng.randint(0, len(text)), rng.choice((0, 0, 1, 5, 40))
