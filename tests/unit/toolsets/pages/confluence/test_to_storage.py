@@ -88,7 +88,7 @@ def test_rows_items_and_blocks_come_and_go() -> None:
         "<ac:rich-text-body><p>Do it.</p></ac:rich-text-body></ac:structured-macro><hr/><p>beta</p>"
     )
     assert edited("<p>alpha</p><p></p>", "alpha", "alpha\n\nend") == "<p>alpha</p><p></p><p>end</p>"
-    with pytest.raises(EditError, match="plainer form"):
+    with pytest.raises(EditError, match="Line 1: "):
         edited("<p>a <![CDATA[alpha]]></p>", "alpha", "**alpha** < b")
     whole = "".join(BLOCKS[kind] for kind in ("paragraph", "table", "macro"))
     view = view_of(whole.encode(), LINKS)
