@@ -16,7 +16,7 @@ from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Link
-from commonplace.domain.markdown.structure import MAX_EMPTY_CELLS, MAX_QUOTES, bounded
+from commonplace.domain.markdown.structure import MAX_EMPTY_CELLS, MAX_HEADINGS, MAX_QUOTES, bounded
 from commonplace.faces.web.markup.html import LinkHtml
 from commonplace.faces.web.markup.page import Renderer, TextRenderer
 from commonplace.faces.web.markup.parser import LinkKey, parse
@@ -84,6 +84,16 @@ def test_quotes_nested_too_deeply_are_text_and_the_rest_of_the_page_stays() -> N
     document = read_document(Address("a.md"), source.encode())
     assert [section.heading for section in document.sections][1:] == ["A", "After"]
     assert [link.target for link in document.links] == ["b"]
+
+
+def test_headings_above_the_limit_begin_no_section_and_the_page_says_so() -> None:
+    source = "# a\n" * MAX_HEADINGS
+    document = read_document(Address("a.md"), source.encode())
+    assert (len(document.sections), document.findings) == (MAX_HEADINGS + 1, ())
+    document = read_document(Address("a.md"), f"{source}# b [[c]]\n\n[[d]]\n".encode())
+    assert (document.sections[-1].heading, document.sections[-1].end) == ("a", len(document.raw))
+    assert [finding.rule for finding in document.findings] == ["too_many_headings"]
+    assert [link.target for link in document.links] == ["c", "d"]
 
 
 @each_case("form", ["{}", "# A\n\n{}\n\n# B\n", "text\n{}", "- {}", "|a|\n|-|\n|b|\n# H\n{}"])

@@ -27,6 +27,7 @@ from commonplace.domain.markdown.link_syntax import (
 from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.markdown.sections import read_sections
 from commonplace.domain.markdown.structure import (
+    MAX_HEADINGS,
     LinkEvent,
     Structure,
     link_definitions,
@@ -106,6 +107,8 @@ def _of_text(raw: bytes, source: bytes, base: int, structure: Structure) -> Iter
         message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
         yield finding_of("lfs_pointer", message, line=1)
     yield from _unclosed(source, base, structure)
+    if structure.has_more_headings:
+        yield finding_of("too_many_headings", f"Only the first {MAX_HEADINGS:,} headings of the page begin a section.")
     if b"<<<<<<<" in source:
         yield from merge_conflicts(source.decode("utf-8", "replace"))
 

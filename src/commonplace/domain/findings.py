@@ -15,6 +15,7 @@ RULES: Mapping[str, Severity] = {
     "unreadable": Severity.ERROR,
     "merge_conflict": Severity.ERROR,
     "unclosed_block": Severity.WARNING,
+    "too_many_headings": Severity.WARNING,
     "unterminated_frontmatter": Severity.WARNING,
     "duplicate_key": Severity.WARNING,
     "yaml_alias": Severity.WARNING,

@@ -26,6 +26,8 @@ OPTIONS = (
 
 _PARSER = Markdown(options=OPTIONS)
 
+MAX_HEADINGS = 50_000
+"""Maximum number of headings of a text that begin a section."""
 MAX_QUOTES = 1_000
 """Maximum depth of quotes within quotes."""
 _DEEP_QUOTES = re.compile(rf"(?m)^((?:[ \t]*>){{{MAX_QUOTES}}})([ \t>]*>)")
@@ -78,6 +80,8 @@ class Structure:
     """The results of one pass, each list in text order."""
 
     headings: list[HeadingEvent] = field(default_factory=list[HeadingEvent])
+    has_more_headings: bool = False
+    """Whether there are more than `MAX_HEADINGS`; the rest of the text belongs to the last of these."""
     links: list[LinkEvent] = field(default_factory=list[LinkEvent])
     opaque: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """Ranges of links, code and HTML, in which a `#word` is not a tag. They do not overlap."""
@@ -289,7 +293,9 @@ class _Pass:
             self._found.opaque.append((start, end))
             self._run_inside(events, [(self._link(tag, start, end), 0)], in_heading=False)
         elif "Heading" in tag:
-            if start >= self._container_end:
+            if len(self._found.headings) >= MAX_HEADINGS:
+                self._found.has_more_headings = True
+            elif start >= self._container_end:
                 level = int(tag["Heading"]["level"][1])
                 pieces = self._run_inside(events, [], in_heading=True)
                 self._found.headings.append(HeadingEvent(level, start, end, pieces))

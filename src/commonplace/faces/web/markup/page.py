@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment
-from commonplace.domain.documents import Document
+from commonplace.domain.documents import Document, gc_disabled
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.paths import joined
 from commonplace.faces.web.markup.blocks import Footnotes, Piece, container_html, pieces
@@ -99,6 +99,7 @@ class Renderer:
     tasks: bool = False
     """Whether the boxes of tasks name their place, in the attribute `TASK_ATTRIBUTE`."""
 
+    @gc_disabled()
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
         """A document's body, or the bytes `[start, end)` of the document, as sanitized HTML."""
         html = self._html(document, span, Budget(), with_anchors=True)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pyromark import Markdown, Options
 
-from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.documents import Link, LinkKind, gc_disabled
 from commonplace.domain.markdown.link_syntax import read_html_links, read_link
 from commonplace.domain.markdown.structure import OPTIONS, LinkEvent, bounded
 from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, Budget, OverBudgetError
@@ -41,6 +41,7 @@ class LinkKey:
     """The text between the brackets of `[[a|b]]`; `<` for a link in HTML; "" for other links."""
 
 
+@gc_disabled()
 def parse(source: bytes, budget: Budget | None = None) -> Parsed:
     """Parse a piece of Markdown.
 
