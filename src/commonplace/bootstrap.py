@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -233,8 +233,15 @@ class Application:
             follower,
             reranker=self._reranker,
             other_names=others,
+            in_title_case=cache(partial(self._is_in_title_case, store)),
             status_names=self._status_names,
         )
+
+    def _is_in_title_case(self, store: Store) -> bool:
+        from commonplace.domain.title_case import has_lower_case_names
+
+        retains = self.settings.retain_page_name_case
+        return has_lower_case_names(store) if retains is None else not retains
 
     @cached_property
     def _status_names(self) -> Mapping[str, Status]:

@@ -41,6 +41,10 @@ PROGRESS_SECONDS = 1.0
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """One served folder of documents."""
@@ -67,6 +71,8 @@ class Collection:
     """Further names by which links and callers mean it: `name` in `kb.yaml`, and the folder's."""
     day: str = ""
     """The day on which a past state is looked at, `YYYY-MM-DD`; "" for today."""
+    in_title_case: Callable[[], bool] = _never
+    """Whether the names of pages are shown in title case, as an Otterwiki with its default settings shows them."""
     status_names: Mapping[str, Status] | None = None
     """Statuses by the lower-case names that pages use; None for the built-in names."""
 

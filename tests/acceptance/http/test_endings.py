@@ -87,6 +87,7 @@ def ended(face: str, folder: Path, cache: Path, pause: float) -> tuple[int, byte
     return process.returncode, said + rest
 
 
+@pytest.mark.timeout(3 * 3600)  # 143 processes, one after another where the machine has little to spare
 @pytest.mark.parametrize("face", FACES)
 def test_every_end_is_clean(face: str, tmp_path: Path, amount: Amount) -> None:
     for number in range(20):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from agent import agent
-from serving import served
+from serving import commonplace, served
 from support import new_repo
 
 FILES = {
@@ -74,3 +74,31 @@ def test_rest_follows_the_setting_and_without_one_the_folder(
         at = repo.git("rev-parse", "HEAD")
         assert name in [row["path"] for row in ask(f"/pages?at={at}")["pages"]]
         assert ask(f"/pages/{quote('actors/iran')}?at={at}")["path"] == name
+
+
+LINKS = "[[Actors/Iran]] [[actors/iran]] [[Iran#Aims|the state]] ![[Iran]] [i](actors/iran.md) [[Actors/Other]]\n"
+REWRITTEN = (
+    "[[Actors/New-Target]] [[actors/new-target]] [[New-Target#Aims|the state]] ![[New-Target]] "
+    "[i](actors/new-target.md) [[Actors/Other]]\n"
+)
+
+
+@pytest.mark.parametrize("face", ["mcp", "rest", "command"])
+@pytest.mark.parametrize(("setting", "shown"), [(None, True), ("true", False)])
+def test_a_rename_writes_links_as_the_wiki_shows_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, face: str, setting: str | None, *, shown: bool
+) -> None:
+    files = {"home.md": LINKS, "actors/iran.md": "# I\n\n## Aims\n", "actors/other.md": "x\n"}
+    repo = new_repo(tmp_path / "wiki", files)
+    env = {"RETAIN_PAGE_NAME_CASE": setting} if setting else {}
+    if face == "mcp":
+        with agent("mcp", str(repo.path), "--toolset", "wiki", env=env) as wiki:
+            wiki.text("rename_note", path="actors/iran", new_path="actors/new-target")
+    elif face == "rest":
+        with served(repo.path, env=env) as server:
+            assert server.page("POST", "actors/iran", {"new_path": "actors/new-target"}, below="/rename").status == 200
+    else:
+        monkeypatch.setenv("RETAIN_PAGE_NAME_CASE", setting or "")
+        assert commonplace("mv", "actors/iran", "actors/new-target", "-C", repo.path).returncode == 0
+    of_files = REWRITTEN.replace("Actors/New-Target", "actors/new-target").replace("New-Target", "new-target")
+    assert (repo.path / "home.md").read_text() == (REWRITTEN if shown else of_files)

@@ -30,6 +30,7 @@ from commonplace.domain.markdown.paths import relative_path, slashed
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.sites import moved_url, site_of
+from commonplace.domain.title_case import title_case
 from commonplace.services.collections import Collection
 from commonplace.services.links import as_read_in
 from commonplace.services.writes.documents import existing, require_free
@@ -273,7 +274,7 @@ class _Relinks:
             if way in LASTING_WAYS and self._after.resolution(link.link, here)[:2] == (new, way):
                 continue
             if new != target and way in {Way.URL, Way.PATH}:
-                published[position] = self._url(link.link, document.address, target, new)
+                published[position] = self._shown(link.link, document.address, target, new)
             taken = link_key(link.link.target) in self._after.keys and self._after.target(link.link, here) != new
             if new != target or taken or here != document.address:
                 before[position], targets[position] = target, new
@@ -324,13 +325,27 @@ class _Relinks:
         fragment = f"#{markdown_path(link.fragment)}" if link.fragment else ""
         return edits.WholeLink(f"[{link.label or link.target}]({markdown_path(path)}{fragment})".encode())
 
-    def _url(self, link: Link, source: Address, old: Address, new: Address) -> str:
-        """The URL under which a site publishes a moved document, in the form in which a link named it; "" if none."""
+    def _shown(self, link: Link, source: Address, old: Address, new: Address) -> str:
+        """The form in which a link names what a wiki or site shows of a moved document; "" if it names the file.
+
+        That is its name in title case, or the URL under which a site publishes it.
+        """
+        if self._collection.in_title_case() and (name := _in_title_case(link, old, new)):
+            return name
         site, record = site_of(self._before.sites, source), self._collection.index.record(old)
         if site is None or record is None:
             return ""
         names = own_names(NamedDocument(old, record.id, record.title, record.aliases))
         return moved_url(site, slashed(link.target), old, new, names) or ""
+
+
+def _in_title_case(link: Link, old: Address, new: Address) -> str:
+    """The new name in title case for a wikilink that wrote the old one with a capital letter; "" for any other link."""
+    folders, _, name = link.target.rpartition("/")
+    is_wiki = link.kind in {LinkKind.WIKI, LinkKind.EMBED}
+    if not is_wiki or link.target == link.target.lower() or fold(name) != fold(old.stem):
+        return ""
+    return title_case(new.id if folders else new.id.rpartition("/")[2])
 
 
 # Links as they were written before an earlier move, so that moving a page back restores every byte.

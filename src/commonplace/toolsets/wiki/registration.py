@@ -78,15 +78,11 @@ class _WikiCache:
 def _local_wiki(settings: Settings, collection: Collection) -> Wiki:
     from commonplace.toolsets.wiki.service.local import local_wiki
     from commonplace.toolsets.wiki.service.notes import WikiOptions
-    from commonplace.toolsets.wiki.service.titled import has_lower_case_names
 
     author = None
     if settings.author_name or settings.author_email:
         author = Author(settings.author_name or "commonplace", settings.author_email or "commonplace@localhost")
-    retain_case = settings.retain_page_name_case
-    if retain_case is None:
-        retain_case = not has_lower_case_names(collection.store)
-    return local_wiki(collection, WikiOptions(author, retain_case=retain_case))
+    return local_wiki(collection, WikiOptions(author, retain_case=not collection.in_title_case()))
 
 
 WIKI = ToolsetRegistration(

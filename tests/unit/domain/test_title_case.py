@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.toolsets.wiki.service.titled import title_case
+from commonplace.domain.title_case import title_case
 
 SHOWN = {
     "actors/iran": "Actors/Iran",
