@@ -109,7 +109,10 @@ class Access:
     paths: tuple[str, ...] = ()
     """Paths of the files that were written; () for a read."""
     files: Mapping[str, tuple[Revision, Revision]] | None = None
-    """Old and new revision by path of a write without a commit, "" for no file; None for any other."""
+    """Old and new revision by path of a write, "" for no file; None for a read, and for very large writes.
+
+    The old one can be of text that no commit had, and that the write's commit took in.
+    """
 
     @property
     def is_write(self) -> bool:

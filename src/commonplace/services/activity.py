@@ -13,7 +13,7 @@ from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
-from commonplace.services.undo import UndoReceipt, content_of, undo, undo_uncommitted, undone_by
+from commonplace.services.undo import UndoReceipt, changes_with_texts, content_of, undo, undo_uncommitted, undone_by
 
 DAY = 86_400.0
 SHOWN_DAYS = 30
@@ -123,13 +123,12 @@ def changes_of(services: Services, write: WriteActivity) -> Mapping[Address, tup
     if write.access.proposal:
         return {}
     collection = services.collections.get(write.collection)
-    if write.access.files is not None:
-        return _kept(collection, write.access.files)
     if not write.access.commit:
-        return {}
+        return _kept(collection, write.access.files or {})
     try:
-        return services.collections.get(write.collection).store.history.changed(write.access.commit)
-    except KnowledgeError:  # the branch was rewritten
+        changes = collection.store.history.changed(write.access.commit)
+        return changes_with_texts(collection, changes, _addressed(write.access.files or {}))
+    except KnowledgeError:  # the branch was rewritten, or text that was never committed is not kept any more
         return {}
 
 
@@ -172,17 +171,26 @@ def undo_session(
     addresses, results = [Address(path) for path in pages], dict[str, UndoReceipt]()
     for base in dict.fromkeys(access.base for access in chosen):
         collection = _collection(services.collections, base)
-        commits = [access.commit for access in chosen if access.base == base and access.commit]
-        loose = [_addressed(access.files) for access in reversed(chosen) if access.base == base and access.files]
-        if loose:
-            results[collection.name] = undo_uncommitted(
-                collection, loose, pages=addresses, message=message, person=person
-            )
-        if commits:
-            done = undo(collection, commits, pages=addresses, message=message, person=person)
-            before = results.get(collection.name, done)
-            results[collection.name] = replace(done, uncommitted=before.uncommitted)
+        own = [access for access in chosen if access.base == base]
+        results[collection.name] = _undone(collection, own, addresses, message, person)
     return results
+
+
+def _undone(
+    collection: Collection, accesses: Sequence[Access], pages: Sequence[Address], message: str, person: Author | None
+) -> UndoReceipt:
+    """Take writes of one collection back, first those that are no commits."""
+    loose = [_addressed(access.files or {}) for access in reversed(accesses) if not access.commit]
+    commits = [access.commit for access in accesses if access.commit]
+    uncommitted = 0
+    if loose:
+        done = undo_uncommitted(collection, loose, pages=pages, message=message, person=person)
+        if not commits:
+            return done
+        uncommitted = done.uncommitted
+    written = _written(accesses)
+    done = undo(collection, commits, pages=pages, message=message, person=person, written=written)
+    return replace(done, uncommitted=uncommitted)
 
 
 def undo_commits(
@@ -197,9 +205,12 @@ def undo_commits(
     Raises:
         KnowledgeError: an error of `undo`, from the last collection.
     """
+    addresses = [Address(path) for path in pages]
     for number, collection in enumerate(services.collections.members, 1):
+        recorded = services.activity.accesses([collection.store.identity]) if services.activity else ()
+        written = _written(recorded)
         try:
-            receipt = undo(collection, commits, pages=[Address(path) for path in pages], message=message, person=person)
+            receipt = undo(collection, commits, pages=addresses, message=message, person=person, written=written)
         except NotFoundError:
             if number == len(services.collections.members):
                 raise
@@ -263,6 +274,11 @@ def _commits(collection: Collection) -> Mapping[str, Commit]:
 
 def _addressed(files: Mapping[str, tuple[str, str]]) -> Mapping[Address, tuple[str, str]]:
     return {Address(path): revisions for path, revisions in files.items()}
+
+
+def _written(accesses: Iterable[Access]) -> Mapping[str, Mapping[Address, tuple[str, str]]]:
+    """The old and new revision of each file of writes that are commits, by commit."""
+    return {access.commit: _addressed(access.files) for access in accesses if access.commit and access.files}
 
 
 def _kept(

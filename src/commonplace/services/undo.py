@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit, Revision, committed_by, split_trailers
@@ -57,7 +58,12 @@ class UndoConflictError(ConflictError):
     conflicts: tuple[tuple[Address, TextConflict], ...] = ()
 
 
-_NOTHING: Mapping[Address, tuple[bytes | None, bytes | None]] = MappingProxyType({})
+RevisionPairs: TypeAlias = Mapping[Address, tuple[Revision, Revision]]
+"""The old and new revision of each file of a write; "" for no file."""
+Changes: TypeAlias = Mapping[Address, tuple[bytes | None, bytes | None]]
+"""The bytes before and after of each file of a write; None for no file."""
+NO_WRITES: Mapping[str, RevisionPairs] = MappingProxyType({})
+_NOTHING: Changes = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -81,8 +87,11 @@ def undo(
     pages: Sequence[Address] = (),
     message: str = "",
     person: Author | None = None,
+    written: Mapping[str, RevisionPairs] = NO_WRITES,
 ) -> UndoReceipt:
     """Take the changes of commits back, as one new commit.
+
+    A commit of a page with text that was not committed has that text, too. It was there before the write, so it stays.
 
     Args:
         collection: The collection.
@@ -90,10 +99,11 @@ def undo(
         pages: The files to take back, as they are named now; () for all.
         message: Message of the new commit; "" for one that names what is undone.
         person: Who undoes; None for whoever Git's configuration names.
+        written: The old and new revision of each file, as it was recorded when the commits were made, by commit.
 
     Raises:
         NotFoundError: a commit is not among the latest `MAX_SEARCHED` of the current branch; or none of them changed
-            one of the pages.
+            one of the pages; or text that was there before a write, in no commit, is not kept any more.
         InvalidInputError: no commit is named, or one is a merge.
         UndoConflictError: later writes changed the same places. Nothing was written.
         AlreadyExistsError: a page is to be moved back to a path that is taken now. Nothing was written.
@@ -105,7 +115,7 @@ def undo(
     words = message or _message([commit for commit, is_named in _since(collection, commits) if is_named])
     with committed_by(person), collection.store.transaction(words) as transaction:
         log = _since(collection, commits)
-        files = _chosen(_files(collection, log), pages)
+        files = _chosen(_files(collection, log, written), pages)
         _Undo(collection, transaction, files).run()
     receipt = transaction.receipt
     index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
@@ -115,7 +125,7 @@ def undo(
 
 def undo_uncommitted(
     collection: Collection,
-    writes: Sequence[Mapping[Address, tuple[Revision, Revision]]],
+    writes: Sequence[RevisionPairs],
     *,
     pages: Sequence[Address] = (),
     message: str = "",
@@ -139,19 +149,19 @@ def undo_uncommitted(
     words = message or f"Undo {amount(len(writes), 'write')}"
     with committed_by(person), collection.store.transaction(words) as transaction:
         files: dict[Address, _File] = {}
-        for address, steps in _joined(writes).items():
+        joined = _joined(writes)
+        for address in _named(list(joined), pages):
+            steps = joined[address]
             contents = [tuple(content_of(collection, address, revision) for revision in step) for step in steps]
             files[address] = _File(address, address, stays=True, steps=[(after, before) for before, after in contents])
-        _Undo(collection, transaction, _chosen(list(files.values()), pages)).run()
+        _Undo(collection, transaction, list(files.values())).run()
     receipt = transaction.receipt
     index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
     written, removed = (tuple(sorted(revisions)) for revisions in (receipt.revisions, receipt.removed))
     return UndoReceipt(receipt.commit, (), written, removed, len(writes))
 
 
-def _joined(
-    writes: Sequence[Mapping[Address, tuple[Revision, Revision]]],
-) -> Mapping[Address, Sequence[tuple[Revision, Revision]]]:
+def _joined(writes: Sequence[RevisionPairs]) -> Mapping[Address, Sequence[tuple[Revision, Revision]]]:
     """The steps of each file, newest first. Steps that follow each other are one: texts between are not kept."""
     files: dict[Address, list[tuple[Revision, Revision]]] = {}
     for write in writes:
@@ -162,6 +172,26 @@ def _joined(
             else:
                 steps.append((before, after))
     return files
+
+
+def changes_with_texts(collection: Collection, changes: Changes, written: RevisionPairs) -> Changes:
+    """The changes of a commit, from the bytes that the files had: they can be text that no commit had.
+
+    Args:
+        collection: The collection.
+        changes: The changes between the commit and its parent.
+        written: What was recorded when the commit was made; {} if nothing was.
+
+    Raises:
+        NotFoundError: such text is not kept any more.
+    """
+    moved = {revision_of(after): after for _, after in changes.values() if after is not None}
+    actual = dict(changes)
+    for address, (old, _) in written.items():
+        before, after = changes.get(address, (None, None))
+        if old != ("" if before is None else revision_of(before)):
+            actual[address] = moved[old] if old in moved else content_of(collection, address, old), after
+    return actual
 
 
 def content_of(collection: Collection, address: Address, revision: Revision) -> bytes | None:
@@ -219,7 +249,9 @@ def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit,
     return log
 
 
-def _files(collection: Collection, log: Sequence[tuple[Commit, bool]]) -> Sequence[_File]:
+def _files(
+    collection: Collection, log: Sequence[tuple[Commit, bool]], written: Mapping[str, RevisionPairs]
+) -> Sequence[_File]:
     """The files that the named commits changed."""
     history = collection.store.history
     now: dict[Address, Address] = {}
@@ -232,6 +264,8 @@ def _files(collection: Collection, log: Sequence[tuple[Commit, bool]]) -> Sequen
         renames = history.renames(commit.id)
         takes_back = () if is_named else undone_by(commit)
         changed = history.changed(commit.id) if is_named or takes_back else _NOTHING
+        if is_named and commit.id in written:
+            changed = changes_with_texts(collection, changed, written[commit.id])
         sources = set(renames.values())
         for address, (before, after) in changed.items():
             at, old = now.get(address, address), renames.get(address)
@@ -261,14 +295,24 @@ def undone_by(commit: Commit) -> Sequence[str]:
 
 def _chosen(files: Sequence[_File], pages: Sequence[Address]) -> Sequence[_File]:
     chosen = [file for file in files if not pages or file.now in pages or file.target in pages]
-    missing = [address.path for address in pages if not any(address in {file.now, file.target} for file in chosen)]
+    _named([address for file in files for address in (file.now, file.target)], pages)
+    return chosen
+
+
+def _named(changed: Sequence[Address], pages: Sequence[Address]) -> Sequence[Address]:
+    """The files among the changed ones that are named; all if none is.
+
+    Raises:
+        NotFoundError: one was not changed.
+    """
+    missing = [address.path for address in pages if address not in changed]
     if missing:
         raise NotFoundError(
             f"These writes did not change {shown_paths(missing)}.",
             kind="document",
-            hint=f"They changed {shown_paths([file.now.path for file in files])}.",
+            hint=f"They changed {shown_paths([address.path for address in dict.fromkeys(changed)])}.",
         )
-    return chosen
+    return [address for address in changed if not pages or address in pages]
 
 
 class _Undo:

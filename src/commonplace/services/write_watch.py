@@ -229,12 +229,10 @@ def _too_much(name: str, most: int, used: int, request: int, until: float) -> Ra
 
 
 def _written(actor: Actor, write: PlannedWrite, commit: str) -> Access:
-    files = None
-    if not commit:
-        files = {
-            address.path: (_revision(write.before.get(address)), _revision(content))
-            for address, content in write.after.items()
-        }
+    files = {
+        address.path: (_revision(write.before.get(address)), _revision(content))
+        for address, content in write.after.items()
+    }
     return Access(
         when=time.time(),
         actor=actor,

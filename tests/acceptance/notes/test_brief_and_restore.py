@@ -83,7 +83,7 @@ def test_pages_sections_and_sessions_are_brought_back(writer: Agent, repo: GitRe
     assert "Hot water on green leaves." in (repo.path / "tea.md").read_text()
     reported_text = writer.text("restore", page="Tea", at="HEAD~1")
     assert "Restored tea.md" in reported_text
-    assert 'Undo: restore {"page": "tea.md", "at": "HEAD~1"}' in reported_text
+    assert 'Undo: restore {"page": "tea.md", "at": "before ' in reported_text
     assert "80 degrees" in (repo.path / "tea.md").read_text()
     writer.text("edit", page="tea", changes=[{"do": "section", "section": "Log", "text": "- none"}])
     assert "Restored tea.md" in writer.text("restore", page="tea", at=f"before {repo.git('rev-parse', 'HEAD').strip()}")

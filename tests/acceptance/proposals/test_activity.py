@@ -98,6 +98,34 @@ def test_an_agent_undoes_its_own_writes(site: Site) -> None:
     assert site.rest(agent, "POST", "/undo", {}).status == 422
 
 
+@pytest.mark.parametrize("way", ["commits", "session", "command"])
+def test_text_that_was_not_committed_before_a_write_stays_when_the_write_is_undone(
+    site: Site, way: str, tmp_path: Path
+) -> None:
+    base, agent = site.repo.path, create_key("agent", "--tier", "write")
+    own = {
+        "mine.md": "# Mine\n\nmine\n",
+        "B.md": "---\ntype: fact\n---\n# B\n\nbeta\n\nmy line\n",
+        "draft.md": "# Draft\n",
+    }
+    for path, text in own.items():
+        (base / path).write_text(text)
+    site.tool(agent, "edit", page="mine", changes=[{"do": "append", "text": "by the agent"}])
+    site.tool(agent, "edit", page="B", changes=[{"do": "replace", "old": "beta", "text": "BETA"}])
+    site.tool(agent, "move", page="draft", to="sub/draft")
+    assert (base / "sub" / "draft.md").exists()
+    assert site.repo.git("status", "--short") == "", "the commits took the texts in"
+    commits = site.repo.git("log", "-3", "--format=%H").split()
+    if way == "commits":
+        assert site.rest(agent, "POST", "/undo", {"commits": commits}).status == 200
+    elif way == "command":
+        Shell(tmp_path, dict(os.environ)).ok("undo", *commits, "-C", base)
+    else:
+        site.tool(agent, "proposals", action="undo")
+    assert {path: (base / path).read_text() for path in own} == own
+    assert not (base / "sub").exists()
+
+
 def test_a_key_of_other_collections_sees_no_activity(site: Site) -> None:
     agent = create_key("agent", "--tier", "write")
     other = create_key("other", "--tier", "write", "--collection", "elsewhere")

@@ -9,8 +9,9 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.revisions import revision_of
 from commonplace.services import writes
-from commonplace.services.undo import UndoConflictError, undo
+from commonplace.services.undo import UndoConflictError, undo, undo_uncommitted
 from proposing import ProposedBase
 
 LINES = 12
@@ -45,6 +46,17 @@ def test_one_write_is_taken_back_and_later_ones_stay(tmp_path: Path) -> None:
         assert (again.commit, again.written) == ("", ())
         undo(base.collection, [receipt.commit])
         assert base.texts() == {"a.md": b"# A\n\nONE\nTWO\nTHREE\n"}
+
+
+def test_one_page_is_taken_back_though_the_text_of_another_is_not_kept(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, {"a.md": "# A\n\none\n", "b.md": "# B\n"}) as base:
+        old, other = (revision_of(base.texts()[name]) for name in ("a.md", "b.md"))
+        edit(base, "a.md", "one", "ONE")
+        writes_made = [{A: (old, revision_of(base.texts()["a.md"]))}, {Address("b.md"): ("0" * 40, other)}]
+        with pytest.raises(NotFoundError, match=r"b\.md at that time is not kept any more"):
+            undo_uncommitted(base.collection, writes_made)
+        undo_uncommitted(base.collection, writes_made, pages=[A])
+        assert base.texts() == {"a.md": b"# A\n\none\n", "b.md": b"# B\n"}
 
 
 def test_a_place_that_was_changed_since_is_a_conflict_with_its_sides(tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ def _after_a_page(tool: str, error: KnowledgeError, inputs: dict[str, Json]) -> 
         return _page_of_a_day(tool, str(place), inputs)
     reference = str(error.context.get("reference", ""))
     if not near:
-        return f"search {_json({'query': reference, **_moment(inputs)})}"
+        moment = _moment(inputs)
+        return f"search {_json({'query': reference, **moment})}" if reference else f"overview {_json(moment)}"
     if tool not in _READING:  # a change of another page must not be one repetition away
         return f"read {_json({'page': near})}"
     return f"{tool} {_json(_with_page(inputs, reference, near))}"

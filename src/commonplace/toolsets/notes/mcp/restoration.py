@@ -58,7 +58,9 @@ def _page(call: Call, arguments: NotesRestore) -> WriteAnswer:
     verb = "Unchanged" if done.action == "unchanged" else "Restored"
     lines = [f"{verb} {path} rev {written.revision[:12]} as in {source[:12]}"]
     if written.before is not None and done.action == "updated" and written.commit:
-        lines.append(f"Undo: {next_call('restore', page=path, at='HEAD~1').removeprefix('Next: ')}")
+        lines.append(
+            f"Undo: {next_call('restore', page=path, at=f'before {written.commit[:12]}').removeprefix('Next: ')}"
+        )
     after = collection.store.read(written.address)
     changes = new_findings(call.services.collections, collection, written.address, (written.before, after))
     lines += new_finding_lines(shown_findings(changes))
