@@ -28,7 +28,10 @@ PLAIN_KINDS = frozenset({"html", "md", "txt", "csv"})
 """Kinds that need no library to be read."""
 KINDS = ("pdf", "docx", "pptx", "xlsx", "epub", "html", "md", "txt", "csv")
 _MARKDOWN = frozenset({"md", "markdown", "mdx"})
+_HTML_NAMES = frozenset({"html", "htm", "xhtml"})
 _HTML = re.compile(rb"(?is)\A(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html|head|body)\b")
+_PART_OF_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[a-zA-Z!]")
+"""The beginning of a part of a page, without the tags that a page begins with."""
 _OFFICE = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _IS_ENCRYPTED = 1
@@ -99,15 +102,13 @@ def kind_of(source: SourceFile) -> str:
         return _zipped_kind(content)
     if content.startswith(_OLE):
         raise _refused("The file is encrypted, or of the time before Office 2007", "Save it as DOCX, PPTX or XLSX.")
-    if _HTML.match(content[:4_096]):
+    if _HTML.match(content[:4_096]) or (suffix in _HTML_NAMES and _PART_OF_HTML.match(content)):
         return "html"
     if not content.strip():
         raise _refused("The file is empty", "Give a file with text.")
     if b"\0" in content[:65_536] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise _refused("The file is none that has text", f"Known are {', '.join(KINDS)}.")
-    if suffix in _MARKDOWN:
-        return "md"
-    return suffix if suffix == "csv" else "txt"
+    return {"csv": "csv", **dict.fromkeys(_MARKDOWN, "md")}.get(suffix, "txt")
 
 
 def _zipped_kind(content: bytes) -> str:

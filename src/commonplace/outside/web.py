@@ -204,8 +204,9 @@ def _host(url: str) -> str:
     with suppress(ValueError):
         parts = urlsplit(url)
         is_plain = url.isascii() and url.isprintable() and " " not in url
-        if is_plain and parts.scheme in HTTP_PORTS and not parts.username and not parts.password and port_of(url):
-            return parts.hostname or ""
+        is_open = not parts.username and not parts.password
+        if is_plain and parts.scheme in HTTP_PORTS and is_open and port_of(url) and parts.hostname:
+            return parts.hostname
     raise InvalidInputError(
         "It is no URL of http or https without a password, in ASCII.", kind="source", hint="Give https://HOST/PATH."
     )

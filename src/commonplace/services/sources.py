@@ -102,7 +102,8 @@ def _stored(
     kind, converted, title = what
     name = stored_name(source, kind)
     title = title or converted.title or name.rpartition(".")[0]
-    message = intent.message or f"Add source: {name}"
+    origin = source.url or source.name
+    message = intent.message or f"Add source: {name}" + (f" from {origin}" if origin != name else "")
     day = datetime.now(UTC).date().isoformat()
     with collection.store.transaction(message, intent.author) as transaction:
         # Another process may have added the same bytes while these were being converted.
@@ -146,6 +147,7 @@ def _free(transaction: Transaction, name: str) -> Address:
 
 
 def citation_lines(added: AddedSource) -> Sequence[str]:
-    """Lines that say how a source is cited: its page, and how pages or slides of it are named."""
+    """Lines that say what a page of its own lacks, and how a source is cited: its page, and pages or slides of it."""
     part = {"pdf": "#page-N", "pptx": "#slide-N"}.get(added.kind, "#HEADING")
-    return [f"Cite: sources: [{added.page.path}{part}]"]
+    markdown = ["It is Markdown: it stays as it came and is its own page."] if added.kind == "md" else []
+    return [*markdown, f"Cite: sources: [{added.page.path}{part}]"]

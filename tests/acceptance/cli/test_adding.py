@@ -52,6 +52,26 @@ def test_a_file_is_kept_as_it_came_and_its_text_is_searched_and_cited(repo: GitR
     refused = shell("add", tmp_path / "huge.pdf")
     assert "200,000,000 bytes; the limit is" in refused.stderr
     assert "no file" in shell("add", tmp_path / "nowhere.pdf").stderr
+    assert "no URL" in shell("add", "https://").stderr
+
+
+def test_of_several_sources_each_is_tried(repo: GitRepo, tmp_path: Path) -> None:
+    for name, text in (("t.html", "<h1>A</h1><table><tr><td>x"), ("t.pdf", "%PDF-1.4 damaged"), ("t.txt", "some")):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "own.md").write_text("# Own\n")
+    shell = Shell(repo.path)
+    files = [tmp_path / name for name in ("t.html", "t.pdf", "t.txt", "own.md")]
+    some = shell("add", *files)
+    assert "t.pdf" in some.stderr
+    assert some.code != 0
+    assert [line.split()[1] for line in some.lines if line.startswith("Added")] == [
+        f"sources/{name}.md" for name in ("t", "t-2", "own")
+    ]
+    assert any("It is Markdown: it stays as it came" in line for line in some.lines)
+    assert (repo.path / "sources/own.md").read_bytes() == b"# Own\n"
+    again = shell("add", *files, "--json").json
+    assert [row["action"] for row in again["items"]] == ["unchanged"] * 3
+    assert [row["error"]["code"] for row in again["failed"]] == ["invalid"]
 
 
 def test_a_web_page_comes_in_where_private_addresses_are_permitted(repo: GitRepo) -> None:
@@ -77,7 +97,7 @@ def test_an_agent_adds_a_file_of_the_folder(repo: GitRepo) -> None:
     (repo.path / "inbox/report.pdf").write_bytes(REPORT)
     with agent("mcp", repo.path, "--no-embed", "--tier", "write", "--commit", "auto") as writer:
         text = writer.text("add", source="inbox/report.pdf", title="Report of 2024")
-        assert "Added sources/report.md (from sources/report.pdf" in text
+        assert "Added sources/report.md (from inbox/report.pdf, kept as sources/report.pdf, " in text
         assert "Cite: sources: [sources/report.md#page-N]" in text
         assert "rose by a tenth" in writer.text("read", page="sources/report.md", section="Page 2")
         assert "Was added before" in writer.text("add", source="inbox/report.pdf")

@@ -34,6 +34,7 @@ def _adds(base: Indexed) -> None:
     assert added("b.txt", "one") == ("sources/a.txt", "sources/a.md", False)
     assert added("a.txt", "two") == ("sources/a-2.txt", "sources/a-2.md", True)
     assert added("a.md", "# own") == ("sources/a-3.md", "sources/a-3.md", True)
+    assert added("part.html", "<h1>A</h1><p>b") == ("sources/part.html", "sources/part.md", True)
     assert base.collection.store.read(Address("sources/a-3.md")) == b"# own"
     text = base.collection.store.read(Address("sources/a.md")).decode()
     assert text.startswith("---\ntitle: The txt\nfrom: a.txt\nadded: ")

@@ -2,7 +2,8 @@
 
 As JSON: `{"items": [{"collection", "file", "page", "title", "kind", "size", "action", "commit", "notes": [..]}]}`;
 `file` is the path of the bytes as they came, `page` that of their text, `size` is in bytes, and `action` is `created`,
-or `unchanged` if the same bytes were added before.
+or `unchanged` if the same bytes were added before. Of several sources, `failed` has those that could not be added:
+`[{"source", "error": {"code", "message", ..}}]`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Annotated
 
 import typer
 
-from commonplace.domain.errors import ConfigError, NotFoundError, StorageError
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.sources import MAX_SOURCE_BYTES, SourceFile, SourceReader
+from commonplace.faces.cli.failures import error_json
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, one_line
 from commonplace.faces.cli.session import Session
+from commonplace.faces.errors import error_mapping
 from commonplace.services.services import Services
 from commonplace.services.sources import AddedSource, add_source, citation_lines, is_url, too_large
 from commonplace.services.writes import WriteRequest
@@ -31,7 +34,7 @@ def command(
     private: Annotated[
         bool, typer.Option("--private", help="Also read URLs of private networks and of this machine.")
     ] = False,
-) -> None:
+) -> int:
     """Add files or web pages as sources that pages cite.
 
     Examples:
@@ -43,7 +46,8 @@ def command(
     A source is stored in sources/ as it came, and beside it a page with its text, title, author, date, digest and
     where it is from. The page is searched and cited like any other; pages of a PDF and slides are its sections. The
     same bytes are added once. PDF, DOCX, PPTX, XLSX and EPUB need the extra `convert`; HTML, Markdown, CSV and text do
-    not. A file is converted in a process of its own, without a network, within a minute.
+    not. A file is converted in a process of its own, without a network, within a minute. Markdown stays as it came and
+    is its own page. A source that cannot be added is named, and the others are added.
     """
     if title and len(sources) > 1:
         raise ConfigError("--title is of one source.", kind="option", hint="Add them one by one.")
@@ -53,9 +57,31 @@ def command(
     )
     with configured.services_for_writing(commit=True) as services:
         reader = _reader(services)
-        rows: list[Json] = [_added(session, services, (source, title, message), reader) for source in sources]
+        if len(sources) == 1:
+            rows: list[Json] = [_added(session, services, (sources[0], title, message), reader)]
+            errors: dict[str, KnowledgeError] = {}
+        else:
+            rows, errors = _each_added(session, services, (sources, message), reader)
+        failed: list[Json] = [{"source": source, "error": error_json(error)} for source, error in errors.items()]
         if session.out.as_json:
-            session.out.json({"items": rows})
+            session.out.json({"items": rows, **({"failed": failed} if failed else {})})
+    return next((error_mapping(error).exit for error in errors.values()), 0)
+
+
+def _each_added(
+    session: Session, services: Services, what: tuple[list[str], str], reader: SourceReader
+) -> tuple[list[Json], dict[str, KnowledgeError]]:
+    """Add each of several sources; returns those that were added, and why the others were not."""
+    rows: list[Json] = []
+    errors: dict[str, KnowledgeError] = {}
+    sources, message = what
+    for source in sources:
+        try:
+            rows.append(_added(session, services, (source, "", message), reader))
+        except KnowledgeError as error:
+            errors[source] = error
+            session.out.message("" if session.out.as_json else one_line(f"Not added: {source}: {error.advice}"))
+    return rows, errors
 
 
 def _reader(services: Services) -> SourceReader:

@@ -126,7 +126,8 @@ def add(call: Call, arguments: NotesAdd) -> ToolResult:
     added = add_source(collection, source, reader, arguments.title, WriteRequest(session=call.session))
     path = shown_path(collections, collection, added.page)
     verb = "Added" if added.created else "Was added before:"
-    lines = [f"{verb} {path} (from {added.file.path}, {added.size:,} bytes): {added.title}", *added.notes]
-    lines += [*citation_lines(added), next_call("read", page=path)]
+    size = f"{added.size:,} bytes"
+    lines = [f"{verb} {path} (from {source.url or reference}, kept as {added.file.path}, {size}): {added.title}"]
+    lines += [*added.notes, *citation_lines(added), next_call("read", page=path)]
     lines += [f"commit {added.commit[:12]}"] if added.commit else []
     return "\n".join(lines)
