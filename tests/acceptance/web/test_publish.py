@@ -34,7 +34,7 @@ publish:
 FILES: dict[str, str | bytes] = {
     "commonplace.yaml": SITE,
     "Home.md": "---\ntags: [start, how/to]\n---\n# Home\n\n"
-    "See [[Moor|how to moor]], [the crew](crew.md#pay), [[Nowhere]] and #start.\n\n"
+    "See [[Moor|how to moor]], [the crew](crew.md#pay), [[Nowhere]], [gone](/foo/bar) and #start.\n\n"
     f"Hidden: [[{CANARY} draft]], [[drafts/one]], [[drafts/one|a plan]], [{CANARY} draft](drafts/one.md), "
     "![[drafts/one]], <a href='drafts/one.md'>raw</a>, [[internal/two#Deep]].\n\n`href=\"/p/crew\"` is text.\n",
     "guides/Moor.md": "---\ndescription: /etc is no link.\nrelated: '[[drafts/one]]'\n---\n# Mooring & more\n\n"
@@ -95,8 +95,9 @@ def test_pages_that_are_hidden_are_in_no_file(repo: GitRepo, site: Path) -> None
         if CANARY in name or CANARY.encode() in content.lower()
     }
     assert named == {}
-    reported_value = publish(repo, site, "--url", "https://harbour.example/docs")["left_out"]
-    assert sorted(element["path"] for element in reported_value) == sorted(hidden)
+    report = publish(repo, site, "--url", "https://harbour.example/docs")
+    assert sorted(element["path"] for element in report["left_out"]) == sorted(hidden)
+    assert [element["target"] for element in report["broken"]] == ["Nowhere", "/foo/bar"]
     home = (site / "index.html").read_text()
     assert "a plan" in home, "a label of the page itself stays"
     assert "(unpublished page)" in home

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.domain.addresses import Address, document_suffixes, fold
-from commonplace.domain.changes import FileStat
-from commonplace.domain.documents import Document
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, scalar_text
-from commonplace.domain.ports import History, Index, Store
-from commonplace.domain.query import ListQuery, Record, RecordPage, ResolvedLink
+from commonplace.domain.query import Record
 from commonplace.domain.site_file import SITE_FILE, PublishRules, is_meant_as_site_file
 from commonplace.services.collections import Collection
+from commonplace.services.site.published_view import PublishedIndex, PublishedStore, names_of_path
 from commonplace.services.sites import site_findings, site_with
 
 _FALSE, _TRUE = frozenset({"false", "no", "off", "0"}), frozenset({"true", "yes", "on", "1"})
@@ -143,13 +141,13 @@ def published_collection(
     index = PublishedIndex(collection.index, selection.records, hidden)
     published = replace(
         collection,
-        store=_PublishedStore(collection.store, hidden),  # type: ignore[arg-type]
-        index=index,  # type: ignore[arg-type]
+        store=PublishedStore(collection.store, hidden),
+        index=index,
         semantic_index=None,
         past=None,
         proposals=None,
     )
-    return published, index.hidden_names() | frozenset(fold(name) for path in unlisted for name in _names(path))
+    return published, index.hidden_names() | frozenset(fold(name) for path in unlisted for name in names_of_path(path))
 
 
 def ignored_pages(base: Path, records: AnyCollection[str]) -> Iterator[str]:
@@ -166,113 +164,6 @@ def ignored_pages(base: Path, records: AnyCollection[str]) -> Iterator[str]:
             path = (Path(folder) / name).relative_to(base).as_posix()
             if name.endswith(document_suffixes()) and path not in records:
                 yield path
-
-
-def _names(path: str) -> Iterator[str]:
-    """The names by which links name a page: the ends of its path, with and without the suffix."""
-    parts = path.split("/")
-    for at in range(len(parts)):
-        end = "/".join(parts[at:])
-        yield end
-        yield end.rpartition(".")[0] or end
-
-
-class _PublishedStore:
-    """A store in which the files of hidden pages do not exist. It can only be read."""
-
-    def __init__(self, store: Store, hidden: AnyCollection[Address]) -> None:
-        self._store = store
-        self._hidden = hidden
-
-    @property
-    def identity(self) -> str:
-        """A key of its own, so that nothing that is derived from all pages is used."""
-        return f"{self._store.identity}#published"
-
-    @property
-    def history(self) -> History:
-        """The commits of the whole base."""
-        return self._store.history
-
-    def read(self, address: Address) -> bytes:
-        """The bytes of a file that is published."""
-        if address in self._hidden:
-            raise NotFoundError("There is no such file.", kind="file")
-        return self._store.read(address)
-
-    def stat(self, address: Address) -> FileStat | None:
-        """Size and times of a file that is published."""
-        return None if address in self._hidden else self._store.stat(address)
-
-
-class PublishedIndex:
-    """An index in which hidden pages do not exist. It has only what pages are rendered with.
-
-    Args:
-        index: The index of all pages.
-        records: The records of the published pages by path.
-        hidden: The addresses of all others.
-    """
-
-    def __init__(self, index: Index, records: Mapping[str, Record], hidden: AnyCollection[Address]) -> None:
-        self._index = index
-        self._records = records
-        self._hidden = hidden
-
-    @property
-    def generation(self) -> int:
-        """The generation of the whole index."""
-        return self._index.generation
-
-    @property
-    def names_version(self) -> tuple[int, int]:
-        """The version of the names in the whole index."""
-        return self._index.names_version
-
-    def record(self, address: Address) -> Record | None:
-        """The record of a published page."""
-        return self._records.get(address.path)
-
-    def find(self, reference: str, source: Address | None = None) -> Record | None:
-        """The published page that a reference names."""
-        record = self._index.find(reference, source)
-        return self._records.get(record.address.path) if record else None
-
-    def document(self, address: Address) -> Document:
-        """A published page."""
-        if address in self._hidden:
-            raise NotFoundError("There is no such page.", kind="document")
-        return self._index.document(address)
-
-    def resolve(self, document: Document) -> list[ResolvedLink]:
-        """Links with their targets. A link to a hidden page has none, and no name."""
-        return [self._shown(link) for link in self._index.resolve(document)]
-
-    def _shown(self, resolved: ResolvedLink) -> ResolvedLink:
-        if resolved.target is None or resolved.target not in self._hidden:
-            return resolved
-        return replace(resolved, target=None, link=resolved.link._replace(raw="", target="", other=None))
-
-    def hidden_names(self) -> frozenset[str]:
-        """The names by which links name hidden pages, folded: titles, aliases, ids, and ends of paths."""
-        names: set[str] = set()
-        for address in self._hidden:
-            record = self._index.record(address)
-            names.update(_names(address.path))
-            names.update((record.title, record.id, *record.aliases) if record else ())
-        return frozenset(fold(name) for name in names if name)
-
-    def list(self, query: ListQuery) -> RecordPage:
-        """The published pages among the addresses of a filter, by path."""
-        records = [
-            self._records[address.path] for address in sorted(query.filter.among or ()) if address.path in self._records
-        ]
-        return RecordPage(records=tuple(records[: query.limit]), total=len(records))
-
-    def links(self) -> Sequence[tuple[Address, Address]]:
-        """Every link between two published pages once."""
-        records = self._records
-        return [pair for pair in self._index.links() if pair[0].path in records and pair[1].path in records]
 
 
 @dataclass(frozen=True, slots=True)
