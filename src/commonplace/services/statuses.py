@@ -79,11 +79,13 @@ class CollectionStatuses:
         if declared is None:
             return _HOLDS
         status = self.status_of(declared)
-        by = self.replacement(address, declared.by) if status in LAPSED and declared.by else ""
-        return TextStatus(status, by, resolved=not by or by != declared.by or "://" in by)
+        if status not in LAPSED or not declared.by:
+            return TextStatus(status)
+        place = self._replacement(address, declared.by)
+        return TextStatus(status, place or declared.by, resolved=bool(place) or "://" in declared.by)
 
-    def replacement(self, address: Address, reference: str) -> str:
-        """The place that replaces a text, as `path#anchor`; the reference as written if it leads nowhere.
+    def _replacement(self, address: Address, reference: str) -> str:
+        """The place that replaces a text, as `path#anchor`; "" if the reference leads nowhere.
 
         Replacements that are superseded themselves are followed. In a circle, the first one counts.
         """
@@ -92,7 +94,7 @@ class CollectionStatuses:
         for _ in range(MAX_REPLACEMENTS):
             target, fragment = self.target(at, reference)
             if target is None:
-                return first or reference
+                return first
             place = f"{target.path}#{fragment}" if fragment else target.path
             first = first or place
             if (target, fragment) in seen:

@@ -45,6 +45,11 @@ FILES: dict[str, str | bytes] = {
     "crew.md": "---\naliases: [/old/crew.html, /former/]\ntags: [start]\n---\n# Crew\n\n"
     "## Pay\n\nGood. ![[guides/Moor#Ropes]]\n",
     "CREW notes.md": "# Crew notes\n",
+    "guides/Old.md": "---\nsuperseded_by: guides/Moor.md\nsources:\n- path: drafts/one.md\n"
+    f"  quote: {CANARY} words in a row\n- '[[internal/two#Deep]] “{CANARY} says so”'\n- internal/{CANARY}.png\n"
+    f"- path: crew.md\n  quote: Good.\nplan: ../drafts/{CANARY}.md\n---\n# Old mooring\n\nMooring, moor mooring.\n",
+    "guides/Gone.md": f"---\nsuperseded_by: drafts/{CANARY}.md\n---\n# Gone\n\n"
+    f"## Ways {{#ways status=superseded by=drafts/{CANARY}.md}}\n\nOver.\n",
     "ünï/ページ.md": "# ページ\n\n[[Home]]\n",
     "files/map.png": b"\x89PNG\r\n\x1a\nmap",
     "files/logo.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>",
@@ -102,6 +107,12 @@ def test_pages_that_are_hidden_are_in_no_file(repo: GitRepo, site: Path) -> None
     assert "a plan" in home, "a label of the page itself stays"
     assert "(unpublished page)" in home
     assert "drafts" not in home.replace("data-src", "")
+    old, gone = ((site / "guides" / name).read_text() for name in ("Old.html", "Gone.html"))
+    assert "drafts" not in old + gone
+    assert old.count("(unpublished page)") == 4, "three sources and a path"
+    assert "<dd>crew.md</dd>" in old
+    assert "This page is superseded by (unpublished page)." in gone
+    assert '<a dir="auto" href="Moor.html">Go to what holds.</a> This page is superseded by guides/Moor.md.' in old
 
 
 class _Urls(HTMLParser):
@@ -462,7 +473,7 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     page.locator("#ui-nav summary", has_text="guides").click()
     page.locator("#ui-nav a", has_text="Anchoring").click()
     page.wait_for_url("**/guides/Anchoring.html")
-    page.locator("#ui-nav a", has_text="Mooring").click()
+    page.locator("#ui-nav a", has_text="Mooring & more").click()
     expect(page.locator(".katex").first).to_be_visible(timeout=20_000)
     expect(page.frame_locator("iframe.diagram").locator("svg").first).to_be_visible(timeout=20_000)
     page.keyboard.press("/")
@@ -474,5 +485,12 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     page.wait_for_url("**/guides/Moor.html*")
     opened(page, f"{hosted}/-/search.html?q=good")
     expect(page.locator("#ui-results a", has_text="Crew")).to_be_visible(timeout=20_000)
+    opened(page, f"{hosted}/-/search.html?q=mooring")
+    rows = page.locator("#ui-results li")
+    expect(rows.first).to_be_visible(timeout=20_000)
+    titles = rows.locator("h2").all_inner_texts()
+    assert (titles[0], titles[-1]) == ("Mooring & more", "Old mooring"), "what holds is first"
+    assert rows.locator(".status").all_inner_texts() == ["SUPERSEDED by guides/Moor.md"]
+    assert "Mooring, moor mooring." in rows.last.inner_text(), "blanks around marked words stay"
     assert wrong == []
     context.close()

@@ -87,15 +87,16 @@ def _text_and_attributes(source: bytes, base: int, heading: HeadingEvent) -> tup
     text = pieces[0][1] if len(pieces) == 1 else "".join([piece for _, piece in pieces])
     if "}" not in text:
         return " ".join(text.split()), ""
-    brace, attributes = _attributes(source, base, heading) if text.rstrip().endswith("}") else (0, "")
+    brace, attributes = (
+        heading_attributes(source, base + heading.start, base + heading.end) if text.rstrip().endswith("}") else (0, "")
+    )
     if attributes:
         text = "".join([_before(brace - base - at, piece) for at, piece in pieces if base + at < brace])
     return " ".join(text.split()), attributes
 
 
-def _attributes(source: bytes, base: int, heading: HeadingEvent) -> tuple[int, str]:
-    """Offset of `{#key a=b}` at the end of a heading, and the text between the braces; "" without braces."""
-    start, end = base + heading.start, base + heading.end
+def heading_attributes(source: bytes, start: int, end: int) -> tuple[int, str]:
+    """Offset of `{#key a=b}` at the end of a heading `[start, end)`, and the text between the braces; "" for none."""
     close = source.rfind(b"}", start, end)
     brace = source.rfind(b"{", start, max(close, start))
     attributes = source[brace + 1 : close].decode("utf-8", "replace").strip()

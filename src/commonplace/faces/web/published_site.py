@@ -21,11 +21,13 @@ from markupsafe import Markup
 from commonplace import build
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.attachment_types import is_plain_svg
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, UnavailableError
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, UnavailableError, install_command
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record
 from commonplace.faces.web import shown
 from commonplace.faces.web.appearance import Appearance, footer_html, picture_fits, style_sheet
+from commonplace.faces.web.exchange import CardRow
 from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.navigation import NavigationHtml
@@ -47,6 +49,7 @@ from commonplace.services.site.publication import (
     select,
 )
 from commonplace.services.sites import Site, site_with
+from commonplace.services.statuses import CollectionStatuses
 
 MAX_BACKLINKS = 100
 """Maximum number of pages that are listed as linking to one page."""
@@ -58,7 +61,7 @@ SEARCH = f"{OWN}/search"
 """Folder of the search index."""
 MAX_SHOWN = 300
 """Maximum number of characters of a value or message that an error repeats."""
-NO_SEARCH = "The pages have no search: it needs the extra `publish` (docs/installing.md). Then publish again."
+NO_SEARCH = "The pages have no search, because its program is not installed. Run: {}. Then publish again."
 NO_URL = "There is no sitemap and no feed: they need the address of the site, as `url` in commonplace.yaml or --url."
 _REDIRECT = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Moved</title>'
@@ -76,6 +79,8 @@ class _Written:
     """Paths of the pages that it links to."""
     files: list[str] = field(default_factory=list[str])
     """Paths of the pictures and other files that it uses."""
+    notes: list[str] = field(default_factory=list[str])
+    """Sentences about its status, which changes with the day and with what replaces it."""
 
 
 def publish(collection: Collection, base: Path, out: Path, url: str, *, search: bool) -> PublishReport:
@@ -102,7 +107,7 @@ def publish(collection: Collection, base: Path, out: Path, url: str, *, search: 
     errors = require_rules(collection, base)
     folder = OutputFolder(out, base)
     report = Publication(collection, base, folder, f"{url.rstrip('/')}/" if url else "").run(search=can_search)
-    missing = (NO_SEARCH,) if search and not can_search else ()
+    missing = (NO_SEARCH.format(install_command("publish")),) if search and not can_search else ()
     return replace(report, notices=(*errors, *report.notices, *missing))
 
 
@@ -114,7 +119,7 @@ def search_index(folder: Path) -> Iterator[tuple[str, bytes]]:
     """
     with TemporaryDirectory() as place:
         command = [sys.executable, "-m", "pagefind", "--site", str(folder), "--output-path", place, "-k"]
-        command += ["--include-characters", "_+#@", "--silent"]
+        command += ["--include-characters", "_+#@", "--exclude-selectors", ".anchor", "--silent"]
         done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - paths, and no shell
         if done.returncode:
             raise UnavailableError(
@@ -154,8 +159,8 @@ class Publication:
         self._whole = collection
         self._former = tuple(previous_paths(collection, records, MAX_COMMITS))
         left = [old for old, path in self._former if path not in self._selection.records]
-        self._collection, self._hidden = published_collection(
-            collection, self._selection, (*left, *ignored_pages(base, records))
+        self._collection, self._index_view, self._hidden = published_collection(
+            collection, self._selection, settings.publish, (*left, *ignored_pages(base, records))
         )
         self._site: Site = site_with(collection, self._selection.records.values())
         self._folder = folder
@@ -257,6 +262,7 @@ class Publication:
         changed = {path for path, record in records.items() if path not in old or old[path].revision != record.revision}
         before = self._folder.earlier
         changed |= {path for path in old if any(self._attach(file) != (file in before) for file in old[path].files)}
+        changed |= {path for path in old if path in records and old[path].notes != self._notes_of(path)}
         changed &= records.keys()
         moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
         ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
@@ -302,7 +308,9 @@ class Publication:
             html=html,
             titled=shown.has_title_heading(text),
             outline=shown.outline(text, parts[:1], 1, ""),
-            properties=shown.properties(renderer, text, self._site.settings.hidden_keys),
+            properties=shown.properties(renderer, self._with_shown_values(text), self._site.settings.hidden_keys),
+            notes=self._status_notes.get(path, ()),
+            status=CollectionStatuses(self._collection).at(record.address),
             navigation=self._navigation.whole(path),
             crumbs=self._crumbs(path),
             around=self._around(path),
@@ -316,7 +324,21 @@ class Publication:
             lang=lang,
             dir=direction,
         )
-        return _Written(record.revision, sorted(self._links[path][0]), sorted(set(self._used)))
+        return _Written(record.revision, sorted(self._links[path][0]), sorted(set(self._used)), self._notes_of(path))
+
+    @cached_property
+    def _status_notes(self) -> Mapping[str, Sequence[CardRow]]:
+        """The notes about the status of each page that declares one."""
+        collection = self._collection
+        return {
+            address.path: shown.status_notes(self._urls, collection, address) for address in collection.index.statuses()
+        }
+
+    def _notes_of(self, path: str) -> list[str]:
+        return [f"{note.about} {note.url}" for note in self._status_notes.get(path, ())]
+
+    def _with_shown_values(self, text: Document) -> Document:
+        return replace(text, frontmatter=replace(text.frontmatter, values=self._index_view.shown_values(text)))
 
     def _title(self, path: str) -> str:
         return self._selection.records[path].title
@@ -510,7 +532,7 @@ def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
         values = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
         revision, targets, files = values.get("revision"), _texts(values.get("targets")), _texts(values.get("files"))
         if isinstance(revision, str) and targets is not None and files is not None:
-            yield path, _Written(revision, targets, files)
+            yield path, _Written(revision, targets, files, _texts(values.get("notes")) or [])
 
 
 def _texts(value: object) -> list[str] | None:
@@ -520,7 +542,7 @@ def _texts(value: object) -> list[str] | None:
 
 
 def _as_json(written: _Written) -> dict[str, object]:
-    return {"revision": written.revision, "targets": written.targets, "files": written.files}
+    return {"revision": written.revision, "targets": written.targets, "files": written.files, "notes": written.notes}
 
 
 def _from_root(html: str, prefix: str) -> str:

@@ -21,12 +21,14 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.revisions import revision_of
-from commonplace.faces.web.exchange import PageRequest
+from commonplace.domain.status import Status, TextStatus
+from commonplace.faces.web.exchange import CardRow, PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.documents import BoundedCache, Neighbour, parsed_document
+from commonplace.services.statuses import CollectionStatuses
 from commonplace.services.writes.saves import MAX_EDITED_BYTES
 
 PART_BYTES = 160_000
@@ -223,6 +225,34 @@ def _text(renderer: Renderer, document: Document, value: str) -> Markup:
     if _URL.fullmatch(value):
         return Markup('<a class="external" href="{0}" rel="noopener noreferrer">{0}</a>').format(value)
     return Markup("{}").format(value)
+
+
+def status_notes(urls: Urls, collection: Collection, address: Address) -> list[CardRow]:
+    """A row for the page, or for each of its sections, that is a draft or does not hold any more."""
+    statuses = CollectionStatuses(collection)
+    declared = statuses.declared.get(address, ())
+    if not declared:
+        return []
+    sections = parsed_document(collection, address).sections
+    rows: list[CardRow] = []
+    for declared_status in declared:
+        status = statuses.at(address, declared_status.ordinal)
+        if not status.mark or declared_status.ordinal >= len(sections):
+            continue
+        what = f"The section {sections[declared_status.ordinal].heading!r}" if declared_status.ordinal else "This page"
+        by = f" by {status.by}" if status.by else ""
+        about = f"{what} is {'a draft' if status.status is Status.DRAFT else status.status}{by}."
+        url = replacement_url(urls, collection, status)
+        rows.append(CardRow("Go to what holds." if url else "", url, about))
+    return rows
+
+
+def replacement_url(urls: Urls, collection: Collection, status: TextStatus) -> str:
+    """The URL of the page or section that replaces a text; "" for none, or one that is elsewhere."""
+    if not status.by or not status.resolved or "://" in status.by:
+        return ""
+    path, _, anchor = status.by.partition("#")
+    return urls.page(collection.name, path) + (f"#{anchor}" if anchor else "")
 
 
 @dataclass(frozen=True, slots=True)

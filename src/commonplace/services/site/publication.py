@@ -126,19 +126,26 @@ def excluded_by(path: str, rules: PublishRules) -> str:
 
 
 def published_collection(
-    collection: Collection, selection: PublishedPages, unlisted: Iterable[str]
-) -> tuple[Collection, frozenset[str]]:
+    collection: Collection, selection: PublishedPages, rules: PublishRules, unlisted: Iterable[str]
+) -> tuple[Collection, PublishedIndex, frozenset[str]]:
     """The collection with the published pages alone, in which no other page can be read, found or linked to.
 
-    Second are the names of the other pages, folded.
+    Beside it are its index, and the names of the other pages, folded.
 
     Args:
         collection: The base.
         selection: Its pages.
+        rules: The rules of the base.
         unlisted: Paths of further pages that are not published: ignored files, and former names.
     """
     hidden = frozenset(Address(left_out.path) for left_out in selection.left_out)
-    index = PublishedIndex(collection.index, selection.records, hidden)
+    unlisted_names = frozenset(fold(name) for path in unlisted for name in names_of_path(path))
+    index = PublishedIndex(
+        collection.index,
+        selection.records,
+        hidden,
+        lambda path: fold(path) in unlisted_names or bool(excluded_by(path, rules)),
+    )
     published = replace(
         collection,
         store=PublishedStore(collection.store, hidden),
@@ -147,7 +154,7 @@ def published_collection(
         past=None,
         proposals=None,
     )
-    return published, index.hidden_names() | frozenset(fold(name) for path in unlisted for name in names_of_path(path))
+    return published, index, index.hidden_names() | unlisted_names
 
 
 def ignored_pages(base: Path, records: AnyCollection[str]) -> Iterator[str]:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Container, Generator, Iterable
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from posixpath import normpath
 
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.changes import Author, FileStat, Revision
-from commonplace.domain.citations import Citation
+from commonplace.domain.citations import SOURCES_KEY, Citation, citations_of
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import NotFoundError, ReadOnlyError
+from commonplace.domain.json import Json
 from commonplace.domain.links import LinkLookup, NamedDocument
 from commonplace.domain.ports import History, Index, Progress, Store, Transaction
 from commonplace.domain.query import (
@@ -27,7 +29,7 @@ from commonplace.domain.query import (
     SyncReport,
 )
 from commonplace.domain.sites import SiteTree, Surroundings
-from commonplace.domain.status import DeclaredStatus
+from commonplace.domain.status import REPLACED_KEYS, DeclaredStatus
 from commonplace.services.collections import reference_splits
 
 WITHHELD = "(unpublished page)"
@@ -149,12 +151,20 @@ class PublishedIndex:
         index: The index of all pages.
         records: The records of the published pages by path.
         hidden: The addresses of all others.
+        is_left_out: Whether a path is that of a file beside the pages, or of a former page, that is not published.
     """
 
-    def __init__(self, index: Index, records: Mapping[str, Record], hidden: AbstractSet[Address]) -> None:
+    def __init__(
+        self,
+        index: Index,
+        records: Mapping[str, Record],
+        hidden: AbstractSet[Address],
+        is_left_out: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._index = index
         self._records = records
         self._hidden = hidden
+        self._is_left_out = is_left_out
 
     # What is about the index as a whole is asked of the whole index.
 
@@ -200,7 +210,7 @@ class PublishedIndex:
 
     def preferring_last(self) -> Index:
         """The same pages in the whole index's other side."""
-        return PublishedIndex(self._index.preferring_last(), self._records, self._hidden)
+        return PublishedIndex(self._index.preferring_last(), self._records, self._hidden, self._is_left_out)
 
     # Pages.
 
@@ -281,10 +291,44 @@ class PublishedIndex:
     # What pages say of others. The name of a hidden page is told nowhere.
 
     def is_hidden(self, reference: str, source: Address | None = None) -> bool:
-        """Whether a reference of a page, such as a path, title or id with a fragment, names a hidden page."""
-        names = (name for name, _ in reference_splits(reference) if name)
+        """Whether a reference of a page, such as a path, title or id with a fragment, names what is not published."""
+        names = [name for name, _ in reference_splits(reference.removeprefix("[[").partition("]]")[0]) if name]
         record = next((record for name in names if (record := self._index.find(name, source)) is not None), None)
-        return record is not None and record.address in self._hidden
+        if record is not None:
+            return record.address in self._hidden
+        folder = source.folder if source else ""
+        paths = (normpath(path).lstrip("/") for name in names for path in (name, f"{folder}/{name}"))
+        return "://" not in reference and any(self._is_left_out(path) for path in paths)
+
+    def shown_values(self, document: Document) -> dict[str, Json]:
+        """The front matter of a published page, with `WITHHELD` in the place of what it says of hidden pages.
+
+        These are its replacement, each citation of `sources` with its quotation, and every path.
+        """
+        address = document.address
+        cited = {
+            int(citation.label)
+            for citation in citations_of(document)
+            if not citation.line
+            and any(self.is_hidden(name, address) for name in (citation.target, citation.copy) if name)
+        }
+
+        def shown(value: Json, *, is_reference: bool) -> Json:
+            if isinstance(value, str):
+                is_named = is_reference or "/" in value or value.partition("#")[0].endswith(document_suffixes())
+                return WITHHELD if is_named and "[[" not in value and self.is_hidden(value, address) else value
+            if isinstance(value, Mapping):
+                return {key: shown(inner, is_reference=is_reference) for key, inner in value.items()}
+            if isinstance(value, (list, tuple)):
+                return [shown(item, is_reference=is_reference) for item in value]
+            return value
+
+        values = dict(document.frontmatter.values)
+        sources = values.get(SOURCES_KEY)
+        if cited and sources is not None:
+            listed = sources if isinstance(sources, (list, tuple)) else [sources]
+            values[SOURCES_KEY] = [WITHHELD if number in cited else item for number, item in enumerate(listed, 1)]
+        return {key: shown(value, is_reference=key in REPLACED_KEYS) for key, value in values.items()}
 
     def statuses(self) -> Mapping[Address, Sequence[DeclaredStatus]]:
         """The declared statuses of published pages."""

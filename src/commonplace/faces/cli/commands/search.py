@@ -212,8 +212,8 @@ def _show(session: Session, collections: Collections, query: SearchQuery, answer
     highlight = highlighter(out, query.text)
     for hit in answer.hits:
         name = page_name(session, collections, hit.collection, hit.hit.record.address)
-        mark = hit.hit.status.mark if hit.hit.status else ""
-        out.line(f"{name}  {highlight(hit.hit.record.title)}{one_line(f'  [{mark}]') if mark else ''}", INDENT)
+        mark = f"  {one_line(f'[{hit.hit.status.mark}]')}" if hit.hit.status and hit.hit.status.mark else ""
+        out.line(f"{name}  {highlight(hit.hit.record.title)}{mark}", INDENT)
         for section in hit.hit.sections:
             below = section.path[1:] if section.path[:1] == (hit.hit.record.title,) else section.path
             if below:

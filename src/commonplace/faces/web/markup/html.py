@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from commonplace.domain.markdown.sections import ATTRIBUTE_LINE
+from commonplace.domain.markdown.sections import ATTRIBUTE_LINE, heading_attributes
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.faces.web.markup.blocks import Callout, Footnotes, callout_open
 from commonplace.faces.web.markup.code import code_html
@@ -74,6 +74,8 @@ class HtmlWriter:
     _head: bool = False
     _skip_to: int = 0
     _anchor: str = ""
+    _heading_at: int = -1
+    """Number of pieces before the text of a heading that ends with attributes; -1 for a heading without them."""
     _outer: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
     """Name of each open footnote, and the output before it."""
     _counted: int = 0
@@ -256,8 +258,12 @@ class HtmlWriter:
         self._anchor = anchor
         level = data["level"].lower()
         self.out.append(f'<{level} id="{escape(anchor)}">' if anchor else f"<{level}>")
+        self._heading_at = len(self.out) if heading_attributes(source, start, end)[1] else -1
 
     def _end_heading(self, level: str) -> None:
+        if self._heading_at >= 0:
+            self.out[self._heading_at :] = ["".join(self.out[self._heading_at :]).rpartition("{")[0].rstrip()]
+            self._heading_at = -1
         if self._anchor:
             href = quote(self._anchor)
             self.out.append(f' <a class="anchor" href="#{href}" aria-label="Link to this section">#</a>')

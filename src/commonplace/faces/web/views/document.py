@@ -14,7 +14,6 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.status import Status
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.code import language_and_direction
@@ -42,7 +41,6 @@ from commonplace.services.site.documents import (
 )
 from commonplace.services.site.documents import mentions as unlinked_mentions
 from commonplace.services.sites import SITES, Site
-from commonplace.services.statuses import CollectionStatuses
 
 START_COMMITS = 5
 """Number of recent commits on the start page."""
@@ -171,7 +169,8 @@ def notes_of(request: PageRequest, found_document: FoundDocument | None) -> list
     if found_document is None:
         return []
     notes = [note for pages in request.toolsets for note in pages.notes(request, found_document)]
-    return [*_status_notes(request, found_document), *_citation_notes(found_document), *notes]
+    status_notes = shown.status_notes(request.urls, found_document.collection, found_document.record.address)
+    return [*status_notes, *_citation_notes(found_document), *notes]
 
 
 def _citation_notes(found_document: FoundDocument) -> list[CardRow]:
@@ -181,28 +180,6 @@ def _citation_notes(found_document: FoundDocument) -> list[CardRow]:
         return []
     findings = page_citation_findings(collection, record, parsed_document(collection, record.address))
     return [CardRow("", "", finding.message) for finding in islice(findings, MAX_CITATION_NOTES)]
-
-
-def _status_notes(request: PageRequest, found_document: FoundDocument) -> list[CardRow]:
-    """A row for the page, or for each of its sections, that is a draft or does not hold any more."""
-    statuses, address = CollectionStatuses(found_document.collection), found_document.record.address
-    declared = statuses.declared.get(address, ())
-    if not declared:
-        return []
-    sections = parsed_document(found_document.collection, address).sections
-    rows: list[CardRow] = []
-    for declared_status in declared:
-        status = statuses.at(address, declared_status.ordinal)
-        if not status.mark or declared_status.ordinal >= len(sections):
-            continue
-        what = f"The section {sections[declared_status.ordinal].heading!r}" if declared_status.ordinal else "This page"
-        by = f" by {status.by}" if status.by else ""
-        rows.append(CardRow("", "", f"{what} is {'a draft' if status.status is Status.DRAFT else status.status}{by}."))
-        if status.by and status.resolved and "://" not in status.by:
-            path, _, anchor = status.by.partition("#")
-            url = request.urls.page(found_document.collection.name, path) + (f"#{anchor}" if anchor else "")
-            rows[-1] = replace(rows[-1], name="Go to what holds.", url=url)
-    return rows
 
 
 def _source_url(request: PageRequest, found_document: FoundDocument) -> str:

@@ -20,7 +20,7 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, read_query
-from commonplace.faces.web.shown import overlaps, spans_of, visible_description
+from commonplace.faces.web.shown import overlaps, replacement_url, spans_of, visible_description
 from commonplace.faces.web.urls import with_query
 from commonplace.services import searches
 from commonplace.services.collections import Collection, FoundDocument
@@ -52,6 +52,8 @@ class ShownHit:
     """Reason for the hit: `words`, `meaning` or `words and meaning`; "" if not determined."""
     status: TextStatus | None = None
     """Whether it holds; None if it declares nothing."""
+    by_url: str = ""
+    """The URL of what replaces it; "" for nothing."""
 
 
 class ShownAnswer(TypedDict):
@@ -183,7 +185,9 @@ def _shown(request: PageRequest, hit: searches.FoundHit, mark: Callable[[str], M
         _section(request, document, section_hit, mark) for section_hit in _visible_sections(request, document, hit)
     )
     url = request.urls.page(hit.collection.name, path)
-    return ShownHit(document, url, mark(document.record.title), sections, why, hit.hit.status)
+    status = hit.hit.status
+    by_url = replacement_url(request.urls, hit.collection, status) if status else ""
+    return ShownHit(document, url, mark(document.record.title), sections, why, status, by_url)
 
 
 def _visible_sections(request: PageRequest, document: FoundDocument, hit: searches.FoundHit) -> Sequence[SectionHit]:

@@ -81,6 +81,11 @@ def test_a_heading_has_the_anchor_of_the_section_that_begins_there() -> None:
     assert "id=" not in html(markdown)
 
 
+def test_attributes_of_a_heading_are_not_its_text() -> None:
+    assert html("## Ways *a* {#ways status=superseded by=x/y.md}\n") == "<h2>Ways <em>a</em></h2>\n"
+    assert html("## {not attributes}\n\n{#a}\n") == "<h2>{not attributes}</h2>\n<p>{#a}</p>\n"
+
+
 def test_a_footnote_stands_in_the_list_and_not_in_the_text() -> None:
     notes = Footnotes()
     written = HtmlWriter(parse(b"a[^x]\n\n[^x]: b\n"), Scope(external_link, {}, notes), -1).run()

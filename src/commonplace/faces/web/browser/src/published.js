@@ -28,7 +28,10 @@ function restoreTheme() {
 async function found(query, limit) {
   engine ??= import(new URL(index.content, location.href).href);
   const { search } = await engine;
-  const { results } = await search(query);
+  // What holds comes before what is superseded, retired or expired, as on a server.
+  const [all, lapsed] = await Promise.all([search(query), search(query, { filters: { lapsed: "yes" } })]);
+  const after = new Set(lapsed.results.map((row) => row.id));
+  const results = [...all.results.filter((row) => !after.has(row.id)), ...lapsed.results];
   return { total: results.length, rows: await Promise.all(results.slice(0, limit).map((one) => one.data())) };
 }
 
@@ -42,7 +45,7 @@ function marked(text) {
   for (const piece of text.split(/(<mark>.*?<\/mark>)/)) {
     const isMark = piece.startsWith("<mark>");
     const part = document.createElement(isMark ? "mark" : "span");
-    part.textContent = new DOMParser().parseFromString(piece.replace(/<\/?mark>/g, ""), "text/html").body.textContent;
+    part.textContent = new DOMParser().parseFromString(`<body>${piece.replace(/<\/?mark>/g, "")}`, "text/html").body.textContent;
     box.append(part);
   }
   return box;
@@ -78,6 +81,12 @@ async function suggestions(query) {
       heading.textContent = section.title;
       link.append(" ", heading);
     }
+    if (row.meta.status) {
+      const status = document.createElement("span");
+      status.className = "where";
+      status.textContent = row.meta.status;
+      link.append(" ", status);
+    }
     link.append(snippet);
     item.append(link);
     list.append(item);
@@ -107,11 +116,21 @@ async function showResults() {
     link.dir = "auto";
     link.textContent = row.meta.title;
     heading.append(link);
+    item.append(heading);
+    if (row.meta.status) {
+      const where = document.createElement("p");
+      where.className = "where";
+      const status = document.createElement("strong");
+      status.className = "status";
+      status.textContent = row.meta.status;
+      where.append(status);
+      item.append(where);
+    }
     const snippet = document.createElement("p");
     snippet.className = "snippet";
     snippet.dir = "auto";
     snippet.append(marked(row.excerpt));
-    item.append(heading, snippet);
+    item.append(snippet);
     return item;
   }));
 }
