@@ -16,7 +16,13 @@ from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.denials import denial_of, unknown_notice
 from commonplace.services.listing import in_order
-from commonplace.services.statuses import NOTHING_CURRENT, current_first, is_lapsed_chunk, narrowed
+from commonplace.services.statuses import (
+    NOTHING_CURRENT,
+    current_first,
+    is_lapsed_chunk,
+    lapsed_title_notice,
+    narrowed,
+)
 
 MAX_RERANKED_HITS = 20
 """Maximum number of the best hits that are reranked."""
@@ -86,6 +92,9 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     if hits and not query.offset and query.status in {"", "any"} and all(hit.hit.is_lapsed for hit in hits):
         notice = " ".join(filter(None, (NOTHING_CURRENT, notice)))
+    elif _is_best_first(query) and not query.offset and query.status in {"", "any"}:
+        lapsed = (lapsed_title_notice(collection, query.text) for collection in collections)
+        notice = " ".join(filter(None, (*lapsed, notice)))
     total = sum(result.total for _, result in results)
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice)

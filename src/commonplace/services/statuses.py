@@ -23,6 +23,8 @@ CURRENT_SHARE = 0.5
 """Share of the score of a page's best section below which its best section that holds does not count as an answer."""
 LAPSED_SCORE = 0.999
 """Maximum score of what lapsed, as a share of the least score of what holds."""
+MAX_TITLE = 200
+"""Maximum number of characters of a query that can be a title."""
 MAX_ROUNDS = 3
 """Maximum number of times that a search is repeated because a further page answers only by a section that lapsed."""
 NOTHING_CURRENT = "Nothing that holds answers: every hit is superseded, retired or expired."
@@ -174,6 +176,18 @@ def narrowed(collection: collections.Collection, filter_: Filter, choice: str) -
 def _among(filter_: Filter, chosen: Iterable[Address]) -> Filter:
     addresses = set(chosen) if filter_.among is None else set(chosen) & set(filter_.among)
     return replace(filter_, among=tuple(sorted(addresses)))
+
+
+def lapsed_title_notice(collection: collections.Collection, text: str) -> str:
+    """A sentence about the page that a query names by its title, alias or id, if it lapsed; "" if it did not."""
+    statuses = CollectionStatuses(collection)
+    if not statuses.declared or len(text) > MAX_TITLE:
+        return ""
+    record = collection.index.find(text.strip())
+    if record is None or not (status := statuses.at(record.address)).is_lapsed:
+        return ""
+    by = f" by {status.by}" if status.by else ""
+    return f"{record.address} ({record.title}) is {status.status}{by}: it comes after what holds."
 
 
 def is_lapsed_chunk(collection: collections.Collection) -> Callable[[ChunkHit], bool]:

@@ -15,6 +15,9 @@ PAGES = {
     "expired.md": "---\nexpires: 2020-01-01\n---\n# Server port campaign\n\nport of the server\n",
 }
 
+SAID = "old.md (Port of the server) is superseded by new.md: it comes after what holds."
+"""What a search says whose words are the title of a page that lapsed."""
+
 
 def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", PAGES)
@@ -25,6 +28,7 @@ def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
         assert "old.md" not in notes.text("search", query="server port", status="current")
         assert "SUPERSEDED by new.md" in notes.text("read", page="old.md")
         assert "Nothing that holds answers" in notes.text("search", query="8080")
+        assert SAID in notes.text("search", query="port of the server")
     with agent("mcp", repo.path, "--no-embed", "--toolset", "kb") as kb:
         rows = kb.call("kb_search", query="server port")["results"]
         assert rows[0]["id"] == "new"
@@ -40,12 +44,14 @@ def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
         "old.md": {"status": "superseded", "by": "new.md"},
         "expired.md": {"status": "expired", "by": ""},
     }
+    assert SAID in shell("search", "port", "of", "the", "server", "--mode", "keyword").stderr
     only = shell("search", "server", "port", "--mode", "keyword", "--status", "superseded", "--json").json["hits"]
     assert [hit["path"] for hit in only] == ["old.md"]
     with served(repo.path) as server:
         rows = server.ask("GET", "/api/v1/search?q=server+port").json["results"]
         assert rows[0]["path"] == "new"
         assert {row["snippet"].partition("]")[0] for row in rows[1:]} == {"[SUPERSEDED by new.md", "[EXPIRED"}
+        assert SAID in server.ask("GET", "/search?q=port+of+the+server", headers={"Accept": "text/html"}).body.decode()
         body = server.ask("GET", "/search?q=server+port", headers={"Accept": "text/html"}).body.decode()
         assert body.index("/new") < body.index("SUPERSEDED by new.md")
         assert (
