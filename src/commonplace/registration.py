@@ -147,7 +147,7 @@ def _installed() -> tuple[tuple[ToolsetRegistration, ...], tuple[tuple[str, str]
     from importlib.metadata import entry_points
 
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    others = [point for point in points if not point.dist or point.dist.name != "commonplace"]
+    others = [point for point in points if not point.module.startswith("commonplace.")]
     ours = {point.name: load(point.value) for point in points if point not in others}
     return _with_others(ours, others) if others else (tuple(ours.values()), ())
 
