@@ -99,13 +99,14 @@ def listing(found_parts: Sequence[Part], known_rules: Rules) -> str:
 
 
 def _carried(folder: Path, known_rules: Rules) -> Iterator[Part]:
+    carrier = folder.name.removesuffix(".libs").replace("_", "-")
+    libraries: dict[str, None] = {}
     for file in sorted(folder.iterdir()):
         stem = re.split(r"[-.]", file.name)[0].rstrip("0123456789_") or file.name
         names = [name for name in known_rules.bundled if file.name.startswith(name)]
-        best = max(names, key=len, default="")
-        yield Part(
-            best or stem, "", known_rules.bundled.get(best, ""), folder.name.removesuffix(".libs").replace("_", "-")
-        )
+        libraries[max(names, key=len, default=stem)] = None  # a library can be several files
+    for name in libraries:
+        yield Part(name, "", known_rules.bundled.get(name, ""), carrier)
 
 
 def main() -> int:

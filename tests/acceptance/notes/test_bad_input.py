@@ -126,10 +126,8 @@ def test_lists_as_json_text_are_taken_and_a_tool_of_a_higher_tier_is_named_as_su
         assert "Green." in text
         assert "Round." in text
         assert "Green." in reader.text("search", query="green", fields='{"x": ""}'.replace('"x": ""', ""))
-        with pytest.raises(
-            RefusedError, match=r"The tool 'edit' needs the tier write; this server serves the tier read"
-        ):
-            reader.text("edit", page="tea.md", changes=[])
+        refused = reader.protocol_error("edit", page="tea.md", changes=[]).error
+        assert (refused.code, "edit needs the tier write" in refused.message) == (-32602, True)
     with agent("mcp", repo.path, "--no-embed", "--tier", "write", "--commit", "auto") as writer:
         writer.text("edit", page="tea.md", changes='[{"do": "append", "text": "Warm."}]', request_id="r")
         steps = '[{"do": "edit", "page": "pot.md", "changes": [{"do": "append", "text": "Blue."}]}]'

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from commonplace.domain.changes import RetainedCopy, recording_retained, recording_waiting_index
 from commonplace.domain.cluster import recording_written
-from commonplace.domain.errors import ForbiddenError, KnowledgeError
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.proposals import recording_proposed
 from commonplace.faces.access.callers import allows
@@ -90,10 +90,8 @@ class ToolHandlers:
 
     async def _run(self, context: Context, params: types.CallToolRequestParams) -> Wire | types.InputRequiredResult:
         row = self._rows.get(params.name)
-        if row is None and any(tool.name == params.name for tool in self._toolset.tools):
-            return _error_result(self._toolset, self._of_higher_tier(params.name))
         if row is None:
-            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
+            raise MCPError(code=types.INVALID_PARAMS, message=self._unknown(params.name))
         arguments = params.arguments or {}
         try:
             return await self._runner.run(
@@ -110,13 +108,14 @@ class ToolHandlers:
                 raise unable(error) from error
             return _error_result(self._toolset, error)
 
-    def _of_higher_tier(self, name: str) -> ForbiddenError:
-        """The error for a tool that the toolset has, but not at this tier."""
-        needed_tier = next(tool.tier for tool in self._toolset.tools if tool.name == name)
-        return ForbiddenError(
-            f"The tool {name!r} needs the tier {needed_tier}; this server serves the tier {self._runner.tier}.",
-            kind="tier",
-            hint=f"Whoever starts the server can give --tier {needed_tier}.",
+    def _unknown(self, name: str) -> str:
+        """The message for a tool that is not served: the toolset does not have it, or not at this tier."""
+        needed = next((tool.tier for tool in self._toolset.tools if tool.name == name), "")
+        if not needed:
+            return f"Unknown tool: {name}"
+        return (
+            f"Unknown tool at the tier {self._runner.tier}: {name} needs the tier {needed}. "
+            f"Whoever starts the server can give --tier {needed}, or a key of that tier."
         )
 
     def _run_tool(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
