@@ -15,7 +15,8 @@ from commonplace.index import open_index, open_proposals
 from commonplace.index.local import LocalIndex
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import AcceptReceipt, AcceptRequest, FoundProposal
+from commonplace.services.proposals.decisions import AcceptReceipt, FoundProposal
+from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of, proposing
 from commonplace.services.services import Services
 from commonplace.store import open_store

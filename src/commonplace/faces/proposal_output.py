@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
-from commonplace.services.proposals.decisions import shown_paths
+from commonplace.services.proposals.selection import shown_paths
 
 if TYPE_CHECKING:
     from commonplace.domain.findings import NewFinding

@@ -21,7 +21,8 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.past import require_history
-from commonplace.services.proposals.decisions import conflict_lines, shown_paths
+from commonplace.services.proposals.decisions import conflict_lines
+from commonplace.services.proposals.selection import shown_paths
 from commonplace.services.writes.documents import index_written, require_free
 from commonplace.services.writes.moves import plan_moves
 

@@ -126,6 +126,75 @@ def test_a_person_edits_before_accepting_and_that_is_what_lands(site: Site) -> N
     assert "It was accepted" in page(site.server, url, key=site.keys["write"])
 
 
+def test_a_write_made_while_the_form_was_open_is_merged_and_shown(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"))
+    url, _ = site.proposal()
+    form = fields(page(site.server, f"{url}/edit?file=tea.md", key=site.keys["write"]))
+    site.edit("tea", ("Five", "Six"), key="write")
+    again = sent(site.server, f"{url}/edit", key=site.keys["write"], **form)
+    assert again.status == 409
+    html = again.body.decode()
+    assert "has changed since you opened it" in html
+    site.edit("tea", ("Boil.", "Heat."), key="write")
+    form = fields(html)
+    form["text"] = form["text"].replace("Boil.", "Cook.")
+    both = sent(site.server, f"{url}/edit", key=site.keys["write"], **form)
+    assert both.status == 409
+    html = both.body.decode()
+    for words in ("1 place was changed by both", "Boil.", "Heat.", "Cook."):
+        assert words in html, words
+    assert "Six" in (site.repo.path / "tea.md").read_text()
+    form = fields(html) | {"choice-1": "mine", "action": "merge"}
+    chosen = fields(sent(site.server, f"{url}/edit", key=site.keys["write"], **form).body.decode())
+    assert sent(site.server, f"{url}/edit", key=site.keys["write"], **chosen).status == 303
+    tea = TEA.replace("Three", "Two").replace("Five", "Six").replace("Boil.", "Cook.")
+    assert (site.repo.path / "tea.md").read_bytes() == tea.encode()
+    assert "It was accepted" in page(site.server, url, key=site.keys["write"])
+
+
+def test_a_form_of_a_proposal_that_was_amended_accepts_nothing(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"))
+    url, _ = site.proposal()
+    form = fields(page(site.server, f"{url}/edit?file=tea.md", key=site.keys["write"]))
+    site.edit("tea", ("Two", "One"))
+    for _ in range(2):
+        refused = sent(site.server, f"{url}/edit", key=site.keys["write"], **form)
+        assert refused.status == 409
+        form = fields(refused.body.decode())
+    del form["revision"]
+    assert sent(site.server, f"{url}/edit", key=site.keys["write"], **form).status == 422
+    assert (site.repo.path / "tea.md").read_bytes() == TEA.encode()
+
+
+def test_a_conflict_is_edited_from_the_merge_with_only_that_place_open(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"))
+    site.edit("tea", ("Three", "Nine"), ("Boil.", "Heat."), ("Five", "Six"), key="write")
+    url, _ = site.proposal()
+    html = page(site.server, f"{url}/edit?file=tea.md", key=site.keys["write"])
+    for words in ("1 place was changed by both", "As the proposer saw it", "As it is now", "Proposed", "Two minutes."):
+        assert words in html, words
+    form = fields(html) | {"choice-1": "mine", "action": "merge"}
+    chosen = sent(site.server, f"{url}/edit", key=site.keys["write"], **form).body.decode()
+    assert "the text that your choices give" in chosen
+    assert sent(site.server, f"{url}/edit", key=site.keys["write"], **fields(chosen)).status == 303
+    tea = TEA.replace("Three", "Two").replace("Boil.", "Heat.").replace("Five", "Six")
+    assert (site.repo.path / "tea.md").read_bytes() == tea.encode()
+
+
+def test_a_moved_page_is_edited_with_what_was_written_at_its_old_place(site: Site) -> None:
+    site.write("move", page="tea.md", to="drinks/tea.md")
+    site.edit("tea", ("Boil.", "Heat."), key="write")
+    url, _ = site.proposal()
+    form = fields(page(site.server, f"{url}/edit?file=drinks/tea.md", key=site.keys["write"]))
+    assert "Heat." in form["text"]
+    site.edit("tea", ("Five", "Six"), key="write")
+    again = sent(site.server, f"{url}/edit", key=site.keys["write"], **form)
+    assert again.status == 409
+    assert sent(site.server, f"{url}/edit", key=site.keys["write"], **fields(again.body.decode())).status == 303
+    tea = TEA.replace("Boil.", "Heat.").replace("Five", "Six")
+    assert (site.repo.path / "drinks/tea.md").read_bytes() == tea.encode()
+
+
 def test_a_conflict_is_shown_and_not_guessed(site: Site) -> None:
     site.edit("tea", ("Three", "Two"))
     site.edit("tea", ("Three", "Nine"), key="write")

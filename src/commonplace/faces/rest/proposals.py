@@ -19,7 +19,8 @@ from commonplace.faces.rest.endpoint import (
     RestResponse,
 )
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
+from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.proposals.selection import AcceptRequest
 
 MAX_ROWS = 1_000
 MAX_FILES = 100

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from commonplace.domain.addresses import Address, address_or_none, fold, parse_address
+from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, committed_by, split_trailers
 from commonplace.domain.edits import lines_of
 from commonplace.domain.errors import (
@@ -34,9 +33,11 @@ from commonplace.domain.proposals import (
     Proposer,
     title_of,
 )
+from commonplace.domain.revisions import require_revision
 from commonplace.services import writes
-from commonplace.services.collections import Collection, Collections, find_document
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import MAX_NEW, new_findings
+from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, select, shown_paths
 from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, index_written, require_free
@@ -322,6 +323,8 @@ class _Merge:
         address = file.address
         if address in self._selection.final:
             content = self._selection.final[address]
+            if content is not None:
+                self._require_seen(file)
             self.rest[address] = content, content
             return content
         source = plan.came_from.get(address, address)
@@ -335,6 +338,23 @@ class _Merge:
         merged = merge_texts(base, proposed, current)
         self._conflicts += [FileConflict(address, conflict) for conflict in merged.conflicts]
         return merged.content
+
+    def _require_seen(self, file: ProposedFile) -> None:
+        """Check that a final text was written over the page that is served; a moved one is still at its old place.
+
+        Raises:
+            ConflictError: it has changed since.
+        """
+        seen, old = self._selection.seen, file.moved_from
+        current = self._read(old if old and self._transaction.exists(old) else file.address)
+        if seen and current is not None:
+            require_revision(current, seen)
+        elif seen is not None and (seen or current is not None):
+            raise ConflictError(
+                f"The page {file.address.id!r} was {'deleted' if seen else 'created'} since its text was written.",
+                kind="document",
+                hint="Look at it as it is now, then decide.",
+            )
 
     def _sides(self, file: ProposedFile) -> tuple[bytes | None, bytes | None, bytes | None]:
         """The base, all that is proposed, and what is accepted of it: all, or one section."""
@@ -474,119 +494,3 @@ def _findings(
         for finding in new_findings(collections, collection, address, contents, old):
             findings[finding.path, finding.rule, finding.message] = finding
     return tuple(findings.values())[:MAX_NEW]
-
-
-# The part of a proposal that a person accepts: which files, which section, and the person's own text.
-
-
-MAX_NAMED = 10
-"""Maximum number of pages that an error names."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AcceptRequest:
-    """The part of a proposal that a person accepts."""
-
-    pages: tuple[str, ...] = ()
-    """The pages to accept, as a reader names them; () for all."""
-    section: str = ""
-    """Heading of the one section to accept, of the one page that is named; "" for the whole pages."""
-    text: str | None = None
-    """The final text of the one page that is named, in the place of the proposed one; None for the proposed one."""
-    word: str = ""
-    """Words to the proposer."""
-    tip: str = ""
-    """Commit of the proposal that the person saw; "" for whatever it is now."""
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptedPart:
-    """The files that are accepted, and how."""
-
-    files: Sequence[ProposedFile]
-    section: str = ""
-    """Heading of the one section that is accepted; "" for the whole files."""
-    final: Mapping[Address, bytes | None] = field(default_factory=dict[Address, bytes | None])
-    """The bytes that files are to have, whatever is proposed and served; None for no file."""
-
-    @property
-    def addresses(self) -> frozenset[Address]:
-        """The addresses of the files."""
-        return frozenset(file.address for file in self.files)
-
-
-def select(collection: Collection, files: Sequence[ProposedFile], request: AcceptRequest) -> AcceptedPart:
-    """The part of a proposal that a request names. With a moved file goes the one whose place it takes.
-
-    Args:
-        collection: The collection that is served.
-        files: The files of the proposal.
-        request: The request.
-
-    Raises:
-        InvalidInputError: a section or a text of other than one page, or both; a name is invalid.
-        NotFoundError: the proposal does not change a named page.
-    """
-    _require_one_page(request)
-    if not request.pages:
-        return AcceptedPart(files)
-    taken = {named_file(collection, files, page).address for page in request.pages}
-    moves = {file.address: file.moved_from for file in files if file.moved_from}
-    final: dict[Address, bytes | None] = {}
-    for new, old in moves.items():
-        if {new, old} & taken:
-            taken |= {new, old}
-    if request.text is not None:
-        page = next((new for new in moves if new in taken), min(taken))
-        final = {**dict.fromkeys(taken), page: request.text.encode()}
-    return AcceptedPart([file for file in files if file.address in taken], request.section, final)
-
-
-def _require_one_page(request: AcceptRequest) -> None:
-    if request.text is not None and len(request.pages) != 1:
-        raise InvalidInputError("Of which page is the text?", kind="text", hint="Name one page beside the text.")
-    if request.section and len(request.pages) != 1:
-        raise InvalidInputError(
-            "A section is accepted of one page.", kind="section", hint="Name that page, and the section's heading."
-        )
-    if request.section and request.text is not None:
-        raise InvalidInputError(
-            "The text is that of the whole page, so it goes with no section.",
-            kind="section",
-            hint="Give the page without the section.",
-        )
-
-
-def named_file(collection: Collection, files: Sequence[ProposedFile], page: str) -> ProposedFile:
-    """The file of a proposal that a reader means: by path, with or without its suffix, else as `find_document` does.
-
-    Raises:
-        InvalidInputError: no page can have this name.
-        NotFoundError: the proposal does not change such a page.
-    """
-    base, colon, rest = page.partition(":")
-    name = rest if colon and base == collection.name else page
-    by_address = {file.address: file for file in files}
-    forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
-    for form in forms:
-        if form in by_address:
-            return by_address[form]
-    with suppress(NotFoundError):
-        served = find_document(Collections(lambda: [collection]), name).record.address
-        if served in by_address:
-            return by_address[served]
-    alike = [file for file in files if fold(file.address.stem) == fold(name)]
-    if len(alike) == 1:
-        return alike[0]
-    parse_address(name)
-    raise NotFoundError(
-        f"The proposal does not change {page!r}.",
-        kind="document",
-        hint=f"It changes {shown_paths([address.path for address in by_address])}.",
-    )
-
-
-def shown_paths(paths: Sequence[str]) -> str:
-    """The first paths, and the number of the others."""
-    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
-    return f"{', '.join(paths[:MAX_NAMED])}{more}"

@@ -11,9 +11,10 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import TextConflict, merge_texts, split_lines
 from commonplace.domain.proposals import Proposal, ProposalBranches, ProposedFile
-from commonplace.services.collections import Collection, Collections
+from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
-from commonplace.services.proposals.decisions import FoundProposal, named_file
+from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.proposals.selection import named_file
 from commonplace.services.proposals.views import proposal_view
 
 
@@ -91,8 +92,31 @@ def report(collections: Collections, proposal: FoundProposal, shown: FileRange |
     if proposal.proposal.state != "open":
         return replace(result, files=[_plain_report(branches, file) for file in chosen])
     with proposal_view(proposal.collection, proposal.proposal) as after:
-        comparison = _Comparison(collections, proposal.collection, after, branches, every)
+        comparison = _Comparison(collections, proposal, after, every)
         return replace(result, files=[comparison.report(file) for file in chosen])
+
+
+def proposed_file(proposal: FoundProposal, name: str) -> ProposedFile:
+    """The file of a proposal that a reader means; a moved one has the base that it had at its old place.
+
+    Raises:
+        InvalidInputError: no page can have this name.
+        NotFoundError: the proposal does not change such a page.
+    """
+    files = proposal.branches.files(proposal.proposal)
+    return _chosen(proposal.collection, files, _with_sources(files), FileRange(page=name))[0]
+
+
+def file_sides(proposal: FoundProposal, file: ProposedFile) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """A file of `proposed_file` as the proposer saw it, as it is proposed, and as it is served now."""
+    base, proposed = (proposal.branches.content(revision) for revision in (file.base, file.proposed))
+    return base, proposed, current_bytes(proposal.collection, _served_at(proposal.collection, file))
+
+
+def _served_at(collection: Collection, file: ProposedFile) -> Address:
+    """The address of the served page that a file of a proposal changes; its old one as long as that is served."""
+    old = file.moved_from
+    return old if old and collection.store.stat(old) is not None else file.address
 
 
 def _chosen(
@@ -126,27 +150,25 @@ class _Comparison:
     def __init__(
         self,
         collections: Collections,
-        before: Collection,
+        proposal: FoundProposal,
         after: Collection,
-        branches: ProposalBranches,
         files: Sequence[ProposedFile],
     ) -> None:
+        before = proposal.collection
+        self._proposal = proposal
         others = [collection for collection in collections if collection.name != before.name]
         self._before, self._after = before, after
         self._served = Collections(lambda: [before, *others])
         self._proposed = Collections(lambda: [after, *others])
-        self._branches = branches
+        self._branches = proposal.branches
         self._files = files
         self._moves = {file.moved_from.path: file.address for file in files if file.moved_from}
         self._known: dict[tuple[int, Address], frozenset[tuple[str, str]]] = {}
 
     def report(self, file: ProposedFile) -> FileReport:
         """The report on one file."""
-        base, proposed = (self._branches.content(revision) for revision in (file.base, file.proposed))
-        source = file.moved_from or file.address
-        if file.moved_from and self._before.store.stat(source) is None:
-            source = file.address
-        current = self._before.store.read(source) if self._before.store.stat(source) is not None else None
+        base, proposed, current = file_sides(self._proposal, file)
+        source = _served_at(self._before, file)
         plain = replace(_plain_report(self._branches, file), conflicts=merge_texts(base, proposed, current).conflicts)
         if not file.address.is_document:
             return plain

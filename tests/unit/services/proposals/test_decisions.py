@@ -10,10 +10,12 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import CURRENT_CLIENT, Author, ClientProgram
 from commonplace.domain.errors import ConflictError, ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.revisions import revision_of
 from commonplace.faces.proposal_output import accept_lines
 from commonplace.services import writes
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import AcceptRequest, ProposalConflictError
+from commonplace.services.proposals.decisions import ProposalConflictError
+from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of
 from proposing import AGENT, ProposedBase, text_of
 from support import GitRepo
@@ -505,3 +507,17 @@ def test_the_person_who_accepts_is_the_committer(tmp_path: Path) -> None:
         assert base.repo.git("log", "-1", "--format=%an", closed).strip() == "Ada"
         writes.append(base.collection, Address("b.md"), "More\n")
         assert base.repo.git("log", "-1", "--format=%cn").strip() == "Decider"
+
+
+def test_a_text_is_accepted_only_over_the_page_that_its_writer_saw(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "one", "ONE")
+        seen = revision_of(base.texts()["a.md"])
+        writes.replace_once(base.collection, Address("a.md"), "two", "TWO")
+        now = base.served()
+        for stale in (seen, ""):
+            with pytest.raises(ConflictError):
+                base.accept("", AcceptRequest(pages=("a.md",), text="# Mine\n", seen=stale))
+            assert base.served() == now
+        base.accept("", AcceptRequest(pages=("a.md",), text="# Mine\n", seen=revision_of(base.texts()["a.md"])))
+        assert base.texts()["a.md"] == b"# Mine\n"

@@ -10,7 +10,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, NotFoundError, UnavailableError
 from commonplace.services import writes
-from commonplace.services.proposals.decisions import AcceptRequest
+from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.store.folder import proposal_branches
 from commonplace.store.folder.proposal_branches import GitProposals
 from commonplace.store.git.repository import GitRepository

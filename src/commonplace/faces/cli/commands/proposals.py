@@ -33,8 +33,9 @@ from commonplace.faces.proposal_output import (
 )
 from commonplace.services.collections import Collections
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
+from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.reports import FileRange
+from commonplace.services.proposals.selection import AcceptRequest
 
 ProposalsAction: TypeAlias = Literal["list", "show", "accept", "decline", "amend", "withdraw", "push"]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
-from base64 import b64decode, b64encode
 from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.browser_text import browser_text, section_span
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError, TooLargeError
-from commonplace.domain.merge import MergeRegion, with_regions
+from commonplace.domain.merge import with_regions
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.web import shown
@@ -18,6 +16,16 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.field_form import inputs_of, with_fields
+from commonplace.faces.web.views.merges import (
+    MAX_REGIONS,
+    PERSON,
+    last_change,
+    merge_rows,
+    packed,
+    text_of,
+    unpacked,
+    with_choices,
+)
 from commonplace.services.collections import Collection, FoundDocument, current_bytes
 from commonplace.services.site.changes import differences, gone_page
 from commonplace.services.site.documents import document_at_path
@@ -34,8 +42,6 @@ from commonplace.services.writes.saves import (
 
 MAX_MESSAGE_CHARS = 500
 """Maximum characters of the words that say what was changed."""
-MAX_REGIONS = 400
-"""Maximum number of places of two versions that are shown side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,20 +131,11 @@ def _form(
 ) -> EditForm:
     """The form for a text on top of the version `raw` of a page."""
     revision = revision_of(raw)
-    base = "" if is_in_history(collection, address, revision) else b64encode(zlib.compress(raw)).decode()
+    base = "" if is_in_history(collection, address, revision) else packed(raw)
     return EditForm(
         collection=collection, address=address, text=text, revision=revision, section=section, base=base,
         unsaved=unsaved,
     )  # fmt: skip
-
-
-def _unpacked(base: str) -> bytes | None:
-    """The version that a form carries; None if it carries none that is readable."""
-    try:
-        packed = zlib.decompressobj()
-        return packed.decompress(b64decode(base, validate=True), MAX_EDITED_BYTES) if base else None
-    except (ValueError, zlib.error):
-        return None
 
 
 def _edit_page(
@@ -146,7 +143,15 @@ def _edit_page(
 ) -> PageResponse:
     """The page with the form."""
     collection, address, urls = form.collection, form.address, request.urls
-    values: dict[str, object] = {"html": None, "rows": [], "diff": [], "stale": None, "changed": None, **more}
+    values: dict[str, object] = {
+        "html": None,
+        "rows": [],
+        "diff": [],
+        "stale": None,
+        "changed": None,
+        "mine": PERSON,
+        **more,
+    }
     return page(
         request,
         "edit.html",
@@ -180,7 +185,7 @@ def _sent(request: PageRequest, collection: Collection, address: Address) -> Pag
     opened = OpenedText(
         revision=fields.get("revision", ""),
         section=fields.get("section", ""),
-        content=_unpacked(fields.get("base", "")),
+        content=unpacked(fields.get("base", "")),
     )
     action = fields.get("action", "save")
     try:
@@ -239,20 +244,6 @@ def after_write(request: PageRequest, collection: Collection, address: Address, 
     return redirect(request.urls.page(collection.name, address.path, section), 303)
 
 
-@dataclass(frozen=True, slots=True)
-class MergeRow:
-    """A place of the page that the person or others changed."""
-
-    number: int
-    """Number of the conflict, from 1; 0 if the place needs no decision."""
-    line: int
-    base: str
-    theirs: str
-    mine: str
-    by: str
-    """The side that changed it: `you`, `others`, or `both` in the same way; unused for a conflict."""
-
-
 def stale_page(request: PageRequest, collection: Collection, error: StaleTextError) -> PageResponse:
     """The page for a text whose page has changed since it was opened: all three versions, and the merge of them."""
     error = _followed(collection, error)
@@ -261,22 +252,22 @@ def stale_page(request: PageRequest, collection: Collection, error: StaleTextErr
         text = browser_text(read_document(address, error.mine))
         message = request.form.get("message", "")
         form = EditForm(collection=collection, address=address, text=text, revision="", message=message, unsaved=True)
-        return _edit_page(request, form, 409, stale=error, changed=_last_change(collection, address))
+        return _edit_page(request, form, 409, stale=error, changed=last_change(collection, address))
     regions = error.regions
     contents = [None if error.base is None else region.merged for region in regions]
-    rows = _rows(regions, contents)
-    changed = _last_change(collection, address)
+    rows = merge_rows(regions, contents)
+    changed = last_change(collection, address)
     if all(content is not None for content in contents):
         merged = with_regions(error.base or theirs, regions, [content or b"" for content in contents])
-        form = _form(collection, address, theirs, _text_of(address, merged), unsaved=True)
+        form = _form(collection, address, theirs, text_of(address, merged), unsaved=True)
         form = replace(form, message=request.form.get("message", ""))
         return _edit_page(request, form, 409, stale=error, rows=rows, changed=changed)
     sent = EditForm(
         collection=collection,
         address=address,
-        text=_text_of(address, error.mine),
+        text=text_of(address, error.mine),
         revision=request.form.get("revision", ""),
-        base=_packed(error.base),
+        base=packed(error.base),
         message=request.form.get("message", ""),
     )
     return page(
@@ -289,15 +280,14 @@ def stale_page(request: PageRequest, collection: Collection, error: StaleTextErr
         now=revision_of(theirs),
         known=error.base is not None,
         rows=rows[:MAX_REGIONS],
+        mine=PERSON,
+        hidden={"section": ""},
+        cancel=request.urls.page(collection.name, address.path),
         conflicts=sum(1 for row in rows if row.number),
         changed=changed,
         action=request.urls.view("edit", collection.name, address.path),
         crumbs=breadcrumbs(request, collection, address.folder),
     )
-
-
-def _packed(content: bytes | None) -> str:
-    return "" if content is None else b64encode(zlib.compress(content)).decode()
 
 
 def _followed(collection: Collection, error: StaleTextError) -> StaleTextError:
@@ -310,27 +300,6 @@ def _followed(collection: Collection, error: StaleTextError) -> StaleTextError:
     return StaleTextError(target, error.base, error.mine, content) if target and content is not None else error
 
 
-def _last_change(collection: Collection, address: Address) -> shown.ShownCommit | None:
-    history = collection.store.history
-    commits = history.log(address, limit=1) if history.available else []
-    return shown.shown_commit(commits[0]) if commits else None
-
-
-def _rows(regions: list[MergeRegion], contents: list[bytes | None]) -> list[MergeRow]:
-    rows: list[MergeRow] = []
-    conflicts = 0
-    for region, content in zip(regions, contents, strict=True):
-        conflicts += content is None
-        by = "others" if region.proposed == region.base else "you" if region.current == region.base else "both"
-        sides = (side.decode("utf-8", "replace") for side in (region.base, region.current, region.proposed))
-        rows.append(MergeRow(conflicts if content is None else 0, region.line, *sides, by=by))
-    return rows
-
-
-def _text_of(address: Address, raw: bytes) -> str:
-    return browser_text(read_document(address, raw))
-
-
 def _merged(request: PageRequest, collection: Collection, address: Address, opened: OpenedText) -> PageResponse:
     """The editor with the text that the choices at each conflict give, on top of the page as it is now."""
     base = opened_bytes(collection, address, opened)
@@ -339,25 +308,10 @@ def _merged(request: PageRequest, collection: Collection, address: Address, open
     error = StaleTextError(address, base, mine, theirs)
     if theirs is None or revision_of(theirs) != request.form.get("now"):
         return stale_page(request, collection, error)
-    regions, contents, number = error.regions, list[bytes](), 0
-    for region in regions:
-        merged = None if base is None else region.merged
-        number += merged is None
-        contents.append(_chosen(region, request.form.get(f"choice-{number}", "")) if merged is None else merged)
-    text = _text_of(address, with_regions(theirs if base is None else base, regions, contents))
+    text = text_of(address, with_choices(error, request.form))
     form = replace(_form(collection, address, theirs, text, unsaved=True), message=request.form.get("message", ""))
-    rows = differences(_text_of(address, theirs), text)
+    rows = differences(text_of(address, theirs), text)
     return _edit_page(request, form, diff=rows)
-
-
-def _chosen(region: MergeRegion, choice: str) -> bytes:
-    """The bytes that a person chose at a conflict; both versions unless only one is wanted."""
-    if choice == "theirs":
-        return region.current
-    if choice == "mine":
-        return region.proposed
-    between = b"" if not region.current or region.current.endswith(b"\n") else b"\n"
-    return region.current + between + region.proposed
 
 
 def render(request: PageRequest) -> PageResponse:

@@ -10,11 +10,9 @@ from typing import Literal
 from markupsafe import Markup
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.browser_text import browser_text, with_browser_text
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import NewFinding
-from commonplace.domain.merge import merge_texts
 from commonplace.domain.proposals import ProposedFile, Proposer
 from commonplace.faces.access.callers import allows
 from commonplace.faces.errors import error_mapping
@@ -22,10 +20,12 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
-from commonplace.services.collections import Collection, current_bytes
+from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, edit
+from commonplace.services.collections import Collection
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
+from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report
+from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.site.changes import DiffRow, differences
@@ -36,8 +36,6 @@ MAX_LISTED = 500
 """Maximum number of open proposals, and of closed ones, in the list."""
 MAX_ROWS = 2_000
 """Maximum number of lines of differences of one file."""
-MAX_WORD_CHARS = 5_000
-"""Maximum characters of the words with which a proposal is accepted or declined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def proposals(request: PageRequest) -> PageResponse:
         return _list(request)
     proposal = decisions.find(request.collections, identifier, _viewer(request))
     if action == "edit":
-        return _edit(request, proposal)
+        return edit(request, proposal)
     if action:
         raise NotFoundError("There is no such page.", kind="url", hint="See the list of proposals.")
     if request.method == "POST":
@@ -220,54 +218,3 @@ def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
         now = decisions.find(request.collections, proposal.proposal.id, _viewer(request))
         return _proposal_page(request, now, error)
     return redirect(f"/proposals/{proposal.proposal.id}", 303)
-
-
-def _edit(request: PageRequest, proposal: FoundProposal) -> PageResponse:
-    """The text of one page of a proposal, merged into what is served; with POST, accepted as it was edited."""
-    if not allows(request.tier, "write"):
-        raise ForbiddenError(
-            "A person with the tier write decides on proposals.", kind="tier", hint="Amend it instead."
-        )
-    decisions.require_open(proposal)
-    fields = request.form if request.method == "POST" else request.query
-    name = fields.get("file", "")
-    file = decisions.named_file(proposal.collection, proposal.branches.files(proposal.proposal), name)
-    content, is_merged = _proposed_content(proposal, file)
-    document = read_document(file.address, content)
-    text, problem = browser_text(document), None
-    if request.method == "POST":
-        text = fields.get("text", "").replace("\r\n", "\n")
-        accepted = with_browser_text(document, text).decode()
-        word = fields.get("message", "").strip()[:MAX_WORD_CHARS]
-        accept_request = AcceptRequest(
-            pages=(file.address.path,), text=accepted, word=word, tip=fields.get("revision", "")
-        )
-        try:
-            decisions.accept(proposal, accept_request, request.caller.person)
-        except KnowledgeError as error:
-            problem = error
-        else:
-            return redirect(f"/proposals/{proposal.proposal.id}", 303)
-    return page(
-        request,
-        "proposal_edit.html",
-        error_mapping(problem).http if problem else 200,
-        proposal=proposal.proposal,
-        collection=proposal.collection,
-        address=file.address,
-        text=text,
-        is_merged=is_merged,
-        problem=problem,
-        preview=request.urls.view("render", proposal.collection.name, file.address.path),
-        complete=request.urls.view("complete", proposal.collection.name, file.address.path),
-        action=f"/proposals/{proposal.proposal.id}/edit",
-    )
-
-
-def _proposed_content(proposal: FoundProposal, file: ProposedFile) -> tuple[bytes, bool]:
-    """The bytes from which a person begins: merged into what is served, or as proposed if that is a conflict."""
-    base, proposed = (proposal.branches.content(revision) for revision in (file.base, file.proposed))
-    merged = merge_texts(base, proposed, current_bytes(proposal.collection, file.address))
-    if merged.content is not None:
-        return merged.content, True
-    return proposed or b"", False
