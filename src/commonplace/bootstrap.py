@@ -463,3 +463,14 @@ def _checked_folder(folder: Path, settings: Settings) -> Path:
             hint="Run `git init` there, or omit --commit auto.",
         )
     return folder.resolve()
+
+
+def proposal_refusal(settings: Settings) -> str:
+    """The reason why nothing can be proposed at the tier of the settings, with a remedy; "" if it can, or need not."""
+    from commonplace.store.git.layout import find_repository
+
+    if settings.tier != "propose" or settings.replica_of:
+        return ""
+    without = [folder.name for folder in settings.kb if folder.is_dir() and find_repository(folder) is None]
+    names = ", ".join(without)
+    return f"{names}: no proposals without a Git repository. Run git init in it, and serve it again." if names else ""

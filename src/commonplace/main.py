@@ -60,7 +60,7 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.bootstrap import diagnose, diagnose_clones, git_command, install_model, open_application
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies
-    from commonplace.registration import store_folder, store_refusal, toolset_commands
+    from commonplace.registration import store_folder, toolset_commands
 
     parts = CliDependencies(
         open=open_application,
@@ -77,11 +77,19 @@ def _run(arguments: Sequence[str]) -> int:
         check_bundle=_check_bundle,
         toolset_commands=toolset_commands,
         store_folder=store_folder,
-        store_refusal=store_refusal,
+        store_refusal=_start_refusal,
         commands=_commands,
         plugin_faults=_plugin_faults,
     )
     return run(arguments, parts)
+
+
+def _start_refusal(settings: Settings) -> str:
+    """The reason why writes will be refused, with a remedy: the toolset's, or that proposals need Git; "" for none."""
+    from commonplace.bootstrap import proposal_refusal
+    from commonplace.registration import store_refusal
+
+    return store_refusal(settings) or proposal_refusal(settings)
 
 
 def _publish(collection: Collection, base: Path, out: Path, url: str, search: bool) -> PublishReport:

@@ -234,14 +234,77 @@ def with_section(address: Address, base: bytes | None, proposed: bytes | None, s
             f"{address} has no section {section!r}.", kind="section", hint="Give a heading as it stands in the page."
         )
     lines = split_lines(base)
-    chosen: list[Hunk] = []
+    parts = _by_section(address, base, proposed)
+    return applied(lines, [part.hunk for part in parts if _is_in(part, spans)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of a hunk that is in one section."""
+
+    hunk: Hunk
+    at: int
+    """First line of the part in the proposed text that counts for its section, from 0: a heading, if one begins it."""
+    end: int
+    """The line of the proposed text after the part."""
+
+
+def _by_section(address: Address, base: bytes, proposed: bytes) -> list[_Part]:
+    """The hunks of the proposed text, divided at the headings, so that each added section is apart."""
+    old_heads, new_heads = (_heading_lines(address, raw) for raw in (base, proposed))
+    parts: list[_Part] = []
     shift = 0
-    for hunk in hunks(lines, split_lines(proposed)):
+    for hunk in hunks(split_lines(base), split_lines(proposed)):
         start = hunk.start + shift
         shift += len(hunk.lines) - (hunk.end - hunk.start)
-        if _touches(spans[0], hunk.start, hunk.end) or _touches(spans[1], start, start + len(hunk.lines)):
-            chosen.append(hunk)
-    return applied(lines, chosen)
+        heads = [line for line in new_heads if start <= line < start + len(hunk.lines)]
+        olds = [line for line in old_heads if hunk.start <= line < hunk.end]
+        parts += _divided(hunk, start, olds, heads)
+    return parts
+
+
+def _divided(hunk: Hunk, start: int, olds: Sequence[int], heads: Sequence[int]) -> Iterator[_Part]:
+    """The parts of a hunk. Headings of both sides go together if there are as many; else old lines go, and new come.
+
+    Args:
+        hunk: The hunk.
+        start: Its first line in the proposed text.
+        olds: The lines of the headings that it replaces.
+        heads: The lines of its own headings.
+    """
+    end = start + len(hunk.lines)
+    cuts = _cuts(hunk, start, heads)
+    news = list(zip([start, *cuts], [*cuts, end], [start, *heads], strict=True))
+    was = list(zip([hunk.start, *olds], [*olds, hunk.end], strict=True))
+    ranges = was if len(olds) == len(heads) else [was[0], *[(hunk.end, hunk.end)] * len(heads)]
+    gone = [] if len(olds) == len(heads) else was[1:]
+    places = [(*old, *new) for old, new in zip(ranges, news, strict=True)]
+    places += [(*old, end, end, end) for old in gone]
+    for first, last, at, stop, heading in sorted(places):
+        if first < last or at < stop:
+            yield _Part(Hunk(first, last, hunk.lines[at - start : stop - start]), heading, stop)
+
+
+def _cuts(hunk: Hunk, start: int, heads: Sequence[int]) -> list[int]:
+    """The lines at which the new lines of a hunk are cut: headings, with the blank lines above if it begins so."""
+    if not hunk.lines or hunk.lines[0].strip():
+        return list(heads)
+    cuts: list[int] = []
+    for head in heads:
+        cut = head
+        while cut > start and not hunk.lines[cut - 1 - start].strip():
+            cut -= 1
+        cuts.append(cut)
+    return cuts
+
+
+def _heading_lines(address: Address, raw: bytes) -> list[int]:
+    """The lines of the headings, from 0, in order."""
+    try:
+        document = read_document(address, raw)
+    except KnowledgeError:
+        return []
+    return [raw.count(b"\n", 0, section.start) for section in document.sections if section.level]
 
 
 def _lines_of_section(address: Address, raw: bytes, section: str) -> tuple[int, int] | None:
@@ -251,6 +314,14 @@ def _lines_of_section(address: Address, raw: bytes, section: str) -> tuple[int, 
     except KnowledgeError:
         return None
     return raw.count(b"\n", 0, found_section.start), len(split_lines(raw[: found_section.tree_end]))
+
+
+def _is_in(part: _Part, spans: Sequence[tuple[int, int] | None]) -> bool:
+    """Whether a part is in a section with these lines in the base and in the proposed text."""
+    hunk, (old, new) = part.hunk, spans
+    adds_only = hunk.start == hunk.end and new is not None
+    in_old = _touches(old, hunk.start, hunk.end) and not adds_only
+    return in_old or (bool(hunk.lines) and _touches(new, part.at, part.end))
 
 
 def _touches(span: tuple[int, int] | None, start: int, end: int) -> bool:

@@ -271,6 +271,11 @@ class ServedView:
         """The reason why nothing can be written; "" if writable."""
         return self._refusal
 
+    @property
+    def refusal(self) -> tuple[str, str]:
+        """The reason why nothing can be written, and what to do instead; "" for none."""
+        return self._refusal, self._hint
+
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file."""
         return self._served.scan()

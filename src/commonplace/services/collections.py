@@ -16,6 +16,7 @@ from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.links import MAX_CUTS
+from commonplace.domain.revisions import revision_of
 from commonplace.services.deletions import with_deletion
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
@@ -265,6 +266,12 @@ def current_bytes(collection: Collection, address: Address) -> bytes | None:
         return collection.store.read(address)
     except NotFoundError:
         return None
+
+
+def current_revision(collection: Collection, address: Address) -> str:
+    """The revision of a page now; "" if there is none."""
+    content = current_bytes(collection, address)
+    return "" if content is None else revision_of(content)
 
 
 def record_of(index: Index, reference: str) -> Record | None:

@@ -119,6 +119,10 @@ def test_only_the_own_proposals_are_seen_and_only_a_writer_decides(site: Site) -
     declined = site.ask("Ada Lovelace", "POST", f"{place}/decline", {"word": "Not now"})
     assert (declined["state"], declined["word"]) == ("declined", "Not now")
     assert site.refused("agent", "POST", f"{place}/withdraw")[0] == 409
+    site.ask("agent", "PUT", "/pages/C", {"content": "# C\n"})
+    (row,) = site.ask("agent", "GET", "/proposals")["proposals"]
+    withdrawn = site.ask("agent", "POST", f"/proposals/{row['id']}/withdraw")
+    assert (withdrawn["state"], "proposal" in withdrawn) == ("withdrawn", False)
     assert not (site.repo.path / "C.md").exists()
 
 

@@ -146,9 +146,19 @@ def test_a_page_is_deleted_with_its_links_in_view_and_restored(server: Server, r
     assert (repo.path / "pot.md").read_text() == "# Pot\n\nSecond.\n"
     history = page(server, "/history/pot")
     first = re.findall(r'form="ui-restore" name="at" value="([0-9a-f]{40})"', history)[-1]
-    assert sent(server, "/restore/pot", at=first).status == 303
+    shown = re.findall(r'name="revision" value="([0-9a-f]{40})"', history)
+    version = fields(page(server, f"/p/pot?at={first}"), '<form[^>]*class="restore"')
+    assert [version["revision"]] == shown
+    assert sent(server, "/restore/pot", at=first).status == 422, "it names nothing that was shown"
+    assert sent(server, "/restore/pot", at=first, revision="").status == 409, "nobody saw that there is a page"
+    repo.commit("Third", **{"pot.md": "# Pot\n\nThird.\n"})
+    assert sent(server, "/restore/pot", at=first, revision=shown[0]).status == 409
+    assert (repo.path / "pot.md").read_text() == "# Pot\n\nThird.\n"
+    history = page(server, "/history/pot")
+    revision = re.findall(r'name="revision" value="([0-9a-f]{40})"', history)[0]
+    assert sent(server, "/restore/pot", at=first, revision=revision).status == 303
     assert (repo.path / "pot.md").read_text() == "# Pot\n\nFirst.\n"
-    assert sent(server, "/restore/pot", at="--output=/x").status == 422
+    assert sent(server, "/restore/pot", at="--output=/x", revision=revision).status == 422
 
 
 def test_without_git_a_deleted_page_comes_back_from_the_trash(tmp_path: Path) -> None:

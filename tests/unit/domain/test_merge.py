@@ -8,6 +8,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.merge import (
     applied,
     hunks,
@@ -16,6 +17,7 @@ from commonplace.domain.merge import (
     split_lines,
     with_regions,
     with_rewritten,
+    with_section,
     with_shared,
 )
 
@@ -105,3 +107,32 @@ def test_the_regions_of_a_merge_give_the_merged_text_and_both_versions(base: lis
     merged = merge_texts(before, proposed, current)
     if not merged.conflicts:
         assert merged.content == with_regions(before, regions, [region.merged or b"" for region in regions])
+
+
+PAGE = "# Chain\n\n## Decision\n\nYes.\n"
+ADDED = ("\n## Petra\n\nfirst\n", "\n## Other\n\nsecond\n\n### Below\n\nthird\n", "\n## Last\n\nfourth\n")
+
+
+def test_a_section_is_taken_without_those_beside_it() -> None:
+    address = Address("a.md")
+    more = "\n## Zebra\n\nend\n"
+    between = PAGE + "".join(ADDED).replace("\n## Petra", "\nMore.\n\n## Petra") + more
+    cases = [
+        (PAGE, PAGE + "".join(ADDED), "Chain > Petra", PAGE + ADDED[0]),
+        (PAGE, PAGE + "".join(ADDED), "Other", PAGE + ADDED[1]),
+        (PAGE, PAGE + "".join(ADDED), "Last", PAGE + ADDED[2]),
+        (PAGE, PAGE + "".join(ADDED), "Decision", PAGE),
+        (PAGE, PAGE + "".join(ADDED), "Chain", PAGE + "".join(ADDED)),
+        (PAGE + more, PAGE + "".join(ADDED) + more, "Petra", PAGE + ADDED[0] + more),
+        (PAGE + more, PAGE + "".join(ADDED) + more, "Last", PAGE + ADDED[2] + more),
+        (PAGE + more, between, "Decision", PAGE + "\nMore.\n" + more),
+        (PAGE + more, between, "Last", PAGE + ADDED[2] + more),
+        (PAGE + "".join(ADDED) + more, PAGE + more, "Petra", PAGE + ADDED[1] + ADDED[2] + more),
+        (PAGE + "".join(ADDED) + more, PAGE + more, "Other", PAGE + ADDED[0] + ADDED[2] + more),
+        (PAGE, PAGE.replace("Decision", "Ruling"), "Ruling", PAGE.replace("Decision", "Ruling")),
+        (PAGE + ADDED[0], PAGE + ADDED[1] + ADDED[2], "Last", PAGE + ADDED[0] + ADDED[2]),
+    ]
+    for base, proposed, section, accepted in cases:
+        text = with_section(address, base.encode(), proposed.encode(), section).decode()
+        plain = "\n".join(line for line in text.split("\n") if line)
+        assert plain == "\n".join(line for line in accepted.split("\n") if line), (proposed, section)

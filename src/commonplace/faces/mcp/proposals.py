@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from commonplace.faces import activity_output, proposal_output
     from commonplace.services import activity
     from commonplace.services.collections import Collections
-    from commonplace.services.proposals import decisions, reports
+    from commonplace.services.proposals import decisions, reports, views
 else:
     decisions = LazyModule("commonplace.services.proposals.decisions")
     reports = LazyModule("commonplace.services.proposals.reports")
-    decisions = LazyModule("commonplace.services.proposals.decisions")
+    views = LazyModule("commonplace.services.proposals.views")
     proposal_output = LazyModule("commonplace.faces.proposal_output")
     activity = LazyModule("commonplace.services.activity")
     activity_output = LazyModule("commonplace.faces.activity_output")
@@ -116,7 +116,15 @@ def _listed(collections: Collections, viewer: Proposer | None) -> str:
     found_proposals = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
     lines = [proposal_output.proposal_line(proposal) for proposal in found_proposals[:MAX_LISTED]]
     more = [f"and {len(found_proposals) - MAX_LISTED} more"] if len(found_proposals) > MAX_LISTED else []
-    return "\n".join([*lines, *more]) or "There are no proposals."
+    able = any(collection.proposals is not None for collection in collections)
+    return "\n".join([*lines, *more]) or ("There are no proposals." if able else _refusal(collections))
+
+
+def _refusal(collections: Collections) -> str:
+    """The reason why there can be no proposals, and what to do."""
+    collection = collections.members[0]
+    reason, hint = views.refusal_of(collection)
+    return f"{collection.name} takes no proposals: {reason}. {hint}"
 
 
 def _shown(collections: Collections, proposal: decisions.FoundProposal, page: str = "", offset: int = 0) -> str:

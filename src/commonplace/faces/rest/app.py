@@ -189,7 +189,8 @@ class RestApi:
                 further["index_waits"] = " ".join(waiting)
             if writes.receipts or writes.findings:
                 further |= new_finding_json(findings_of_writes(services.collections, writes))
-            if lines := proposal_lines(proposed, shown):
+            decides = endpoint.template.startswith("/proposals")  # says itself what became of them
+            if lines := proposal_lines(proposed, {} if decides else shown):
                 further["proposal"] = " ".join(lines)
             return replace(reply, body=_rendered(reply.value, further))
 

@@ -159,6 +159,8 @@ def refusal_of(collection: Collection) -> tuple[str, str]:
     """The reason why a collection takes no proposals, and what to do."""
     if collection.proposals is not None:
         return "this call only reads", "Propose with a tool that writes."
+    if isinstance(collection.store, ServedView) and collection.store.read_only_reason:
+        return collection.store.refusal
     if collection.replica is not None:
         return "it is a replica", "Propose at a server that has a clone of the repository as a folder."
     if collection.store.read_only_reason:

@@ -12,7 +12,7 @@ from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.document import notes_of
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, current_revision
 from commonplace.services.site import changes
 from commonplace.services.site.changes import DiffRow, differences
 from commonplace.services.site.documents import document_at_path
@@ -114,6 +114,7 @@ def history(request: PageRequest) -> PageResponse:
         ],
         more=len(commits) > HISTORY_SIZE,
         restores=request.may_edit(collection),
+        revision=current_revision(collection, address),
         number=number,
         crumbs=breadcrumbs(request, collection, address.folder),
     )

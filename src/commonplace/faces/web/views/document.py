@@ -23,7 +23,7 @@ from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.page_actions import new_url, trashed_address
-from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.collections import Collection, Collections, FoundDocument, current_revision
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.history import last_change, revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
@@ -236,6 +236,7 @@ def _version(
         request,
         "version.html",
         restores=request.may_edit(collection),
+        revision=current_revision(collection, now or address),
         collection=collection,
         document=text,
         at=at,

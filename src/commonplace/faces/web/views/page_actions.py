@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
 
 from commonplace.domain.addresses import Address, parse_document_address, portable_name
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
@@ -215,19 +215,28 @@ def delete(request: PageRequest) -> PageResponse:
 
 
 def restored(request: PageRequest) -> PageResponse:
-    """Write an earlier version of a page again, or a deleted page from a commit or the trash."""
+    """Write an earlier version of a page again, or a deleted page from a commit or the trash.
+
+    The form names the page that the person saw: a later text of it is not overwritten unseen.
+    """
     collection, path = request.located()
     require_edits(request, collection)
     at = request.form.get("at", "")
     document = document_at_path(collection, path)
     address = document.record.address if document else parse_document_address(path)
+    seen = request.form.get("revision")
+    if seen is None:
+        raise InvalidInputError("The form does not say which version it is of.", kind="form", hint="Open it again.")
+    if document is not None and not seen:
+        raise ConflictError("The page is there again since this was shown.", kind="document", hint="Open it again.")
+    intent = replace(intent_of(request), expected=seen)
     if not at:
         item = trashed(collection, address.path)
         if item is None:
             raise NotFoundError("The trash has no such page.", kind="trash", hint="Its history may have it.")
-        report = bring_back(collection, item, item.address, intent_of(request))
+        report = bring_back(collection, item, item.address, intent)
     else:
-        report = restore(collection, address, at, intent_of(request))
+        report = restore(collection, address, at, intent)
     return after_write(request, collection, report.written.address)
 
 

@@ -13,6 +13,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import NewFinding
+from commonplace.domain.merge import merge_texts, with_section
 from commonplace.domain.proposals import ProposedFile, Proposer
 from commonplace.faces.access.callers import allows
 from commonplace.faces.errors import error_mapping
@@ -23,8 +24,8 @@ from commonplace.faces.web.pages import page
 from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, edit
 from commonplace.services.collections import Collection
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import FoundProposal
-from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report
+from commonplace.services.proposals.decisions import FoundProposal, ProposalConflictError
+from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, file_sides, report
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.related_documents import NearDuplicates
@@ -129,6 +130,7 @@ def _proposal_page(
         last=max(1, -(-full.total // FILES)),
         decides=proposal.proposal.state == "open" and allows(request.tier, "write"),
         own=proposal.proposal.state == "open" and page_proposer(request.caller).owns(proposal.proposal),
+        conflicts=any(file_report.conflicts for file_report in full.files),
         problem=problem,
         action=f"/proposals/{proposal.proposal.id}",
     )
@@ -150,6 +152,7 @@ def _shown_files(
 def _shown_file(
     request: PageRequest, proposal: FoundProposal, file_report: FileReport, after: Collection, *, rendered: bool
 ) -> ShownFile:
+    decides = proposal.proposal.state == "open" and allows(request.tier, "write")
     file, branches = file_report.file, proposal.branches
     base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
     old, new = (shown.version_text(file.moved_from or file.address, base), shown.version_text(file.address, proposed))
@@ -162,7 +165,7 @@ def _shown_file(
     elif is_text:
         rows = differences(old or "", new or "")[:MAX_ROWS]
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
-    sections = _changed_sections(file, base, proposed) if change == "changed" else ()
+    sections = _offered_sections(proposal, file_report) if change == "changed" and decides else ()
     near = ""
     if change == "new" and proposed is not None and file.address.is_document and is_text:
         near = NearDuplicates(proposal.collection).of(file.address.id, read_document(file.address, proposed))
@@ -184,10 +187,25 @@ def _changed_sections(file: ProposedFile, base: bytes | None, proposed: bytes | 
         return ()
     versions = [read_document(file.address, other_base) for other_base in (base, proposed)]
     texts = [
-        {" > ".join(item.path): document.encoded[item.start : item.end] for item in document.sections if item.level}
+        {
+            " > ".join(item.path): document.encoded[item.start : item.end].strip()
+            for item in document.sections
+            if item.level
+        }
         for document in versions
     ]
     return [path for path in {**texts[0], **texts[1]} if texts[0].get(path) != texts[1].get(path)]
+
+
+def _offered_sections(proposal: FoundProposal, file_report: FileReport) -> Sequence[str]:
+    """The sections that can be accepted alone; none if that is the same as the whole page."""
+    base, proposed, current = file_sides(proposal, file_report.file)
+    sections = _changed_sections(file_report.file, base, proposed)
+    if not file_report.conflicts:
+        return sections if len(sections) > 1 else ()
+    address = file_report.file.address
+    parts = {section: with_section(address, base, proposed, section) for section in sections}
+    return [section for section, part in parts.items() if not merge_texts(base, part, current).conflicts]
 
 
 def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
@@ -215,6 +233,8 @@ def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
         else:
             raise InvalidInputError("The form names no decision.", kind="form", hint="Accept or decline.")
     except KnowledgeError as error:
+        if isinstance(error, ProposalConflictError):
+            error.hint = 'Use "Edit before accepting" at that page, accept the other pages or sections, or decline it.'
         now = decisions.find(request.collections, proposal.proposal.id, _viewer(request))
         return _proposal_page(request, now, error)
     return redirect(f"/proposals/{proposal.proposal.id}", 303)
