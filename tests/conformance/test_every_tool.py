@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from confluence.clones import served_clone
 from forks.preloaded import preloaded
 from npm import environment, needs_npm
 from serving import served
-from spaces.tree import write_space
 from support import ROOT, UNPACKED, new_repo
 
 CLIENTS = Path(__file__).parent / "clients"
@@ -36,7 +36,7 @@ SKILL = {
     "tools/tidy-up/scripts/run.sh": "echo ok\n",
     "tools/tidy-up/templates/picture.bin": b"\x00\xff\x01",
 }
-TOOLS = {"kb": 25, "notes": 14, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
+TOOLS = {"kb": 25, "notes": 14, "wiki": 16, "pages": 6, "cascade": 4, "projects": 29}
 
 pytestmark = [needs_npm, pytest.mark.timeout(600)]
 
@@ -68,18 +68,21 @@ def requested_values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[
     base = new_repo(folder / "base", {"a.md": "# A\n", **SKILL})
     base.git("clone", "--quiet", "--bare", ".", str(folder / "origin.git"))
     base.git("remote", "add", "origin", str(folder / "origin.git"))
-    space = write_space(folder / "space").root
     manifest = ROOT / "examples" / "cascade" / "layers.json"
     arguments: dict[str, list[str | Path]] = {
         "kb": [base.path, "--toolset", "kb", "--tier", "admin"],
         "notes": [base.path, "--tier", "admin"],
         "wiki": [wiki, "--toolset", "wiki"],
-        "pages": [space],
         "cascade": ["--manifest", manifest],
         "projects": [folder / "projects", "--toolset", "projects"],
     }
     command, *before = preloaded().stand_in(os.environ) or [sys.executable, "-m", "commonplace"]
     with ExitStack() as stack:
+        site = stack.enter_context(served_clone(folder))
+        space = site.folder
+        site.clone()
+        env |= {"CN_TOKEN": "secret", "CN_EMAIL": "ann@example.org"}
+        arguments["pages"] = [space, "--tier", "admin"]
         folders = stack.enter_context(served(wiki, base.path, space, "--tier", "admin", env=env))
         layers = stack.enter_context(served("--manifest", manifest, "--transport", "http", command="mcp", env=env))
         yield {
@@ -88,7 +91,7 @@ def requested_values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[
                 "command": command,
                 "args": [*before, "mcp", *map(str, paths)],
                 "env": env,
-                "base": {"kb": "base", "pages": "page"}.get(toolset, ""),
+                "base": {"kb": "base", "pages": "deploy"}.get(toolset, ""),
             }
             for toolset, paths in arguments.items()
         }

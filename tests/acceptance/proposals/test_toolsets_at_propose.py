@@ -54,7 +54,7 @@ def test_writes_wait_and_accepting_leaves_what_writing_leaves(tmp_path: Path, to
 REASONS = {
     "cascade": "not every layer has branches",
     "projects": "on one branch for all projects",
-    "pages": "it only reads",
+    "pages": "goes to a site, which has no proposals",
 }
 
 

@@ -77,9 +77,14 @@ async function wiki({ call, text, run }) {
   await call("delete_note", { path: `${path} moved` });
 }
 
-async function pages({ call, base }) {
+async function pages({ call, base, run }) {
   const [first] = (await call("search", { query: base })).results;
-  await call("read_page", { path: first.path });
+  const page = first.path;
+  await call("read_page", { path: page });
+  await call("edit_section", { page, heading: first.title, text: `Walked by ${run}.` });
+  await call("status", {});
+  await call("diff", { pages: [page] });
+  await call("push", { pages: [page], allow_loss: true });
 }
 
 async function cascade({ call }) {

@@ -186,7 +186,7 @@ def _wire(row: Tool) -> types.Tool:
             read_only_hint=row.read_only,
             destructive_hint=row.destructive,
             idempotent_hint=row.idempotent,
-            open_world_hint=False,
+            open_world_hint=row.open_world,
         ),
     )
 

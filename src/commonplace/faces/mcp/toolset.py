@@ -158,13 +158,17 @@ class Tool:
     """Whether a second identical call of a writing tool has no further effect."""
     asks: bool = False
     """Whether the tool may send requests to the client during a call."""
+    only_reads: bool = False
+    """Whether a tool above the tier `read` changes nothing."""
+    open_world: bool = False
+    """Whether a call sends requests to another system."""
     needs_index: bool = True
     """Whether a call waits until the first index is ready; otherwise the tool itself decides what it waits for."""
 
     @property
     def read_only(self) -> bool:
         """Whether calls change nothing."""
-        return self.tier == "read"
+        return self.tier == "read" or self.only_reads
 
     @property
     def idempotent(self) -> bool:

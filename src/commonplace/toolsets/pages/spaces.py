@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,23 +50,34 @@ class SpaceApplication:
         self.space = SpaceFile(store)
         server = server_of(settings, self.space())
         self._closing = ExitStack()
+        self._store = store
         self._own: list[Collection] = []
         if server is None:
-            from commonplace.index import open_index
             from commonplace.toolsets.pages.engines.selection import embedded_engine
 
-            index = open_index(store, settings.cache_dir)
-            self._closing.callback(index.close)
-            self._own.append(Collection(store.name, store, index))
-            self.engine: PageEngine = embedded_engine(index, store, self.space)
+            own = self._indexed()
+            self._own.append(own)
+            self.engine: PageEngine = embedded_engine(own.index, store, self.space)
         else:
             from commonplace.toolsets.pages.engines.selection import server_engine
 
             self.engine = server_engine(server, store, self.space)
         self._closing.callback(self.engine.close)
-        pages = SpacePages(store, self.space, self.engine)
+        pages = SpacePages(store, self.space, self.engine, _folder(settings), lambda: self._edited)
         provider = ServiceProvider(PAGES_KEY, lambda _: pages)
         self.services = Services(collections=Collections(lambda: self._own), providers=(provider,))
+
+    @cached_property
+    def _edited(self) -> Collection:
+        """The collection of the pages; with a search server, one whose index has what this process edits."""
+        return self._own[0] if self._own else self._indexed()
+
+    def _indexed(self) -> Collection:
+        from commonplace.index import open_index
+
+        index = open_index(self._store, self._settings.cache_dir)
+        self._closing.callback(index.close)
+        return Collection(self._store.name, self._store, index)
 
     def start(self) -> None:
         """Start updating and watching the folder's own index, if it has one. Returns at once."""
@@ -106,6 +118,7 @@ class Spaces:
             return self._known[collection.name]
 
     def _open_space(self, collection: Collection) -> SpacePages:
+        from commonplace.store.folder.folder_store import FolderStore
         from commonplace.toolsets.pages.engines.selection import embedded_engine, server_engine
         from commonplace.toolsets.pages.service.pages import SpaceFile, SpacePages
 
@@ -116,7 +129,9 @@ class Spaces:
         else:
             engine = server_engine(server, collection.store, space)
         self._closing.callback(engine.close)
-        return SpacePages(collection.store, space, engine)
+        store = collection.store
+        folder = store.root if isinstance(store, FolderStore) else None
+        return SpacePages(store, space, engine, folder, lambda: collection)
 
 
 def server_of(settings: Settings, space: Space) -> EngineServer | None:

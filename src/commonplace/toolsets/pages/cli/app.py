@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.main import get_command
@@ -99,19 +99,23 @@ def mcp(
     path: Annotated[str, typer.Argument(metavar="[PATH]", help="The space's folder.", show_default="here")] = ".",
     *,
     engine: EngineOptions,
+    tier: Annotated[
+        Literal["read", "write"] | None,
+        typer.Option(metavar="read|write", help="With write, agents may edit pages and push named ones."),
+    ] = None,
     print_config: Annotated[
         clients.ClientName | None,
         typer.Option(metavar="|".join(clients.CLIENTS), help="Print the entry for this client, and do nothing else."),
     ] = None,
 ) -> int:
     """Serve a space to an MCP client, on standard input and output."""
-    settings = engine.settings(path)
+    settings = engine.settings(path, tier)
     if print_config is None:
         parts.serve(settings, lambda line: message(f"cn mcp: {line}"))
         return 0
     with parts.opened(settings) as place:
         key = place.space().key
-    chosen = {"--engine": engine.engine, "--meilisearch": engine.meilisearch}
+    chosen = {"--tier": tier, "--engine": engine.engine, "--meilisearch": engine.meilisearch}
     more = [part for option, value in chosen.items() if value for part in (option, value)]
     launch = clients.LaunchCommand(clients.this_program("cn"), ["mcp", str(Path(path).resolve()), *more])
     parts_of_name = ["confluence", _NO_NAME.sub("-", key.lower()).strip("-"), key_digest(key)]

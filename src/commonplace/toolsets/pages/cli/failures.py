@@ -126,13 +126,19 @@ class EngineOptions:
         str | None, typer.Option("--meilisearch", metavar="URL", help="The search server; else MEILI_URL names it.")
     ] = None
 
-    def settings(self, path: str = ".") -> Settings:
-        """The settings of a command on the space at a path.
+    def settings(self, path: str = ".", tier: str | None = None) -> Settings:
+        """The settings of a command on the space at a path, served at a tier.
 
         Raises:
             ConfigError: a setting is invalid.
         """
-        flags: Flags = {"kb": [path], "engine": self.engine, "search_url": self.meilisearch, "toolset": "pages"}
+        flags: Flags = {
+            "kb": [path],
+            "engine": self.engine,
+            "search_url": self.meilisearch,
+            "toolset": "pages",
+            "tier": tier,
+        }
         return load_settings(flags=flags)
 
 

@@ -7,20 +7,19 @@ import json
 import os
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import InvalidInputError
 from commonplace.toolsets.pages.cli.failures import CnDependencies, exit_code, message, out
 
 if TYPE_CHECKING:
     from commonplace.toolsets.pages.confluence.api import Api
     from commonplace.toolsets.pages.confluence.pull import PullReport
-    from commonplace.toolsets.pages.confluence.push import LocalChange
     from commonplace.toolsets.pages.confluence.workspace import Workspace
 
 CONFLICT = 8
@@ -127,12 +126,7 @@ def status(parts: CnDependencies, *, as_json: AsJson = False) -> int:  # noqa: A
 
     current = status_of(_workspace())
     if as_json:
-        changes = [
-            {"path": change.path, "page_id": change.file.id or None, "change": change.summary}
-            for change in current.changes
-        ]
-        rest = {"missing": current.missing, "restricted": current.restricted, "repeated": current.repeated}
-        out(_json({"changes": changes, **rest}))
+        out(_json(current.values))
         return 0
     for change in current.changes:
         out(f"{change.path}: {change.summary}")
@@ -150,10 +144,9 @@ def status(parts: CnDependencies, *, as_json: AsJson = False) -> int:  # noqa: A
 
 def diff(parts: CnDependencies, pages: Pages = None, *, as_json: AsJson = False) -> int:  # noqa: ARG001
     """Show the edits that a push would write."""
-    from commonplace.toolsets.pages.confluence.push import diff as diff_of
+    from commonplace.toolsets.pages.confluence.space_sync import diffs
 
-    workspace = _workspace()
-    texts = {change.path: diff_of(workspace, change) for change in _chosen(workspace, pages)}
+    texts = diffs(_workspace(), pages or [], Path.cwd())
     if as_json:
         out(_json([{"path": path, "diff": text} for path, text in texts.items()]))
     elif texts:
@@ -174,20 +167,12 @@ def push(
 ) -> int:
     """Write your edits to the site: texts, titles, labels and places, and new pages. Everything else stays as it is."""
     from commonplace.toolsets.pages.confluence.push import MESSAGE, PushOptions
-    from commonplace.toolsets.pages.confluence.push import push as push_changes
+    from commonplace.toolsets.pages.confluence.space_sync import push_pages
 
-    here = _workspace()
-    api = _api(here.state.site)
-    try:
-        with here.repository.locked():
-            workspace = _workspace()
-            options = PushOptions(dry_run=dry_run, allow_loss=allow_loss, message=note or MESSAGE)
-            report = push_changes(api, workspace, _chosen(workspace, pages), options, _say(as_json))
-    finally:
-        api.close()
+    folder, options = _folder(), PushOptions(dry_run=dry_run, allow_loss=allow_loss, message=note or MESSAGE)
+    report = push_pages(folder, pages or [], options, _say(as_json), here=Path.cwd(), collection=None)
     if as_json:
-        refused = [{"path": path, "error": error.advice} for path, error in report.refused.items()]
-        out(_json({"pushed": report.pushed, "refused": refused, "dryRun": dry_run}))
+        out(_json(report.values))
     else:
         for path, error in report.refused.items():
             message(f"Error: {path}: {error.advice}")
@@ -281,40 +266,31 @@ COMMANDS: Mapping[str, Callable[..., int]] = {
 }
 
 
-def _workspace() -> Workspace:
-    """The space in the current folder or above it."""
-    from commonplace.toolsets.pages.confluence.workspace import Workspace
+def _folder() -> Path:
+    """The space's folder: the current one, or one above it."""
     from commonplace.toolsets.pages.rules.space import SPACE_FILE
 
     here = Path.cwd()
     folders = (folder for folder in (here, *here.parents) if (folder / SPACE_FILE.path).is_file())
-    return Workspace(next(folders, here))
+    return next(folders, here)
+
+
+def _workspace() -> Workspace:
+    from commonplace.toolsets.pages.confluence.workspace import Workspace
+
+    return Workspace(_folder())
 
 
 def _api(site: str) -> Api:
-    from commonplace.toolsets.pages.confluence import credentials
-    from commonplace.toolsets.pages.confluence.api import Api
+    from commonplace.toolsets.pages.confluence.space_sync import open_api
 
-    url = credentials.site_url(site)
-    return Api(url, credentials.login_for(url, Path.home(), os.environ))
-
-
-def _chosen(workspace: Workspace, pages: Sequence[str] | None) -> list[LocalChange]:
-    from commonplace.toolsets.pages.confluence.push import status as status_of
-
-    changes = status_of(workspace).changes
-    if not pages:
-        return changes
-    paths = {_page_path(workspace, page) for page in pages}
-    return [change for change in changes if change.path in paths]
+    return open_api(site)
 
 
 def _page_path(workspace: Workspace, page: str) -> str:
-    """Path of a page that a person names by its path or id."""
-    path = workspace.path_of(page, Path.cwd())
-    if path is None:
-        raise NotFoundError(f"There is no page {page!r}.", kind="page", hint="Name it by its path or id.")
-    return path
+    from commonplace.toolsets.pages.confluence.space_sync import page_path
+
+    return page_path(workspace, page, Path.cwd())
 
 
 def _pulled(report: PullReport, as_json: bool, folder: str) -> int:

@@ -17,7 +17,7 @@ from commonplace.domain.errors import (
     NotFoundError,
 )
 from commonplace.domain.frontmatter import set_fields
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.slugs import slug
 from commonplace.toolsets.pages.confluence.api import Api, RemotePage
@@ -81,6 +81,20 @@ class SpaceStatus:
     repeated: list[str] = field(default_factory=list[str])
     """Paths of the files with the id of a page that lies elsewhere."""
 
+    @property
+    def values(self) -> JsonObject:
+        """The differences as JSON."""
+        changes: list[Json] = [
+            {"path": change.path, "page_id": change.file.id or None, "change": change.summary}
+            for change in self.changes
+        ]
+        return {
+            "changes": changes,
+            "missing": [*self.missing],
+            "restricted": [*self.restricted],
+            "repeated": [*self.repeated],
+        }
+
 
 @dataclass(slots=True)
 class PushReport:
@@ -90,6 +104,13 @@ class PushReport:
     unchanged: list[str] = field(default_factory=list[str])
     refused: dict[str, KnowledgeError] = field(default_factory=dict[str, KnowledgeError])
     requests: int = 0
+    dry_run: bool = False
+
+    @property
+    def values(self) -> JsonObject:
+        """The outcome as JSON."""
+        refused: list[Json] = [{"path": path, "error": error.advice} for path, error in self.refused.items()]
+        return {"pushed": [*self.pushed], "refused": refused, "dryRun": self.dry_run}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +196,24 @@ def diff(workspace: Workspace, change: LocalChange) -> str:
     return "\n".join(lines)
 
 
+def edited_body(
+    workspace: Workspace, change: LocalChange, page: SyncedPage, *, allow_loss: bool = False
+) -> tuple[bytes, bytes]:
+    """The body of a page before and after an edit.
+
+    Raises:
+        ConflictError: the version that was edited was never fetched.
+        EditError, InvalidInputError: the edit cannot be stored.
+    """
+    version = change.file.version or page.version
+    based = workspace.base_view(page, version)
+    if based is None:
+        raise ConflictError(f"Version {version} of the page was never pulled.", kind="page", hint="Run 'cn pull'.")
+    view = based[1]
+    links = workspace.tree.links(workspace.tree.paths[page.id])
+    return view.body, merge_edit(view, change.file.body, links, allow_loss=allow_loss) if change.body else view.body
+
+
 def push(api: Api, workspace: Workspace, changes: Sequence[LocalChange], options: PushOptions, say: Say) -> PushReport:
     """Write changes to the site. A page that fails does not stop the others; a killed push goes on where it was.
 
@@ -201,7 +240,7 @@ class _Push:
         self.workspace = workspace
         self.options = options
         self.say = say
-        self.report = PushReport()
+        self.report = PushReport(dry_run=options.dry_run)
         self.state = workspace.state
         self.old_paths = dict(workspace.tree.paths)
         self.written: dict[str, str] = {}  # path of the file by id of the page
@@ -211,7 +250,7 @@ class _Push:
         try:
             done = self._create(change) if change.page is None else self._update(change, change.page)
         except (ConflictError, InvalidInputError, NotFoundError) as error:
-            self.report.refused[change.path] = _placed(error, change)
+            self.report.refused[change.path] = placed(error, change)
             return
         (self.report.pushed if done else self.report.unchanged).append(change.path)
         if done:
@@ -219,16 +258,9 @@ class _Push:
 
     def _update(self, change: LocalChange, page: SyncedPage) -> bool:
         version = change.file.version or page.version
-        based = self.workspace.base_view(page, version)
-        if based is None:
-            raise ConflictError(f"Version {version} of the page was never pulled.", kind="page", hint="Run 'cn pull'.")
-        view = based[1]
-        links = self.workspace.tree.links(self.workspace.tree.paths[page.id])
-        body = (
-            merge_edit(view, change.file.body, links, allow_loss=self.options.allow_loss) if change.body else view.body
-        )
+        base, body = edited_body(self.workspace, change, page, allow_loss=self.options.allow_loss)
         title, parent = change.file.title, page.parent if change.parent is None else change.parent
-        writes = body != view.body or title != page.title or parent != page.parent
+        writes = body != base or title != page.title or parent != page.parent
         if self.options.dry_run:
             return writes or bool(change.added_labels or change.removed_labels)
         remote = self.api.page(page.id)
@@ -351,7 +383,7 @@ def _is_done(remote: RemotePage, version: int, title: str, body: bytes) -> bool:
     )
 
 
-def _placed(error: KnowledgeError, change: LocalChange) -> KnowledgeError:
+def placed(error: KnowledgeError, change: LocalChange) -> KnowledgeError:
     """An error of an edit with the line of the file instead of the body's."""
     if not isinstance(error, EditError):
         return error

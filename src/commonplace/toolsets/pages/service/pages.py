@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 
 from commonplace.domain.addresses import Address, parse_address
@@ -29,6 +30,10 @@ class SpacePages:
     store: Store
     space: Callable[[], Space]
     engine: PageEngine
+    folder: Path | None = None
+    """The space's folder; None if its files are in no folder."""
+    collection: Callable[[], Collection] | None = None
+    """Returns the collection through which pages are edited."""
 
     def search(self, query: PageQuery) -> PageAnswer:
         """Return the best matching pages.
