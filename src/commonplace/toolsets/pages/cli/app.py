@@ -65,6 +65,8 @@ def run(argv: Sequence[str], parts: CnDependencies) -> int:
 def _exit_code_of(command: Any, argv: Sequence[str]) -> int:  # noqa: ANN401 - typer's type is its own affair
     try:
         code = command.main(argv or ["--help"], "cn", standalone_mode=False)
+    except typer.Abort:  # the end of input, or Ctrl-C, at a question
+        return INTERRUPTED
     except typer.TyperException as error:
         message(f"Error: {error.format_message()}")
         return INVALID

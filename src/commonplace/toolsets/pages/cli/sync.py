@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.toolsets.pages.cli.failures import CnDependencies, exit_code, message, out
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def login(
     from commonplace.toolsets.pages.confluence.api import Api
 
     url = credentials.site_url(site)
-    token = (sys.stdin.readline() if options.token_stdin else getpass.getpass("API token: ")).strip()
+    token = _token(from_stdin=options.token_stdin)
     if not token:
         raise InvalidInputError("The token is empty.", kind="token")
     api_url = f"https://api.atlassian.com/ex/confluence/{options.cloud_id}" if options.cloud_id else ""
@@ -72,6 +72,14 @@ def login(
     place = credentials.save_login(url, chosen, Path.home())
     message(f"Signed in to {url}; the token is in {place}.")
     return 0
+
+
+def _token(*, from_stdin: bool) -> str:
+    if not from_stdin and not sys.stdin.isatty():
+        raise InvalidInputError(
+            "There is no terminal to ask for the token.", kind="token", hint="Pipe it in, with --token-stdin."
+        )
+    return (sys.stdin.readline() if from_stdin else getpass.getpass("API token: ")).strip()
 
 
 def clone(
@@ -131,7 +139,7 @@ def status(parts: CnDependencies, *, as_json: AsJson = False) -> int:  # noqa: A
     for change in current.changes:
         out(f"{change.path}: {change.summary}")
     for name, paths in (
-        ("the file is gone; 'cn push' deletes nothing on the site", current.missing),
+        ("the file is gone ('git restore' brings it back); a push deletes nothing on the site", current.missing),
         ("the site no longer shows the page", current.restricted),
         ("has the id of another page", current.repeated),
     ):
@@ -272,7 +280,14 @@ def _folder() -> Path:
 
     here = Path.cwd()
     folders = (folder for folder in (here, *here.parents) if (folder / SPACE_FILE.path).is_file())
-    return next(folders, here)
+    folder = next(folders, None)
+    if folder is None:
+        raise NotFoundError(
+            "There is no space here or in a folder above.",
+            kind="space",
+            hint="Change into its folder, or run 'cn clone SPACE'.",
+        )
+    return folder
 
 
 def _workspace() -> Workspace:
@@ -305,7 +320,7 @@ def _pulled(report: PullReport, as_json: bool, folder: str) -> int:
         for path in report.conflicts:
             message(
                 f"Error: {path}: you and the site changed the same place. The site's text is in {path}.remote: "
-                "bring it into the page, and set `version` to that of the site's."
+                "bring it into the page, and set `version` to the one that is named there."
             )
     return CONFLICT if report.conflicts else 0
 

@@ -136,7 +136,11 @@ class Api:
         """
         for row in self._list(f"{V2}/spaces", {"keys": key, "limit": 1}):
             return RemoteSpace(row["id"], row["key"], row.get("name") or row["key"], row.get("homepageId") or "")
-        raise NotFoundError(f"{self.site} has no space {key!r} that you may see.", kind="remote_space")
+        raise NotFoundError(
+            f"{self.site} has no space {key!r} that you may see.",
+            kind="remote_space",
+            hint="Its key is in the URL of its pages, behind /spaces/; capitals count.",
+        )
 
     def space_with_id(self, identifier: str) -> RemoteSpace:
         """The space with an id, whatever its key is now."""

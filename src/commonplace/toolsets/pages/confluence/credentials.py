@@ -106,13 +106,18 @@ def only_site(home: Path) -> str:
     """The site of the only login.
 
     Raises:
-        InvalidInputError: there are logins for several sites, or none.
+        InvalidInputError: there are logins for several sites.
+        UnauthenticatedError: there is none.
     """
     sites = list(_logins(_file(home)))
-    if len(sites) == 1:
-        return sites[0]
-    reason = "There are logins for several sites" if sites else "There is no login"
-    raise InvalidInputError(f"{reason}.", kind="site", hint="Name the site: --site https://acme.atlassian.net.")
+    if not sites:
+        raise UnauthenticatedError(
+            "There is no login.", kind="site", hint="Run 'cn login' with your site, such as https://acme.atlassian.net."
+        )
+    if len(sites) > 1:
+        listed = ", ".join(sites)
+        raise InvalidInputError(f"There are logins for {listed}.", kind="site", hint="Name the site with --site.")
+    return sites[0]
 
 
 def _logins(path: Path) -> dict[str, Any]:

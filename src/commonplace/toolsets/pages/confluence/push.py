@@ -268,15 +268,19 @@ class _Push:
             raise NotFoundError("The page is deleted on the site.", kind="page", hint="Run 'cn pull'.")
         if writes and not _is_done(remote, version, title, body):
             if remote.version != version:
-                raise ConflictError(
-                    f"The site has version {remote.version} of the page, and your edit is of version {version}.",
-                    kind="page",
-                    hint="Run 'cn pull', then push again.",
-                )
+                raise self._conflict(change, remote.version, version)
             remote = self._put(replace(remote, title=title, parent=parent, version=version + 1), body)
         self._labels(change, page.id)
         self._record(change.path, remote, change.file.labels)
         return True
+
+    def _conflict(self, change: LocalChange, current: int, edited: int) -> ConflictError:
+        has_remote = self.workspace.repository.exists(change.path + REMOTE_SUFFIX)
+        return ConflictError(
+            f"The site has version {current} of the page, and your edit is of version {edited}.",
+            kind="page",
+            hint=both_changed(change.path, current) if has_remote else "Run 'cn pull', then push again.",
+        )
 
     def _put(self, page: RemotePage, body: bytes) -> RemotePage:
         stored = self.api.update(page, body, message=self.options.message)
@@ -376,6 +380,11 @@ class _Push:
         repository.apply(FolderChange(files, committed, message, seen), self.state.values, [])
 
 
+def both_changed(path: str, version: int) -> str:
+    """The way out of a conflict that a pull could not merge."""
+    return f"The site's text is in {path}{REMOTE_SUFFIX}: bring it into the page, and set `version: {version}` there."
+
+
 def _is_done(remote: RemotePage, version: int, title: str, body: bytes) -> bool:
     """Whether the site has this edit already, because a push was killed before it could record it."""
     return (
@@ -409,7 +418,7 @@ def new_page(workspace: Workspace, title: str, parent: str) -> str:
     name = slug(title)
     above = workspace.path_of(parent, workspace.repository.folder) if parent else "README.md"
     if above is None:
-        raise NotFoundError(f"There is no page {parent!r}.", kind="page")
+        raise NotFoundError(f"There is no page {parent!r}.", kind="page", hint="Name it by its path or id.")
     folder = posixpath.dirname(above) if posixpath.basename(above) == "README.md" else above.removesuffix(".md")
     path = posixpath.join(folder, f"{name}.md")
     if workspace.repository.exists(path):

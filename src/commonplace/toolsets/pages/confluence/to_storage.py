@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import Protocol
 from xml.sax.saxutils import escape, quoteattr
 
-from commonplace.domain.errors import ConflictError
+from commonplace.domain.errors import InvalidInputError
 from commonplace.toolsets.pages.confluence.elements import MalformedBodyError
 from commonplace.toolsets.pages.confluence.from_markdown import EditError, read_markdown
 from commonplace.toolsets.pages.confluence.pieces import as_cdata, as_text, new_code, new_tag, patched, patched_heading
@@ -23,7 +23,7 @@ _TAGS = re.compile(rb"<(/?)([^\s/>!?][^\s/>]*)(?:[^>\"']|\"[^\"]*\"|'[^']*')*?(/
 _UNIT_ENDS = frozenset({"p", "heading", "li", "td", "th", "tr", "table", "ul", "ol", "quote", "panel", "task", "tasks"})
 
 
-class LossError(ConflictError):
+class LossError(InvalidInputError):
     """An edit removes what Markdown cannot say, and nobody said that this is meant."""
 
 
@@ -157,7 +157,7 @@ def _check_loss(before: Sequence[Block], after: Sequence[Block]) -> None:
         raise LossError(
             f"The edit removes what Markdown cannot say: {names}.",
             kind="loss",
-            hint="Put it back, or push with --allow-loss.",
+            hint="Put it back; to remove it, push with --allow-loss (agents: allow_loss).",
         )
 
 

@@ -25,9 +25,10 @@ def test_commands_that_need_a_site_say_what_is_missing(tmp_path: Path) -> None:
     for arguments, code, says in (
         (("clone", "ENG", "--site", "https://acme.example"), 3, "No login for https://acme.example"),
         (("clone", "ENG", "--site", "http://acme.example"), 6, "only sent over https"),
-        (("clone", "ENG"), 6, "There is no login"),
-        (("pull",), 1, "Not a cn space"),
-        (("push",), 1, "Not a cn space"),
+        (("clone", "ENG"), 3, "There is no login"),
+        (("login", "https://acme.example"), 6, "Pipe it in, with --token-stdin"),
+        (("pull",), 1, "There is no space here"),
+        (("push",), 1, "There is no space here"),
     ):
         done = cn(tmp_path, *arguments)
         assert (done.code, done.text) == (code, ""), done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from confluence.clones import small_site
@@ -35,6 +36,14 @@ def test_the_whole_way(tmp_path: Path) -> None:
         pulled = cn(folder, "pull", "--json", env=environment)
         assert (pulled.code, json.loads(pulled.text)["conflicts"]) == (8, ["runbooks/deploy.md"])
         refused = cn(folder, "push", env=environment)
-        assert (refused.code, "version 3" in refused.stderr) == (8, True)
+        assert (refused.code, "deploy.md.remote: bring it into the page, and set `version: 3`" in refused.stderr) == (
+            8,
+            True,
+        )
+        assert cn(folder, "push", "runbooks", env=environment).code == 7
+        blocks = folder / "runbooks" / "blocks.md"
+        blocks.write_text(re.sub(r"\[[^]]*\]\(confluence:[^)]*\)", "", blocks.read_text()))
+        lost = cn(folder, "push", "runbooks/blocks.md", env=environment)
+        assert (lost.code, "--allow-loss" in lost.stderr) == (6, True), lost
         assert "secret" not in "".join(path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file())
         assert server.violations == []
