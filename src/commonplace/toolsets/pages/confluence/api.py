@@ -397,23 +397,28 @@ def _part(answer: object, name: str) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", value) if isinstance(value, dict) else {}
 
 
+def _text(row: Mapping[str, Json], name: str) -> str:
+    """The text of a key; "" if it is missing or null."""
+    return str(row.get(name) or "")
+
+
 def _page(row: Mapping[str, Json]) -> RemotePage:
     version = _part(row, "version")
     storage = _part(_part(row, "body"), "storage")
     value = storage.get("value")
     return RemotePage(
         id=str(row["id"]),
-        title=str(row.get("title") or ""),
+        title=_text(row, "title"),
         version=int(version.get("number") or 1),
-        parent=str(row.get("parentId") or ""),
-        parent_type=str(row.get("parentType") or ""),
-        status=str(row.get("status") or "current"),
-        space=str(row.get("spaceId") or ""),
-        created=str(row.get("createdAt") or ""),
-        updated=str(version.get("createdAt") or ""),
-        author=str(row.get("authorId") or ""),
-        modifier=str(version.get("authorId") or ""),
-        url=str(_part(row, "_links").get("webui") or ""),
+        parent=_text(row, "parentId"),
+        parent_type=_text(row, "parentType"),
+        status=_text(row, "status") or "current",
+        space=_text(row, "spaceId"),
+        created=_text(row, "createdAt"),
+        updated=_text(version, "createdAt"),
+        author=_text(row, "authorId"),
+        modifier=_text(version, "authorId"),
+        url=_text(_part(row, "_links"), "webui"),
         position=int(row.get("position") or 0),
         body=value.encode("utf-8", "surrogatepass") if isinstance(value, str) else None,
     )

@@ -30,6 +30,11 @@ class PageFile:
         return as_one_line(self.fields.get("page_id"))
 
     @property
+    def is_new(self) -> bool:
+        """Whether a push creates the page: it has a title in its frontmatter, and no id."""
+        return "title" in self.fields and "page_id" not in self.fields
+
+    @property
     def version(self) -> int:
         """Version of the page on which the file is based; 0 if it names none."""
         text = as_one_line(self.fields.get("version"))

@@ -27,7 +27,12 @@ _NEWMARKUP: Mapping[str, tuple[str, str]] = {
     "tasks": ("<ac:task-list>", "</ac:task-list>"),
     "layout": ("<ac:layout>", "</ac:layout>"),
     "cell": ("<ac:layout-cell>", "</ac:layout-cell>"),
+    "panel": ("", "</ac:rich-text-body></ac:structured-macro>"),
+    "expand": ("", "</ac:rich-text-body></ac:structured-macro>"),
+    "task": ("", "</ac:task-body></ac:task>"),
+    "section": ("", "</ac:layout-section>"),
 }
+"""Start and end of the elements whose tags are not their names; a start of "" depends on the value."""
 
 
 def new_tag(token: Token, *, opens: bool) -> str:
@@ -35,23 +40,30 @@ def new_tag(token: Token, *, opens: bool) -> str:
     name, value = token.name, token.value[0] if token.value else ""
     if name in {"comment", "rich"}:
         raise EditError(token.line, f"no {'inline comment' if name == 'comment' else 'macro'} {token.key} is here.")
-    if name in _NEWMARKUP:
-        return _NEWMARKUP[name][not opens]
+    start, end = _NEWMARKUP.get(name, ("", f"</h{value}>" if name == "heading" else f"</{name}>"))
+    return (start or _new_start(token, value)) if opens else end
+
+
+def _new_start(token: Token, value: str) -> str:
+    """The start of an element that depends on the element's value."""
+    name = token.name
     if name in {"panel", "expand"}:
         title = f'<ac:parameter ac:name="title">{escape(value)}</ac:parameter>' if value else ""
-        macro = token.key or "expand"
-        start = f'<ac:structured-macro ac:name="{macro}">{title}<ac:rich-text-body>'
-        return start if opens else "</ac:rich-text-body></ac:structured-macro>"
+        return f'<ac:structured-macro ac:name="{token.key or "expand"}">{title}<ac:rich-text-body>'
     if name == "task":
         state = "complete" if value == "x" else "incomplete"
-        start = f"<ac:task><ac:task-status>{state}</ac:task-status><ac:task-body>"
-        return start if opens else "</ac:task-body></ac:task>"
+        return f"<ac:task><ac:task-status>{state}</ac:task-status><ac:task-body>"
     if name == "section":
-        return f"<ac:layout-section ac:type={quoteattr(value)}>" if opens else "</ac:layout-section>"
+        return f"<ac:layout-section ac:type={quoteattr(value)}>"
     if name == "heading":
-        return f"<h{value}>" if opens else f"</h{value}>"
-    start = f' start="{value}"' if name == "ol" and value != "1" else f" {token.key}" if token.key else ""
-    return f"<{name}{start}>" if opens else f"</{name}>"
+        return f"<h{value}>"
+    return f"<{name}{_attributes(token, value)}>"
+
+
+def _attributes(token: Token, value: str) -> str:
+    if token.name == "ol" and value != "1":
+        return f' start="{value}"'
+    return f" {token.key}" if token.key else ""
 
 
 def new_code(token: Token) -> str:

@@ -193,6 +193,11 @@ class _Pull:
                 if page.status != "restricted":
                     self.report.restricted.append(self.old.paths[page.id])
         self._add_parents(pages, listed)
+        self._require_confirmed(gone)
+        self.report.deleted += sorted(self.old.paths[page] for page in gone)
+        return pages
+
+    def _require_confirmed(self, gone: Collection[str]) -> None:
         before = len(self.state.pages)
         if len(gone) > MIN_MASS and len(gone) * MASS_DELETION > before and not self.options.confirmed:
             raise PreconditionError(
@@ -200,8 +205,6 @@ class _Pull:
                 kind="space",
                 hint="If that is meant, run 'cn pull --yes'.",
             )
-        self.report.deleted += sorted(self.old.paths[page] for page in gone)
-        return pages
 
     def _gone(self, missing: Sequence[SyncedPage]) -> set[str]:
         """The missing pages that the site says are deleted, archived or in another space."""
@@ -235,17 +238,7 @@ class _Pull:
 
     def _fetch_bodies(self, pages: dict[str, SyncedPage]) -> None:
         """The bodies of new versions, and of pages whose links the site rewrote because a page was renamed."""
-        current_pages = [page for page in pages.values() if page.kind == "page" and page.status == "current"]
-        renamed = [
-            page.title for page in self.state.pages.values() if page.id in pages and pages[page.id].title != page.title
-        ]
-        there = self.repository.bodies()
-        stale = {page.id for page in current_pages if (page.id, page.version) not in there}
-        if renamed:
-            pattern = re.compile("|".join(re.escape(f'"{escape(title)}"') for title in renamed).encode())
-            stale |= {
-                page.id for page in current_pages if page.id not in stale and pattern.search(self._body(page) or b"")
-            }
+        stale = self._stale(pages)
         ids = sorted(stale)
         for at in range(0, len(ids), 250):
             batch = self.api.pages_with_ids(ids[at : at + 250])
@@ -263,6 +256,25 @@ class _Pull:
                 pages[page] = before_pull
             else:
                 del pages[page]
+
+    def _stale(self, pages: Mapping[str, SyncedPage]) -> set[str]:
+        """Ids of the pages whose body is to be fetched."""
+        current_pages = [page for page in pages.values() if (page.kind, page.status) == ("page", "current")]
+        there = self.repository.bodies()
+        stale = {page.id for page in current_pages if (page.id, page.version) not in there}
+        pattern = self._old_titles(pages)
+        if pattern is None:
+            return stale
+        return stale | {page.id for page in current_pages if pattern.search(self._body(page) or b"")}
+
+    def _old_titles(self, pages: Mapping[str, SyncedPage]) -> re.Pattern[bytes] | None:
+        """Finds links to the pages that were renamed; None if there are none."""
+        renamed = [
+            page.title for page in self.state.pages.values() if page.id in pages and pages[page.id].title != page.title
+        ]
+        if not renamed:
+            return None
+        return re.compile("|".join(re.escape(f'"{escape(title)}"') for title in renamed).encode())
 
     def _body(self, page: SyncedPage) -> bytes | None:
         fetched = self.bodies.get(page.id)
@@ -373,16 +385,18 @@ class _Pull:
         """The pages that link to a page which moved, came or went."""
         if not moved or not self.state.pages:
             return set()
-        titles = {
-            tree.state.pages[page].title for tree in (self.old, new) for page in moved if page in tree.state.pages
-        }
         names = (
-            [f'"{escape(title)}"' for title in titles]
+            [f'"{escape(title)}"' for title in self._titles(new, moved)]
             + [f"/pages/{page}" for page in moved]
             + [f'"{page}"' for page in moved]
         )
         pattern = re.compile("|".join(map(re.escape, names)).encode())
         return {page.id for page in new.state.pages.values() if pattern.search(self._body(page) or b"")}
+
+    def _titles(self, new: Tree, moved: Collection[str]) -> set[str]:
+        """The old and new titles of pages."""
+        pages = (self.old.state.pages, new.state.pages)
+        return {by_id[page].title for by_id in pages for page in moved if page in by_id}
 
     def _in_conflict(self) -> list[str]:
         """Pages beside whose file the site's state lies."""
@@ -391,7 +405,7 @@ class _Pull:
 
     def _change_page(self, new: Tree, page: SyncedPage, work: dict[str, str], committed: dict[str, str]) -> None:
         before, after = self.old.paths.get(page.id), new.paths[page.id]
-        view = new.view(page, self._body(page) or self._stub(page))
+        view = new.view(page, self._shown_body(page))
         clean = new.file(page, view, self.synced)
         new.state.pages[page.id] = replace(page, file=self.repository.digest(clean), path=after)
         if before is None:
@@ -459,19 +473,25 @@ class _Pull:
         old_folder = attachment_folder(self.old.paths[page.id]) if page.id in self.old.paths else folder
         if before_pull is not None and before_pull.attachments == page.attachments and folder == old_folder:
             return
-        names = {file_name(title) for _, title, _ in page.attachments}
         for identifier, title, _ in page.attachments:
             digest = self.downloads.get(identifier)
             if digest is None and before_pull is not None:
-                raw = self.repository.read(f"{old_folder}/{file_name(title)}")
-                digest = self.repository.store(raw) if raw is not None else None
+                digest = self._stored(f"{old_folder}/{file_name(title)}")
             if digest is not None:
                 work[f"{folder}/{file_name(title)}"] = committed[f"{folder}/{file_name(title)}"] = digest
+        names = {file_name(title) for _, title, _ in page.attachments} if folder == old_folder else set[str]()
         for _, title, _ in before_pull.attachments if before_pull is not None else ():
-            if folder != old_folder or file_name(title) not in names:
+            if file_name(title) not in names:
                 path = f"{old_folder}/{file_name(title)}"
                 work.setdefault(path, "")
                 committed.setdefault(path, "")
+
+    def _shown_body(self, page: SyncedPage) -> bytes:
+        return self._body(page) or self._stub(page)
+
+    def _stored(self, path: str) -> str | None:
+        raw = self.repository.read(path)
+        return None if raw is None else self.repository.store(raw)
 
     def _stub(self, page: SyncedPage) -> bytes:
         """The body of a page that has none: what it is on the site, and where."""

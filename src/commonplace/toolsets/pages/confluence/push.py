@@ -128,7 +128,7 @@ def status(workspace: Workspace) -> SpaceStatus:
     tree, path_by_id = workspace.tree, dict[str, str]()
     for path, file in workspace.files():
         page = workspace.state.pages.get(file.id)
-        if not file.id and "title" in file.fields and "page_id" not in file.fields:
+        if file.is_new:
             result.changes.append(LocalChange(path, file, None))
         elif page is not None and page.id in path_by_id and tree.paths[page.id] != path:
             result.repeated.append(path)
@@ -137,10 +137,9 @@ def status(workspace: Workspace) -> SpaceStatus:
             change = _change_of(workspace, path, file, page)
             if change is not None:
                 result.changes.append(change)
-    result.missing = sorted(tree.paths[page] for page in workspace.state.pages if page not in path_by_id)
-    result.restricted = sorted(
-        tree.paths[page.id] for page in workspace.state.pages.values() if page.status == "restricted"
-    )
+    pages = workspace.state.pages
+    result.missing = sorted(map(tree.paths.__getitem__, pages.keys() - path_by_id))
+    result.restricted = sorted(tree.paths[page.id] for page in pages.values() if page.status == "restricted")
     return result
 
 
@@ -262,24 +261,25 @@ class _Push:
         title, parent = change.file.title, page.parent if change.parent is None else change.parent
         writes = body != base or title != page.title or parent != page.parent
         if self.options.dry_run:
-            return writes or bool(change.added_labels or change.removed_labels)
+            return writes or bool(change.added_labels + change.removed_labels)
         remote = self.api.page(page.id)
         if remote.status != "current":
             raise NotFoundError("The page is deleted on the site.", kind="page", hint="Run 'cn pull'.")
         if writes and not _is_done(remote, version, title, body):
-            if remote.version != version:
-                raise self._conflict(change, remote.version, version)
+            self._require_version(change, remote, version)
             remote = self._put(replace(remote, title=title, parent=parent, version=version + 1), body)
         self._labels(change, page.id)
         self._record(change.path, remote, change.file.labels)
         return True
 
-    def _conflict(self, change: LocalChange, current: int, edited: int) -> ConflictError:
+    def _require_version(self, change: LocalChange, remote: RemotePage, edited: int) -> None:
+        if remote.version == edited:
+            return
         has_remote = self.workspace.repository.exists(change.path + REMOTE_SUFFIX)
-        return ConflictError(
-            f"The site has version {current} of the page, and your edit is of version {edited}.",
+        raise ConflictError(
+            f"The site has version {remote.version} of the page, and your edit is of version {edited}.",
             kind="page",
-            hint=both_changed(change.path, current) if has_remote else "Run 'cn pull', then push again.",
+            hint=both_changed(change.path, remote.version) if has_remote else "Run 'cn pull', then push again.",
         )
 
     def _put(self, page: RemotePage, body: bytes) -> RemotePage:
@@ -311,10 +311,10 @@ class _Push:
 
     def _begun(self, path: str, title: str, body: bytes) -> RemotePage | None:
         """The page that a killed push created from this file; never a page that only has the same title."""
-        recorded = next((page for page in self.state.pages.values() if page.path == path), None)
+        recorded = self._page_at(path)
         if recorded is not None:
             remote = self.api.page(recorded.id)
-            if remote.title == title and normal_form(remote.body or b"") == normal_form(body):
+            if remote.title == title and _has_body(remote, body):
                 return remote
             raise ConflictError(
                 f"The page {recorded.id} lies at this path.", kind="page", hint=f"Write page_id: {recorded.id} into it."
@@ -322,8 +322,12 @@ class _Push:
         if self.state.creating.get(path) != title:
             return None
         remote = self.api.find_title(self.state.space, title)
-        same = remote is not None and remote.version == 1 and normal_form(remote.body or b"") == normal_form(body)
-        return remote if same and remote is not None and remote.id not in self.state.pages else None
+        if remote is None or remote.id in self.state.pages:
+            return None
+        return remote if remote.version == 1 and _has_body(remote, body) else None
+
+    def _page_at(self, path: str) -> SyncedPage | None:
+        return next((page for page in self.state.pages.values() if page.path == path), None)
 
     def _labels(self, change: LocalChange, page: str) -> None:
         if change.added_labels:
@@ -387,9 +391,12 @@ def both_changed(path: str, version: int) -> str:
 
 def _is_done(remote: RemotePage, version: int, title: str, body: bytes) -> bool:
     """Whether the site has this edit already, because a push was killed before it could record it."""
-    return (
-        remote.version == version + 1 and remote.title == title and normal_form(remote.body or b"") == normal_form(body)
-    )
+    return remote.version == version + 1 and remote.title == title and _has_body(remote, body)
+
+
+def _has_body(remote: RemotePage, body: bytes) -> bool:
+    """Whether the site stores this body, in whatever spelling."""
+    return normal_form(remote.body or b"") == normal_form(body)
 
 
 def placed(error: KnowledgeError, change: LocalChange) -> KnowledgeError:

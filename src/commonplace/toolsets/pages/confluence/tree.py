@@ -37,21 +37,19 @@ def page_paths(nodes: Iterable[Node], home: str) -> dict[str, str]:
     form a circle, or whose parent is not there, lies at the top.
     """
     by_id = {node.id: node for node in nodes}
-    children: dict[str, list[Node]] = {}
-    for node in by_id.values():
-        parent = node.parent if node.parent in by_id and not _in_circle(node, by_id) else ""
-        children.setdefault(parent, []).append(node)
+    children = _children(by_id)
     tops = children.get("", [])
     paths: dict[str, str] = {}
-    if home in by_id and any(node.id == home for node in tops):
+    if home in {node.id for node in tops}:
         paths[home] = "README.md"
-        tops = [node for node in tops if node.id != home] + children.get(home, [])
+        tops.remove(by_id[home])
+        tops = tops + children.get(home, [])
     queue = [("", tops, 1)]
     names: dict[str, set[str]] = {}
     while queue:
         folder, nodes_here, depth = queue.pop(0)
         taken = names.setdefault(folder, set())
-        for node in sorted(nodes_here, key=lambda node: (len(node.id), node.id)):
+        for node in sorted(nodes_here, key=_age):
             name = _name(node, taken)
             below = children.get(node.id, [])
             place = posixpath.join(folder, name)
@@ -59,6 +57,20 @@ def page_paths(nodes: Iterable[Node], home: str) -> dict[str, str]:
             if below:
                 queue.append((place if depth < MAX_TREE_DEPTH else folder, below, depth + 1))
     return paths
+
+
+def _age(node: Node) -> tuple[int, str]:
+    """The order in which the site gave the ids."""
+    return len(node.id), node.id
+
+
+def _children(by_id: Mapping[str, Node]) -> dict[str, list[Node]]:
+    """The nodes below each node, by its id; "" for those at the top."""
+    children: dict[str, list[Node]] = {}
+    for node in by_id.values():
+        parent = node.parent if node.parent in by_id and not _in_circle(node, by_id) else ""
+        children.setdefault(parent, []).append(node)
+    return children
 
 
 def _in_circle(node: Node, by_id: Mapping[str, Node]) -> bool:
