@@ -28,11 +28,16 @@ class Deletion(NamedTuple):
     commit: Commit
     moved_to: Address | None
     """The new path if the commit moved it; None if it was deleted."""
+    is_committed: bool = True
+    """Whether the commit took it away; otherwise it is the last one with the page, whose file is gone."""
 
     @property
     def sentence(self) -> str:
         """A sentence that says when, by whom and in which commit."""
         day = datetime.fromtimestamp(self.commit.when, UTC).date().isoformat()
+        if not self.is_committed:
+            last = f"commit {self.commit.id[:10]} of {day} by {people_of(self.commit)}"
+            return f"It was deleted, and that is not committed; {last} is the last with it."
         what = f"moved to {self.moved_to.path}" if self.moved_to else "deleted"
         return f"It was {what} on {day} by {people_of(self.commit)}, in commit {self.commit.id[:10]}."
 
@@ -41,7 +46,12 @@ class Deletion(NamedTuple):
         """The way back, as every face has it."""
         if self.moved_to:
             return f"Give {self.moved_to.path}."
-        return f"Bring it back with restore, or read it as it was before {self.commit.id[:10]}."
+        return f"Bring it back with restore, or read it as it was {'' if self.is_committed else 'at '}{self.moment}."
+
+    @property
+    def moment(self) -> str:
+        """The moment at which the page was last there, as `at` takes it."""
+        return f"{'before ' if self.is_committed else ''}{self.commit.id[:10]}"
 
 
 def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
@@ -58,7 +68,8 @@ def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
             for address in commit.addresses:
                 if _is_named(address, name) and store.stat(address) is None:
                     moved = {old: new for new, old in store.history.renames(commit.id).items()}
-                    return Deletion(address, commit, moved.get(address))
+                    is_there = store.history.address_at(address, commit.id) == address
+                    return Deletion(address, commit, moved.get(address), is_committed=not is_there)
     return None
 
 

@@ -75,6 +75,18 @@ def last_change(collection: Collection, address: Address) -> Commit | None:
     return last
 
 
+def commits_writes(collection: Collection) -> bool:
+    """Whether each write is a commit, which keeps its message."""
+    store = collection.store
+    return store.repository is not None and store.committing() is store
+
+
+def is_changed_since(collection: Collection, address: Address, content: bytes) -> bool:
+    """Whether the content of a file differs from the last commit; False without Git."""
+    history = collection.store.history
+    return history.available and address in history.uncommitted({address: revision_of(content)})
+
+
 def diff(collection: Collection, address: Address, old: str, new: str = "") -> str:
     """Unified diff of a document between two revisions; `new` "" means the current file."""
     return require_history(collection).store.history.diff(address, old, new)
@@ -156,7 +168,7 @@ def _restore(collection: Collection, address: Address, at: str, intent: WriteReq
     content = require_history(collection).store.history.read(address, at)
     if not force:
         _require_no_copy(collection, address, at)
-    message = intent.message or f"Restore: {address.id} at {at}"
+    message = intent.message or f"Restore: {address.id} at {at[:10]}"
     with collection.store.transaction(message, intent.author) as transaction:
         current = transaction.read(address) if transaction.exists(address) else None
         if current is not None and intent.expected:

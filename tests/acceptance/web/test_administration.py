@@ -132,3 +132,18 @@ def test_bases_locks_and_what_the_doctor_finds(site: Site) -> None:
     for words in ("A killed git left index.lock", f"rm {stale}", "The index matches the files", "GB are free"):
         assert words in found_unescape, words
     stale.unlink()
+
+
+def test_the_first_key_does_not_lock_its_maker_out(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    repo = new_repo(tmp_path / "tea", {"a.md": "# A\n"})
+    with served(repo.path, "--tier", "admin") as server:
+        assert "<option selected>admin</option>" in page(server, "/admin/keys")
+        refused = sent(server, "/admin/keys", action="create", name="bot", tier="propose")
+        assert refused.status == 422
+        assert "The first key must be of the tier admin" in refused.body.decode()
+        assert "There is no key" in page(server, "/admin/keys")
+        made = sent(server, "/admin/keys", action="create", name="Ada", tier="admin").body.decode()
+        token = re.search(r'value="(cpk_[\w-]+)"', made)
+        assert token
+        assert sent(server, "/admin/keys", key=token[1], action="create", name="bot", tier="propose").status == 200

@@ -136,7 +136,13 @@ def test_a_page_is_deleted_with_its_links_in_view_and_restored(server: Server, r
     page(server, "/p/pot")
     html = page(server, "/delete/pot")
     assert "1 page links here" in html
-    assert sent(server, "/delete/pot", revision="0" * 40).status == 409
+    late = sent(server, "/delete/pot", revision="0" * 40)
+    assert late.status == 409
+    body = late.body.decode()
+    assert "The page has changed since you opened this form." in body
+    assert '<a dir="auto" href="/p/pot">' in body
+    assert fields(body, '<form class="edit-foot"')["revision"] == fields(html, '<form class="edit-foot"')["revision"]
+    assert "What changed" in html, "the commit keeps the message"
     assert sent(server, "/delete/pot").status == 422
     assert sent(server, "/delete/pot", **fields(html, '<form class="edit-foot"')).status == 303
     assert not (repo.path / "pot.md").exists()
@@ -159,6 +165,34 @@ def test_a_page_is_deleted_with_its_links_in_view_and_restored(server: Server, r
     assert sent(server, "/restore/pot", at=first, revision=revision).status == 303
     assert (repo.path / "pot.md").read_text() == "# Pot\n\nFirst.\n"
     assert sent(server, "/restore/pot", at="--output=/x", revision=revision).status == 422
+
+
+def test_where_writes_are_files_pages_say_what_is_not_committed(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "notes", {"pot.md": "# Pot\n\nCommitted.\n", "pan.md": "# Pan\n"})
+    with served(repo.path, "--tier", "write") as server:
+        page(server, "/p/pan")
+        for url in ("/edit/pot", "/new", "/delete/pot", "/move/pot?to=pit"):
+            assert "What changed" not in page(server, url), url
+        assert "not committed" not in page(server, "/p/pot")
+        form = fields(page(server, "/edit/pot"), '<form class="edit-form"')
+        assert sent(server, "/edit/pot", **{**form, "text": "# Pot\n\nOnly here.\n", "action": "save"}).status == 303
+        assert "Changed since, not committed." in page(server, "/p/pot")
+        html = page(server, "/delete/pot")
+        assert "Its text is not committed, so it stays in the trash for 30 days" in html
+        assert sent(server, "/delete/pot", **fields(html, '<form class="edit-foot"')).status == 303
+        gone = server.ask("GET", "/p/pot", headers={"Accept": "text/html"}).body.decode()
+        assert "and that is not committed" in gone
+        assert "was removed" not in gone.partition("</h1>")[2]
+        assert gone.index("Restore its last text") < gone.index("Restore its last committed version")
+        assert sent(server, "/restore/pot", **fields(gone, '<form[^>]*class="restore"')).status == 303
+        assert (repo.path / "pot.md").read_text() == "# Pot\n\nOnly here.\n"
+        html = page(server, "/delete/pan")
+        assert "Its versions stay in the history" in html
+        assert sent(server, "/delete/pan", **fields(html, '<form class="edit-foot"')).status == 303
+        gone = server.ask("GET", "/p/pan", headers={"Accept": "text/html"}).body.decode()
+        assert "trash" not in gone
+        assert sent(server, "/restore/pan", **fields(gone, '<form[^>]*class="restore"')).status == 303
+    assert repo.git("rev-list", "--count", "HEAD") == "1"
 
 
 def test_without_git_a_deleted_page_comes_back_from_the_trash(tmp_path: Path) -> None:

@@ -30,6 +30,12 @@ def test_a_deletion_and_a_move_are_told_and_what_never_was_is_not(tmp_path: Path
         assert moved
         assert str(moved.moved_to) == "new.md"
         assert moved.hint == "Give new.md."
+        (repo.path / "new.md").unlink()
+        loose = deletion_of([store], "new")
+        assert loose
+        assert not loose.is_committed
+        assert loose.sentence.startswith("It was deleted, and that is not committed; commit ")
+        repo.git("checkout", "--quiet", "new.md")
         for reference in ("never", "new", "", "#x"):
             assert deletion_of([store], reference) is None
         with pytest.raises(NotFoundError, match=f"'gone'. It was deleted on .* in commit {head[:10]}") as caught:

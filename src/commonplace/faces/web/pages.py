@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.words import amounts
@@ -17,6 +17,7 @@ from commonplace.faces.responses import retry_headers
 from commonplace.faces.web.appearance import appearance
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.services.collections import Collection
+from commonplace.services.history import commits_writes
 from commonplace.services.sites import SITES
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def environment(*further: Path) -> Environment:
         auto_reload=False,
     )
     made.filters.update(ago=ago, amount=amount, asset=asset_url, moment=moment, thousands=thousands)
+    made.filters["commits"] = cast("Any", commits_writes)  # Jinja types filters by its own
     return made
 
 

@@ -95,10 +95,16 @@ class GonePage:
 
     address: Address
     removed: Commit
+    """The last commit that touched it."""
     last: str
     """The last commit that contains the document."""
     renamed_to: Address | None
     """The new address if the document was moved; None otherwise."""
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether `removed` took it away; otherwise it is the last commit with the document, whose file is gone."""
+        return self.removed.id != self.last
 
 
 def gone_page(collection: Collection, address: Address) -> GonePage | None:

@@ -114,6 +114,12 @@ class PublishedStore:
         return []
 
 
+def _paths(names: Iterable[str], source: Address | None) -> Iterator[str]:
+    """The paths that names in a page may mean, from the top and from its folder."""
+    folder = source.folder if source else ""
+    return (normpath(path).lstrip("/") for name in names for path in (name, f"{folder}/{name}"))
+
+
 @dataclass(frozen=True, slots=True)
 class _PublishedLookup:
     """The names of a collection without those of hidden pages."""
@@ -296,9 +302,7 @@ class PublishedIndex:
         record = next((record for name in names if (record := self._index.find(name, source)) is not None), None)
         if record is not None:
             return record.address in self._hidden
-        folder = source.folder if source else ""
-        paths = (normpath(path).lstrip("/") for name in names for path in (name, f"{folder}/{name}"))
-        return "://" not in reference and any(self._is_left_out(path) for path in paths)
+        return "://" not in reference and any(self._is_left_out(path) for path in _paths(names, source))
 
     def shown_values(self, document: Document) -> dict[str, Json]:
         """The front matter of a published page, with `WITHHELD` in the place of what it says of hidden pages.
@@ -313,22 +317,24 @@ class PublishedIndex:
             and any(self.is_hidden(name, address) for name in (citation.target, citation.copy) if name)
         }
 
-        def shown(value: Json, *, is_reference: bool) -> Json:
-            if isinstance(value, str):
-                is_named = is_reference or "/" in value or value.partition("#")[0].endswith(document_suffixes())
-                return WITHHELD if is_named and "[[" not in value and self.is_hidden(value, address) else value
-            if isinstance(value, Mapping):
-                return {key: shown(inner, is_reference=is_reference) for key, inner in value.items()}
-            if isinstance(value, (list, tuple)):
-                return [shown(item, is_reference=is_reference) for item in value]
-            return value
-
         values = dict(document.frontmatter.values)
         sources = values.get(SOURCES_KEY)
         if cited and sources is not None:
             listed = sources if isinstance(sources, (list, tuple)) else [sources]
             values[SOURCES_KEY] = [WITHHELD if number in cited else item for number, item in enumerate(listed, 1)]
-        return {key: shown(value, is_reference=key in REPLACED_KEYS) for key, value in values.items()}
+        return {
+            key: self._shown_value(value, address, is_reference=key in REPLACED_KEYS) for key, value in values.items()
+        }
+
+    def _shown_value(self, value: Json, address: Address, *, is_reference: bool) -> Json:
+        if isinstance(value, str):
+            is_named = is_reference or "/" in value or value.partition("#")[0].endswith(document_suffixes())
+            return WITHHELD if is_named and "[[" not in value and self.is_hidden(value, address) else value
+        if isinstance(value, Mapping):
+            return {key: self._shown_value(inner, address, is_reference=is_reference) for key, inner in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._shown_value(item, address, is_reference=is_reference) for item in value]
+        return value
 
     def statuses(self) -> Mapping[Address, Sequence[DeclaredStatus]]:
         """The declared statuses of published pages."""

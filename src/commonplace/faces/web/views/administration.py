@@ -17,6 +17,7 @@ from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
 from commonplace.services.diagnostics import embedding_status
 from commonplace.services.history import CollectionState, collection_state
+from commonplace.settings import Tier
 
 MAX_DIGITS = 12
 """Maximum number of digits of a limit."""
@@ -119,9 +120,9 @@ def _change_keys(request: PageRequest, parts: Administration) -> PageResponse:
     form, action = request.form, request.form.get("action", "")
     try:
         if action == "create":
-            token, key = parts.keys.create(
-                form.get("name", "").strip(), tier_named(form.get("tier", "")), _chosen_bases(request), _limits(form)
-            )
+            tier, bases, limits = tier_named(form.get("tier", "")), _chosen_bases(request), _limits(form)
+            _require_admin_first(request, parts, (tier, bases, limits))
+            token, key = parts.keys.create(form.get("name", "").strip(), tier, bases, limits)
             return _keys(request, parts, token=token, made=key)
         if action == "limit":
             parts.keys.limit(form.get("id", ""), _limits(form))
@@ -132,6 +133,22 @@ def _change_keys(request: PageRequest, parts: Administration) -> PageResponse:
     except KnowledgeError as error:
         return _keys(request, parts, problem=error)
     return _keys(replace(request, form={}), parts)
+
+
+def _require_admin_first(
+    request: PageRequest, parts: Administration, key: tuple[Tier, Sequence[str] | None, WriteLimits]
+) -> None:
+    """Check that the first key lets its maker in here again; who signs in through a provider needs no key.
+
+    Raises:
+        InvalidInputError: kind "tier".
+    """
+    if not request.provider and key != ("admin", None, NO_LIMITS) and not parts.keys.all():
+        raise InvalidInputError(
+            "The first key must be of the tier admin, without limits: with another alone, nobody could sign in.",
+            kind="tier",
+            hint="Make your own key first, then those of others.",
+        )
 
 
 def _chosen_bases(request: PageRequest) -> Sequence[str] | None:

@@ -9,6 +9,7 @@ from itertools import islice
 from urllib.parse import quote, urlencode
 
 from commonplace.domain.addresses import Address, fold, is_attachment_name
+from commonplace.domain.changes import TrashItem
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
@@ -22,12 +23,12 @@ from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
-from commonplace.faces.web.views.page_actions import new_url, trashed_address
+from commonplace.faces.web.views.page_actions import new_url, trashed_page
 from commonplace.services.collections import Collection, Collections, FoundDocument, current_revision
 from commonplace.services.health.citations import page_citation_findings
-from commonplace.services.history import last_change, revision_at
+from commonplace.services.history import is_changed_since, last_change, revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
-from commonplace.services.site.changes import LATEST, gone_page
+from commonplace.services.site.changes import LATEST, GonePage, gone_page
 from commonplace.services.site.documents import (
     FOLDERS,
     Backlink,
@@ -112,6 +113,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         backlinks=[_shown_backlink(request, backlink) for backlink in links.shown],
         backlink_count=links.total,
         commit=shown.shown_commit(commit) if commit else None,
+        uncommitted=is_changed_since(collection, record.address, text.raw),
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
         navigation=NavigationHtml(urls, collection.name, site.navigation).whole(record.address.path),
         around=_around(request, collection, site, record.address),
@@ -280,7 +282,7 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         request,
         "missing.html",
         404,
-        in_trash=None if gone else trashed_address(request, collection, path),
+        in_trash=_in_trash(request, collection, path, gone),
         new="" if is_attachment_name(path) else new_url(request, collection, path),
         collection=collection,
         path=path,
@@ -290,6 +292,12 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         is_file=is_attachment_name(path),
         sources=_sources(request.collections, collection, path),
     )
+
+
+def _in_trash(request: PageRequest, collection: Collection, path: str, gone: GonePage | None) -> TrashItem | None:
+    """The last text of a deleted page in the trash; None if a commit has a later state."""
+    item = trashed_page(request, collection, path)
+    return item if item and (gone is None or not gone.is_committed or item.when >= gone.removed.when) else None
 
 
 def _named_then(request: PageRequest, collection: Collection, path: str) -> str:

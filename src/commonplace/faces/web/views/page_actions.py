@@ -7,6 +7,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from commonplace.domain.addresses import Address, parse_document_address, portable_name
+from commonplace.domain.changes import TrashItem
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.errors import error_mapping
@@ -16,7 +17,7 @@ from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.editor import after_write, intent_of, rendered_text, require_edits, stale_page
 from commonplace.services import writes
 from commonplace.services.collections import Collection, FoundDocument
-from commonplace.services.history import bring_back, restore, trashed
+from commonplace.services.history import bring_back, is_changed_since, restore, trashed
 from commonplace.services.site.documents import backlinks, document_at_path
 from commonplace.services.writes import WriteRequest, preview_moves
 from commonplace.services.writes.moves import MovePlan
@@ -176,8 +177,20 @@ def _link_changes(plan: MovePlan) -> list[LinkChange]:
 
 def _moved(request: PageRequest, document: FoundDocument, new_address: Address) -> PageResponse:
     intent = _named_intent(request)
-    receipt = writes.rename(document.collection, document.record.address, new_address, intent)
+    try:
+        receipt = writes.rename(document.collection, document.record.address, new_address, intent)
+    except ConflictError as error:
+        raise _changed_since() from error
     return after_write(request, document.collection, receipt.address)
+
+
+def _changed_since() -> ConflictError:
+    """The error about a page that has changed since its form was opened, in the words of the browser."""
+    return ConflictError(
+        "The page has changed since you opened this form.",
+        kind="document",
+        hint="Follow the link above to read it as it is now, then decide again: the form is now for that text.",
+    )
 
 
 def _named_intent(request: PageRequest) -> WriteRequest:
@@ -194,19 +207,30 @@ def delete(request: PageRequest) -> PageResponse:
     document = _page_of(request)
     collection, record = document.collection, document.record
     if request.method == "POST":
-        writes.delete(collection, record.address, _named_intent(request))
-        identifier = request.proposed.get(collection.name)
-        return redirect(
-            f"/proposals/{identifier}" if identifier else request.urls.page(collection.name, record.address.path), 303
-        )
+        try:
+            writes.delete(collection, record.address, _named_intent(request))
+        except ConflictError:
+            return _deletion_form(request, document, _changed_since())
+        return after_write(request, collection, record.address)
+    return _deletion_form(request, document)
+
+
+def _deletion_form(
+    request: PageRequest, document: FoundDocument, problem: KnowledgeError | None = None
+) -> PageResponse:
+    collection, record = document.collection, document.record
+    content = collection.store.read(record.address)
     links = backlinks(request.collections, collection, record.address, MAX_BACKLINKS)
     return page(
         request,
         "delete.html",
+        error_mapping(problem).http if problem else 200,
         found=document,
         collection=collection,
         record=record,
-        revision=revision_of(collection.store.read(record.address)),
+        revision=revision_of(content),
+        uncommitted=is_changed_since(collection, record.address, content),
+        problem=problem,
         links=[backlink.found for backlink in links.shown],
         total=links.total,
         action=request.urls.view("delete", collection.name, record.address.path),
@@ -255,12 +279,12 @@ def ticked(request: PageRequest) -> PageResponse:
     return after_write(request, collection, receipt.address)
 
 
-def trashed_address(request: PageRequest, collection: Collection, path: str) -> Address | None:
-    """The address of a deleted page that the trash has; None for a reader who may not restore it."""
+def trashed_page(request: PageRequest, collection: Collection, path: str) -> TrashItem | None:
+    """A deleted page that the trash has; None for a reader who may not restore it."""
     if not request.may_edit(collection):
         return None
     possible = possible_addresses(path)
-    return next((item.address for address in possible if (item := trashed(collection, address.path))), None)
+    return next((item for address in possible if (item := trashed(collection, address.path))), None)
 
 
 def new_url(request: PageRequest, collection: Collection, path: str) -> str:

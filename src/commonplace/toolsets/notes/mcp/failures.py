@@ -55,9 +55,8 @@ def _way_back(call: Call, error: KnowledgeError) -> str:
     page = error.context.get("gone")
     if not page:
         return ""
-    moment = f"before {error.context.get('commit')}"
     if call.tier == "read":
-        return f"read {_json({'page': str(page), 'at': moment})}"
+        return f"read {_json({'page': str(page), 'at': str(error.context.get('moment'))})}"
     return f"restore {_json({'page': str(page)})}"
 
 

@@ -189,7 +189,7 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
     if gone and gone.moved_to:
         error.context["nearest"] = [gone.moved_to.path]
     elif gone:
-        error.context |= {"gone": gone.address.path, "commit": gone.commit.id[:10]}
+        error.context |= {"gone": gone.address.path, "moment": gone.moment}
     if day and chosen:
         folder = name.rpartition("/")[0] or daily_folder(chosen[0])
         error.context["place"] = f"{folder}/{day[0]}.md" if folder else f"{day[0]}.md"
