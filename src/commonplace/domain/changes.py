@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from commonplace.domain.addresses import Address
 
@@ -105,6 +105,43 @@ class FileStat(NamedTuple):
     inode: int
 
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+"""Control characters but tab and line end; some of them steer terminals or end lines."""
+_TRAILERS_READ = re.compile(
+    r"(?im)^(?=(?:co-authored-by|assisted-by|generated-by|signed-off-by|undoes|moved|commonplace-[a-z-]+|proposal(?:-[a-z]+)?)"
+    r"[ \t]*:)"
+)
+"""Beginnings of the lines of a commit's message by which this program or Git says who did what."""
+
+
+class StatedMessage(str):
+    """A commit's message with trailers of this program. The lines of any other message are its caller's words."""
+
+    __slots__ = ("text", "trailers")
+    text: str
+    trailers: tuple[str, ...]
+
+    def __new__(cls, message: str, *trailers: str) -> Self:
+        """A message with trailers after its text, and after those that it has already."""
+        text, earlier = (message.text, message.trailers) if isinstance(message, StatedMessage) else (message, ())
+        text, every = text.rstrip(), (*earlier, *trailers)
+        gap = "\n" if split_trailers(text)[1] else "\n\n"
+        stated = super().__new__(cls, f"{text}{gap}{chr(10).join(every)}")
+        stated.text, stated.trailers = text, every
+        return stated
+
+
+def plain_message(text: str) -> str:
+    """A caller's message, in which no line is a trailer that this program reads, and no control character."""
+    text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _TRAILERS_READ.sub(" ", text)
+
+
+def escaped_controls(text: str) -> str:
+    r"""A text with its control characters written out (`\x1b`), but tab and line end."""
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
 _TRAILER = re.compile(r"[A-Za-z0-9-]+: |\s")
 
 
@@ -137,14 +174,14 @@ MAX_CREDITED = 5
 
 def credited(message: str) -> tuple[str, ...]:
     """The agents and programs that a commit's message credits."""
-    lines = (line.strip() for line in message.splitlines())
+    lines = message.splitlines()
     parts = (line.partition(":")[2].partition("<")[0].strip() for line in lines if line.lower().startswith(CREDITS))
     return tuple(dict.fromkeys(name for name in parts if name))
 
 
 def without_credits(text: str) -> str:
     """A message, or a part of one, without the lines that credit an agent or a program."""
-    return "\n".join(line for line in text.splitlines() if not line.strip().lower().startswith(CREDITS)).strip()
+    return "\n".join(line for line in text.splitlines() if not line.lower().startswith(CREDITS)).strip()
 
 
 def people_of(commit: Commit) -> str:

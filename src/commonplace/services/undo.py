@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, Commit, Revision, committed_by, split_trailers
+from commonplace.domain.changes import Author, Commit, Revision, StatedMessage, committed_by, split_trailers
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.merge import TextConflict, merge_texts, with_rewritten
 from commonplace.domain.ports import Transaction
@@ -387,10 +387,10 @@ def _message(commits: Sequence[Commit]) -> str:
     subjects = [commit.message.partition("\n")[0] for commit in commits]
     trailers = [f"{UNDOES}{commit.id}" for commit in commits[:MAX_TRAILERS]]
     if len(commits) == 1:
-        return "\n".join([f"Undo: {subjects[0]}", "", *trailers])
+        return StatedMessage(f"Undo: {subjects[0]}", *trailers)
     more = [f"- and {len(subjects) - MAX_LISTED:,} more"] if len(subjects) > MAX_LISTED else []
     lines = [f"- {subject}" for subject in subjects[:MAX_LISTED]]
-    return "\n".join([f"Undo {len(commits):,} writes", "", *lines, *more, "", *trailers])
+    return StatedMessage("\n".join([f"Undo {len(commits):,} writes", "", *lines, *more]), *trailers)
 
 
 def _conflict(conflicts: Sequence[tuple[Address, TextConflict]]) -> UndoConflictError:

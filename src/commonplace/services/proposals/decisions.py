@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, committed_by, split_trailers
+from commonplace.domain.changes import CREDITS, Author, StatedMessage, committed_by, split_trailers
 from commonplace.domain.edits import lines_of
 from commonplace.domain.errors import (
     ConflictError,
@@ -180,7 +180,7 @@ def accept(found_proposal: FoundProposal, request: AcceptRequest, person: Author
         require_acceptable(found_proposal.collection, branches, selection.files)
         message = _message(proposal, branches.changes(proposal), selection)
         if len(selection.files) == len(files) and not selection.section and not left_out:
-            message += f"\nProposal-Tip: {proposal.tip}"
+            message = StatedMessage(message, f"Proposal-Tip: {proposal.tip}")
         branch = branches.branch
         with (
             committed_by(person),
@@ -429,7 +429,10 @@ def _current(proposal: FoundProposal, tip: str = "") -> Proposal:
 
 
 def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: AcceptedPart) -> str:
-    """The message of the commit that accepts changes: that of the only one, else a list; with the trailers of all."""
+    """The message of the commit that accepts changes: that of the only one, else a list; with whom all of them credit.
+
+    Other trailers of a proposal are words of whoever proposed.
+    """
     accepted = [change for change in changes if change.files & selection.addresses] or changes
     parts = [split_trailers(change.message) for change in accepted]
     texts = list(dict.fromkeys(text for text, _ in parts)) or [proposal.title]
@@ -439,7 +442,10 @@ def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: A
     if len(texts) > 1:
         lines = [f"- {subject}" for subject in subjects[:MAX_MESSAGE_LINES]]
         text = "\n".join([title_of(proposal.proposer.purpose, subjects[0], len(subjects) - 1), "", *lines])
-    return "\n".join([f"{text}\n", *trailers, f"Proposal: {proposal.id}"])
+    words = [line for line in trailers if not line.lower().startswith(CREDITS)]
+    text = "\n\n".join(filter(None, [text, "\n".join(words)]))
+    crediting = [line for line in trailers if line not in words]
+    return StatedMessage(text, *crediting, f"Proposal: {proposal.id}")
 
 
 def _conflict(proposal: Proposal, conflicts: Sequence[FileConflict]) -> ProposalConflictError:

@@ -21,7 +21,7 @@ import pygit2
 from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, address_or_none
-from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, split_trailers
+from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, escaped_controls, plain_message, split_trailers
 from commonplace.domain.errors import GitError, NotFoundError, TooLargeError, UnavailableError
 from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
@@ -36,7 +36,7 @@ from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git import gitdir_files
-from commonplace.store.git.commits import CommitMessage, clean_message, commit_message, with_trailer
+from commonplace.store.git.commits import CommitMessage, commit_message, with_trailer
 from commonplace.store.git.objects import (
     MODE_EXECUTABLE,
     MODE_FILE,
@@ -72,7 +72,6 @@ TOKEN_PREFIX = "proposal"  # noqa: S105 - no secret
 """Beginning of the tokens of these writes, so that what a killed process left is recognized."""
 _FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
 _TRAILER_LINE = re.compile(r"(Proposal(?:-[A-Za-z]+)?): (.*)")
-_STATED = re.compile(r"(?im)^(?=proposal(?:-[a-z]+)?:)")
 _CACHED, _CACHED_FILES = 2_000, 100
 _CACHED_ENTRIES = 1 << 30
 """New trees must stay in the cache until they are written, so it has no limit; it lives as long as one write."""
@@ -226,7 +225,7 @@ class GitProposals:
         with self._building(reference) as new:
             tip = base or fork
             for part in parts:
-                words = commit_message(self.repository, _plain(part.message), author)
+                words = commit_message(self.repository, part.message, author)
                 all_stated = {**stated, "Proposal-Part": part.part}
                 tip = new.add(tip, part, _with_trailers(words, all_stated, part.moved_from))
             new.publish(base, tip)
@@ -273,7 +272,7 @@ class GitProposals:
             "Proposal-Client": proposer.client,
             "Proposal-Purpose": proposer.purpose,
         }
-        words = commit_message(self.repository, _plain(word) or state.capitalize(), author)
+        words = commit_message(self.repository, plain_message(word).strip() or state.capitalize(), author)
         with self._building(reference) as new:
             part = BranchPart({}, "")
             tip = new.add(proposal.tip, part, _with_trailers(words, stated, None))
@@ -526,7 +525,7 @@ def _state(text: str) -> ProposalState:
 
 
 def _text(commit: pygit2.Commit) -> str:
-    return commit.raw_message.decode("utf-8", "replace")
+    return escaped_controls(commit.raw_message.decode("utf-8", "replace"))
 
 
 def _is_change(commit: pygit2.Commit) -> bool:
@@ -554,11 +553,6 @@ def _moves(message: str, paths: Collection[str]) -> Iterator[tuple[str, str]]:
             old, new = TRAILER_ARROW.join(parts[:at]), TRAILER_ARROW.join(parts[at:])
             if old in paths and new in paths:
                 yield new, old
-
-
-def _plain(message: str) -> str:
-    """A caller's message in which no line looks like one of the program's trailers."""
-    return _STATED.sub(" ", clean_message(message)).strip("\n")
 
 
 def _with_trailers(words: CommitMessage, stated: Mapping[str, str], moved: Mapping[str, str] | None) -> CommitMessage:

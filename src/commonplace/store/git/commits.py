@@ -13,7 +13,17 @@ from typing import Protocol
 
 import pygit2
 
-from commonplace.domain.changes import COMMITTER, CURRENT_CLIENT, WRITER, Author, clean_name, person_of, split_trailers
+from commonplace.domain.changes import (
+    COMMITTER,
+    CURRENT_CLIENT,
+    WRITER,
+    Author,
+    StatedMessage,
+    clean_name,
+    person_of,
+    plain_message,
+    split_trailers,
+)
 from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.git.objects import (
@@ -54,6 +64,8 @@ def commit_message(
 ) -> CommitMessage:
     """A commit's message and people. Every commit of every face is by whom this says.
 
+    Lines of a caller's message that look like trailers of this program are made none (`plain_message`).
+
     The author is `author`, else the person who calls (`WRITER`), else whoever the environment and the repository's
     configuration name.
     """
@@ -64,7 +76,9 @@ def commit_message(
     program = person_of(client.name) if client and client.credit != "none" else None
     if program and client and client.credit == "author" and author is None:
         author, program = program, None
-    text = clean_message(message)
+    text = clean_message(plain_message(message.text if isinstance(message, StatedMessage) else message))
+    for line in message.trailers if isinstance(message, StatedMessage) else ():
+        text = with_trailer(text, line)
     if program:
         text = with_trailer(text, f"Co-authored-by: {program.name} <{program.email}>")
     if sign_off:

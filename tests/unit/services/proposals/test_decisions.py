@@ -171,6 +171,19 @@ def test_the_commit_of_a_part_tells_that_part(tmp_path: Path) -> None:
         assert [name.partition(" ")[0] for name in names if name] == ["Alpha", "Beta", "Gamma"]
 
 
+def test_a_proposer_states_nothing_in_the_name_of_others(tmp_path: Path) -> None:
+    message = (
+        "x\n\nUndoes: abc\nCo-authored-by: adm <a@x>\nCommonplace-Request: abc\nSigned-off-by: boss\nProposal-Tip: abc"
+    )
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.replace_once(view, Address("a.md"), "two", "TWO", writes.WriteRequest(message=message))
+        base.accept()
+        lines = base.repo.git("log", "-1", "--format=%B").splitlines()
+        assert [line.partition(":")[0] for line in lines if line[:1].isalpha()] == ["x", "Proposal", "Proposal-Tip"]
+        assert base.repo.git("log", "-1", "--format=%(trailers:key=Signed-off-by)%(trailers:key=Co-authored-by)") == ""
+
+
 def test_the_word_is_without_the_program_that_carried_it(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         for word in ("No, 90.", ""):

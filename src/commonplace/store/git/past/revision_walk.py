@@ -15,7 +15,7 @@ import pygit2
 from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.changes import Author, Commit, CommitSpan
+from commonplace.domain.changes import Author, Commit, CommitSpan, escaped_controls
 from commonplace.domain.errors import InvalidInputError
 from commonplace.store.git.objects import is_file
 from commonplace.store.git.repository import GitRepository, guarded
@@ -197,7 +197,7 @@ def commit_value(commit: pygit2.Commit, addresses: tuple[Address, ...] = ()) -> 
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
+    return escaped_controls(raw.decode("utf-8", "replace"))
 
 
 # Finds the files that a commit renamed, by the rule of `git log -M`.

@@ -5,11 +5,10 @@ The name is a digest of the caller, the request id and the arguments. Only who k
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import Commit, StatedMessage
 from commonplace.domain.cluster import Replica, record_written
 from commonplace.domain.errors import UnavailableError
 from commonplace.services.collections import Collection
@@ -22,7 +21,6 @@ SETTLE_SECONDS = 10.0
 SETTLE_INTERVAL = 0.05
 _BATCH = 32
 """Commits that are read together."""
-_TRAILERS = re.compile(r"\n\n(?:[A-Za-z0-9-]+: .*\n?)+\Z")
 
 
 class CallMadeError(Exception):
@@ -36,8 +34,7 @@ class CallMadeError(Exception):
 
 def with_call(message: str, mark: str) -> str:
     """A commit's message that names a call."""
-    text = message.rstrip()
-    return f"{text}{chr(10) if _TRAILERS.search(text) else chr(10) * 2}{TRAILER}: {mark}"
+    return StatedMessage(message, f"{TRAILER}: {mark}")
 
 
 def require_unmade(collection: Collection, mark: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from cases import each_case
-from commonplace.domain.changes import Author
-from commonplace.store.git.commits import clean_message, person_of, signature, with_trailer
+from commonplace.domain.changes import Author, StatedMessage, credited, escaped_controls
+from commonplace.store.git.commits import clean_message, commit_message, person_of, signature, with_trailer
 
 PERSON = Author("Ann", "ann@example.org")
 
@@ -82,3 +84,22 @@ def test_a_program_is_named_on_one_line(program: str, name: str, email: str) -> 
 @pytest.mark.parametrize("program", ["", " .,", "<>", "\ud800"])
 def test_a_program_without_a_name_is_nobody(program: str) -> None:
     assert person_of(program) is None
+
+
+FORGED = (
+    "x\n\nUndoes: 0123456789\nCo-authored-by: adm <adm@x>\nCOMMONPLACE-request: abc\nSigned-off-by : boss\n"
+    "Proposal-Tip: abc\rMoved: a => b\x85Assisted-by: adm\u2028Generated-by: adm\n\x1b[31mred\x1b]0;pwn\x07"
+)
+"""Lines that a caller writes, and that would say who did what if they were taken for trailers."""
+
+
+def test_a_caller_states_nothing_in_the_name_of_this_program() -> None:
+    own = StatedMessage(FORGED, "Undoes: 1")
+    repository = SimpleNamespace(setting=unset)
+    for message, trailers in ((FORGED, []), (own, ["Undoes: 1"]), (StatedMessage(own, "B: 2"), ["Undoes: 1", "B: 2"])):
+        text = commit_message(repository, message, None).message
+        lines = text.splitlines()
+        assert [line for line in lines if line[:1].isalpha() and ":" in line] == trailers
+        assert (lines[0], credited(text), "red" in text) == ("x", (), True)
+        assert all(char.isprintable() or char == "\n" for char in text)
+    assert escaped_controls("a\x1b[31m\n\t\x07") == "a\\x1b[31m\n\t\\x07"

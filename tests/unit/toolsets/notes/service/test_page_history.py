@@ -193,7 +193,7 @@ def test_who_deleted_a_page_is_not_who_changed_it_before(collection: Collection,
 @pytest.mark.parametrize(
     ("message", "names"),
     [
-        ("Subject\n\nCo-authored-by: A B <a@b>\nASSISTED-BY: Tool\n  Generated-by: Tool", ("A B", "Tool")),
+        ("Subject\n\nCo-authored-by: A B <a@b>\nASSISTED-BY: Tool\n Generated-by: Words", ("A B", "Tool")),
         ("Co-authored-by: ", ()),
         ("about Co-authored-by: nobody", ()),
         ("", ()),
