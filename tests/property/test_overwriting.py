@@ -42,7 +42,7 @@ KB = ("--toolset", "kb", "--tier", "write", "--no-embed")
 def test_nothing_unseen_is_lost_whoever_writes_in_whatever_order(
     tmp_path: Path, amount: Amount, record_property: Callable[[str, object], None]
 ) -> None:
-    steps = amount(150, 10_000)
+    steps = amount(90, 10_000)
     repo = new_repo(tmp_path / "base")
     ledger = Ledger(repo, Path(os.environ["XDG_STATE_HOME"]) / "commonplace")
     repo.commit(
@@ -63,7 +63,7 @@ def test_nothing_unseen_is_lost_whoever_writes_in_whatever_order(
 def test_nothing_unseen_is_lost_in_a_store_of_projects(
     tmp_path: Path, amount: Amount, record_property: Callable[[str, object], None]
 ) -> None:
-    steps = amount(60, 2_000)
+    steps = amount(40, 2_000)
     home = tmp_path / "home"
     with projects(home) as client:
         assert client.call("list_projects")["projects"] == []
