@@ -66,16 +66,22 @@ def select(collection: Collection, files: Sequence[ProposedFile], request: Accep
     _require_one_page(request)
     if not request.pages:
         return AcceptedPart(files)
-    taken = {named_file(collection, files, page).address for page in request.pages}
-    moves = {file.address: file.moved_from for file in files if file.moved_from}
+    taken = _with_moves(files, {named_file(collection, files, page).address for page in request.pages})
+    chosen = [file for file in files if file.address in taken]
     final: dict[Address, bytes | None] = {}
-    for new, old in moves.items():
-        if {new, old} & taken:
-            taken |= {new, old}
     if request.text is not None:
-        page = next((new for new in moves if new in taken), min(taken))
+        page = next((file.address for file in chosen if file.moved_from), min(taken))
         final = {**dict.fromkeys(taken), page: request.text.encode()}
-    return AcceptedPart([file for file in files if file.address in taken], request.section, final, request.seen)
+    return AcceptedPart(chosen, request.section, final, request.seen)
+
+
+def _with_moves(files: Sequence[ProposedFile], named: set[Address]) -> set[Address]:
+    """The addresses, and those with which they change places."""
+    taken = set(named)
+    for file in files:
+        if file.moved_from and {file.address, file.moved_from} & taken:
+            taken |= {file.address, file.moved_from}
+    return taken
 
 
 def _require_one_page(request: AcceptRequest) -> None:
@@ -100,8 +106,7 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         InvalidInputError: no page can have this name.
         NotFoundError: the proposal does not change such a page.
     """
-    base, colon, rest = page.partition(":")
-    name = rest if colon and base == collection.name else page
+    name = page.removeprefix(f"{collection.name}:")
     by_address = {file.address: file for file in files}
     forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
     for form in forms:

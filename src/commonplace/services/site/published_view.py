@@ -310,13 +310,7 @@ class PublishedIndex:
         These are its replacement, each citation of `sources` with its quotation, and every path.
         """
         address = document.address
-        cited = {
-            int(citation.label)
-            for citation in citations_of(document)
-            if not citation.line
-            and any(self.is_hidden(name, address) for name in (citation.target, citation.copy) if name)
-        }
-
+        cited = {int(citation.label) for citation in citations_of(document) if self._hides(citation, address)}
         values = dict(document.frontmatter.values)
         sources = values.get(SOURCES_KEY)
         if cited and sources is not None:
@@ -326,10 +320,15 @@ class PublishedIndex:
             key: self._shown_value(value, address, is_reference=key in REPLACED_KEYS) for key, value in values.items()
         }
 
+    def _hides(self, citation: Citation, address: Address) -> bool:
+        """Whether an item of `sources` names a hidden page."""
+        names = (name for name in (citation.target, citation.copy) if name)
+        return not citation.line and any(self.is_hidden(name, address) for name in names)
+
     def _shown_value(self, value: Json, address: Address, *, is_reference: bool) -> Json:
         if isinstance(value, str):
-            is_named = is_reference or "/" in value or value.partition("#")[0].endswith(document_suffixes())
-            return WITHHELD if is_named and "[[" not in value and self.is_hidden(value, address) else value
+            names_page = (is_reference or _is_path(value)) and "[[" not in value
+            return WITHHELD if names_page and self.is_hidden(value, address) else value
         if isinstance(value, Mapping):
             return {key: self._shown_value(inner, address, is_reference=is_reference) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):
@@ -431,3 +430,7 @@ class PublishedIndex:
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Broken links of one published page, or of all; those to hidden pages are none."""
         return [] if address in self._hidden else self._shown(self._index.broken(address))
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text or text.partition("#")[0].endswith(document_suffixes())

@@ -38,7 +38,8 @@ MAX_PAUSE = 60.0
 MAX_ASKED_PAUSE = 600.0
 """Longest pause in seconds that a server may ask for; a longer one ends the command."""
 TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
-_BUSY = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
+_LIMITED = frozenset({HTTPStatus.TOO_MANY_REQUESTS})
+_BUSY_OR_LIMITED = _LIMITED | {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 V2 = "/wiki/api/v2"
 V1 = "/wiki/rest/api"
 
@@ -317,11 +318,7 @@ class Api:
         self, method: str, path: str, *, kind: str, repeat: bool = False, redirects: bool = False, **request: Json
     ) -> httpx2.Response:
         """Send a request, and again after a pause where the server asks for it or nothing can have happened."""
-        if "query" in request:
-            request["params"] = request.pop("query")
-        if "content" in request:
-            request["content"] = json.dumps(request["content"]).encode()
-            request["headers"] = {"Content-Type": "application/json"}
+        request = _request_arguments(request)
         safe = repeat or method in {"GET", "PUT", "DELETE"}
         for attempt in range(1, ATTEMPTS + 1):
             self.requests += 1
@@ -334,8 +331,7 @@ class Api:
                     raise UnavailableError(f"The connection ended in mid-request: {error}", kind="site") from None
                 pause = self._pause(attempt, None, f"The connection ended in mid-request: {error}")
             else:
-                again = response.status_code == HTTPStatus.TOO_MANY_REQUESTS or (safe and response.status_code in _BUSY)
-                if not again:
+                if response.status_code not in (_BUSY_OR_LIMITED if safe else _LIMITED):
                     return self._checked(response, kind)
                 pause = self._pause(attempt, response, f"The site answers {response.status_code}.")
             self.sleep(pause)
@@ -376,6 +372,15 @@ class Api:
             raise UnavailableError("The site leads elsewhere, as a sign-in page does.", kind="site")
         error = errors.get(status)
         raise error() if error else UnavailableError(f"The site answers {status}: {reason}", kind="site")
+
+
+def _request_arguments(request: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of httpx for `query` and for `content`, which is sent as JSON."""
+    named = {"params" if name == "query" else name: value for name, value in request.items()}
+    if "content" not in named:
+        return named
+    content = json.dumps(named["content"]).encode()
+    return {**named, "content": content, "headers": {"Content-Type": "application/json"}}
 
 
 def _reason(response: httpx2.Response) -> str:

@@ -114,24 +114,25 @@ class _Reader:
             self._start(kind, detail)
         elif name == "End":
             self._end(value if isinstance(value, str) else next(iter(value)))
-        elif name == "Text":
-            if self._code is not None:
-                self._code = (self._code[0] + value, self._code[1])
-            elif self._html is not None:
-                self._html += value
-            else:
-                self._in_line()
-                self._buffer += value
-        elif name == "Code":
-            self._flush()
-            self._in_line()
-            self._add("leaf", "code_text", " ".join(value.split()))
         elif name == "Html":
-            self._html = (self._html or "") + value
-        elif name == "InlineHtml":
-            self._inline_html(value)
-        elif name == "TaskListMarker":
-            self._task(value)
+            self._html = f"{self._html or ''}{value}"
+        else:
+            texts = {"Text": self._text_event, "Code": self._code_text, "InlineHtml": self._inline_html}
+            texts.get(name, self._task)(value)
+
+    def _text_event(self, text: str) -> None:
+        if self._code is not None:
+            self._code = (self._code[0] + text, self._code[1])
+        elif self._html is not None:
+            self._html += text
+        else:
+            self._in_line()
+            self._buffer += text
+
+    def _code_text(self, text: str) -> None:
+        self._flush()
+        self._in_line()
+        self._add("leaf", "code_text", " ".join(text.split()))
 
     # Blocks.
 
@@ -155,18 +156,22 @@ class _Reader:
             self._add("open", "heading", value=(str(detail["level"])[-1],))
             self._open_line = True
         elif kind == "List":
-            name = "ul" if detail is None else "ol"
-            self._lists.append(self._add("open", name, value=() if detail is None else (str(detail),)))
+            numbered = ("ol", (str(detail),)) if detail is not None else ("ul", ())
+            self._lists.append(self._add("open", numbered[0], value=numbered[1]))
         elif kind == "CodeBlock":
-            info = cast("dict[str, str]", detail)["Fenced"] if isinstance(detail, dict) else ""
             self._code = ("", self._line)
-            self._info = info
+            self._info = cast("dict[str, str]", detail)["Fenced"] if isinstance(detail, dict) else ""
         elif kind == "HtmlBlock":
             self._html = ""
         elif kind == "BlockQuote":
             self._add("open", "quote")
             self._callout = len(self.tokens) - 1
-        elif kind in {"Item", "TableRow", "TableHead", "TableCell", "Table"}:
+        else:
+            self._start_part(kind)
+
+    def _start_part(self, kind: str) -> None:
+        """An item of a list, or a part of a table; other blocks begin nothing."""
+        if kind in {"Item", "TableRow", "TableHead", "TableCell", "Table"}:
             self._head = kind == "TableHead" or (self._head and kind == "TableCell")
             names = {"Item": "li", "TableCell": "th" if self._head else "td", "Table": "table"}
             self._add("open", names.get(kind, "tr"))
@@ -272,14 +277,7 @@ class _Reader:
             self._add("open", "expand", value=(html.unescape(details[1] or ""),))
             return details.end()
         if boundary := _BOUNDARY.match(text):
-            end, name, detail = boundary.groups()
-            name = {"macro": "rich"}.get(name, name)
-            if end:
-                self._add("close", name)
-            elif name == "rich":
-                self._add("open", name, detail or "")
-            else:
-                self._add("open", name, value=(detail or "",) if name == "section" else ())
+            self._boundary(*boundary.groups(default=""))
             return boundary.end()
         if text.startswith("</details>"):
             self._add("close", "expand")
@@ -288,13 +286,21 @@ class _Reader:
             if comment[0] != "<!-- -->":
                 raise EditError(self._line, "a page cannot keep a comment of HTML.")
             return comment.end()
-        if text.startswith("<table"):
-            end = text.find("</table>", text.rfind("<table")) if text.count("<table") > 1 else text.find("</table>")
-            end = text.rfind("</table>") if text.count("<table") > 1 else end
-            if end >= 0:
-                self._table(text[: end + len("</table>")])
-                return end + len("</table>")
+        if text.startswith("<table") and "</table>" in text:
+            # Tables in cells lie in the outer one, so that the last end is its end.
+            find = text.rfind if text.count("<table") > 1 else text.find
+            end = find("</table>") + len("</table>")
+            self._table(text[:end])
+            return end
         raise EditError(self._line, f"a page cannot keep this HTML: {text.split(chr(10), maxsplit=1)[0][:60]}")
+
+    def _boundary(self, end: str, name: str, detail: str) -> None:
+        if end:
+            self._add("close", "rich" if name == "macro" else name)
+        elif name == "macro":
+            self._add("open", "rich", detail)
+        else:
+            self._add("open", name, value=(detail,) if name == "section" else ())
 
     def _table(self, text: str) -> None:
         try:
@@ -317,20 +323,29 @@ class _Reader:
         self._in_line()
         if name == "br":
             self._add("leaf", "break")
-        elif name == "code" and not attributes.strip() and not end:
-            self._links.append(("code", "", len(self.tokens)))
-        elif name == "code" and end and self._links and self._links[-1][0] == "code":
-            _, _, index = self._links.pop()
-            text = text_of(self.tokens[index:])
-            if all(token.kind in {"word", "space"} for token in self.tokens[index:]):
-                self.tokens[index:] = [Token("leaf", "code_text", text.strip(), line=self._line)]
-            else:
-                self.tokens.insert(index, Token("open", "code", line=self._line))
-                self._add("close", "code")
+        elif name == "code" and self._code_tag(end=bool(end), plain=not attributes.strip()):
+            return
         elif end:
             self._add("close", self._opened_mark(MARKS[name]))
         else:
             self._add_mark(MARKS[name], dict(_attributes(attributes)))
+
+    def _code_tag(self, *, end: bool, plain: bool) -> bool:
+        """Begin or end code that is written as `<code>`; False if the tag is a mark like others."""
+        if not end:
+            if plain:
+                self._links.append(("code", "", len(self.tokens)))
+            return plain
+        if not self._links or self._links[-1][0] != "code":
+            return False
+        _, _, index = self._links.pop()
+        inner = self.tokens[index:]
+        if all(token.kind in {"word", "space"} for token in inner):
+            self.tokens[index:] = [Token("leaf", "code_text", text_of(inner).strip(), line=self._line)]
+        else:
+            self.tokens.insert(index, Token("open", "code", line=self._line))
+            self._add("close", "code")
+        return True
 
     def _add_mark(self, name: str, attributes: Mapping[str, str]) -> None:
         if "data-comment" in attributes:

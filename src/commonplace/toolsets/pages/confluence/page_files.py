@@ -127,6 +127,22 @@ def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[_Opcode]:
     return [(a, b, c, d) for name, a, b, c, d in opcodes if name != "equal"]
 
 
+def _joined(start: int, sides: Sequence[list[_Opcode]], places: Sequence[int]) -> tuple[int, int, int]:
+    """The end of all changes that touch each other from a start on: in the old text, and on each side.
+
+    Args:
+        start: Where the first change begins in the old text.
+        sides: The changes of each side; those that touch are taken off.
+        places: Where each side is at the start.
+    """
+    end, ends = start, [(start, place) for place in places]
+    while touching := [number for number, side in enumerate(sides) if side and side[0][0] <= end]:
+        _, old_end, _, new_end = sides[touching[0]].pop(0)
+        end, ends[touching[0]] = max(end, old_end), (old_end, new_end)
+    left_end, right_end = (new_end + end - old_end for old_end, new_end in ends)
+    return end, left_end, right_end
+
+
 def _regions(
     old: Sequence[str], left: list[_Opcode], right: list[_Opcode]
 ) -> list[tuple[int, int, tuple[int, int], tuple[int, int]]]:
@@ -139,20 +155,7 @@ def _regions(
         if size:
             regions.append((at, start, (left_at, left_at + size), (right_at, right_at + size)))
         left_at, right_at = left_at + size, right_at + size
-        end, taken = start, True
-        left_end, right_end = left_at, right_at
-        left_base, right_base = start, start
-        while taken:
-            taken = False
-            if left and left[0][0] <= end:
-                a, b, _, d = left.pop(0)
-                end, left_end, left_base, taken = max(end, b), d, b, True
-                del a
-            if right and right[0][0] <= end:
-                a, b, _, d = right.pop(0)
-                end, right_end, right_base, taken = max(end, b), d, b, True
-        left_end += end - left_base
-        right_end += end - right_base
+        end, left_end, right_end = _joined(start, (left, right), (left_at, right_at))
         regions.append((start, end, (left_at, left_end), (right_at, right_end)))
         at, left_at, right_at = end, left_end, right_end
     rest = len(old) - at

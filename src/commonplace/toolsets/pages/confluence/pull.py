@@ -22,7 +22,7 @@ from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import JsonObject
 from commonplace.domain.records import iso_timestamp
 from commonplace.toolsets.pages.confluence.api import Api, RemoteAttachment, RemotePage
-from commonplace.toolsets.pages.confluence.page_files import merged, read_page_file, write_page_file
+from commonplace.toolsets.pages.confluence.page_files import PageFile, merged, read_page_file, write_page_file
 from commonplace.toolsets.pages.confluence.repository import FolderChange, SpaceRepository
 from commonplace.toolsets.pages.confluence.to_storage import PageView
 from commonplace.toolsets.pages.confluence.tree import attachment_folder, file_name, moved_paths
@@ -473,18 +473,16 @@ class _Pull:
         old_folder = attachment_folder(self.old.paths[page.id]) if page.id in self.old.paths else folder
         if before_pull is not None and before_pull.attachments == page.attachments and folder == old_folder:
             return
-        for identifier, title, _ in page.attachments:
-            digest = self.downloads.get(identifier)
-            if digest is None and before_pull is not None:
-                digest = self._stored(f"{old_folder}/{file_name(title)}")
-            if digest is not None:
-                work[f"{folder}/{file_name(title)}"] = committed[f"{folder}/{file_name(title)}"] = digest
-        names = {file_name(title) for _, title, _ in page.attachments} if folder == old_folder else set[str]()
-        for _, title, _ in before_pull.attachments if before_pull is not None else ():
-            if file_name(title) not in names:
-                path = f"{old_folder}/{file_name(title)}"
-                work.setdefault(path, "")
-                committed.setdefault(path, "")
+        old_paths = _attachment_paths(old_folder, before_pull.attachments if before_pull else ())
+        paths = _attachment_paths(folder, page.attachments)
+        for identifier, path in paths.items():
+            there = f"{old_folder}/{path.rpartition('/')[2]}"
+            digest = self.downloads.get(identifier) or (before_pull and self._stored(there))
+            if digest:
+                work[path] = committed[path] = digest
+        for path in sorted({*old_paths.values()} - {*paths.values()}):
+            work.setdefault(path, "")
+            committed.setdefault(path, "")
 
     def _shown_body(self, page: SyncedPage) -> bytes:
         return self._body(page) or self._stub(page)
@@ -539,13 +537,15 @@ class _Sides:
         if version == self._page.version != self._known.version:
             return raw  # somebody merged by hand, and says so by the version
         body = self._pull.repository.body(self._page.id, version)
-        if body is None or file.id != self._page.id:
-            return None
-        base = self._pull.old.view(self._known, body).markdown
-        text = merged(base, file.body, self._view.markdown)
         title = merged_value(self._known.title, file.title, self._page.title)
-        if text is None or title is None:
+        if body is None or title is None or file.id != self._page.id:
             return None
+        text = merged(self._pull.old.view(self._known, body).markdown, file.body, self._view.markdown)
+        if text is None:
+            return None
+        return self._written(file, title, text)
+
+    def _written(self, file: PageFile, title: str, text: str) -> bytes:
         labels = merged_set(set(self._known.labels), file.labels, set(self._page.labels))
         clean = read_page_file(self._clean)
         fields = {**file.fields, **clean.fields, "title": title, "labels": sorted(labels) or None}
@@ -562,6 +562,11 @@ def merged_value(base: str, ours: str, theirs: str) -> str | None:
 def merged_set(base: set[str], ours: set[str], theirs: set[str]) -> set[str]:
     """A set with what either side added, and without what either side removed."""
     return (base & ours & theirs) | (ours - base) | (theirs - base)
+
+
+def _attachment_paths(folder: str, attachments: Sequence[tuple[str, str, int]]) -> dict[str, str]:
+    """The path of each attachment, by its id."""
+    return {identifier: f"{folder}/{file_name(title)}" for identifier, title, _ in attachments}
 
 
 def _facts(page: SyncedPage) -> SyncedPage:

@@ -30,6 +30,8 @@ _BLOCK_TAGS = frozenset(
         *("ac:structured-macro", "ac:macro", "ac:adf-extension"),
     }
 )
+_NO_LINE = _BLOCK_TAGS - {"ac:structured-macro", "ac:macro", "ac:adf-extension"}
+"""Elements that stand in no line of Markdown; macros do, as placeholders."""
 _TEXT_MACROS = {"status", "anchor", "jira", "emoji"}
 
 
@@ -159,14 +161,10 @@ class StorageReader:
         breaks = all(child.tag == "br" for child in element.children)
         if breaks and not self._has_text(element.inside, element.close):
             return  # an empty paragraph is kept between its neighbours
-        if any(child.tag in _BLOCK_TAGS and not self._is_inline_macro(child) for child in element.children):
-            mixed = [child for child in element.children if child.tag in _BLOCK_TAGS]
-            if all(child.tag in {"ac:structured-macro", "ac:adf-extension", "ac:macro"} for child in mixed):
-                self._paired(element, "p", (), lambda: self._inside(element, depth))
-            else:
-                self._macro_leaf(element, "p", "", block=True)
-            return
-        self._paired(element, "p", (), lambda: self._inside(element, depth))
+        if any(child.tag in _NO_LINE for child in element.children):
+            self._macro_leaf(element, "p", "", block=True)
+        else:
+            self._paired(element, "p", (), lambda: self._inside(element, depth))
 
     def _pre(self, element: Element, _: int) -> None:
         if element.children:
@@ -200,22 +198,11 @@ class StorageReader:
         return self._has_text(at, element.close)
 
     def _table(self, element: Element, depth: int) -> None:
-        rows: list[Element] = []
-        for child in element.children:
-            if child.tag in {"thead", "tbody", "tfoot"}:
-                rows.extend(child.children)
-            elif child.tag == "tr":
-                rows.append(child)
-            elif child.tag != "colgroup":
-                rows = []
-                break
-        if not rows or any(row.tag != "tr" or not row.children for row in rows):
+        rows = _rows_of(element)
+        if rows:
+            self._paired(element, "table", (), lambda: self._rows(rows, depth))
+        else:
             self._macro_leaf(element, "table", "", block=True)
-            return
-        if any(cell.tag not in {"td", "th"} for row in rows for cell in row.children):
-            self._macro_leaf(element, "table", "", block=True)
-            return
-        self._paired(element, "table", (), lambda: self._rows(rows, depth))
 
     def _rows(self, rows: Sequence[Element], depth: int) -> None:
         for row in rows:
@@ -252,21 +239,21 @@ class StorageReader:
         title = parameters["title"][0] if "title" in parameters else ""
         if name in {"code", "noformat"} and text is not None:
             language = parameters["language"][0].strip() if "language" in parameters else ""
-            parameter_texts = {"title": title, "noformat": "1" if name == "noformat" else ""}
-            value = (plain(self.body, text), language, parameter_texts["title"], parameter_texts["noformat"])
+            value = (plain(self.body, text), language, title, "1" if name == "noformat" else "")
             self._leaf(element, "code", value, block=True)
-        elif name in PANELS and rich is not None:
-            shell = Element(element.tag, element.start, rich.inside, rich.close, element.end)
-            self._paired(shell, "panel", (title,), lambda: self.flow(rich, depth + 1), key=name)
         elif rich is not None and name:
-            shell = Element(element.tag, element.start, rich.inside, rich.close, element.end)
-            if name == "expand":
-                self._paired(shell, "expand", (title,), lambda: self.flow(rich, depth + 1))
-            else:
-                key = f"{name}/{self._digest(element.start, rich.inside)}"
-                self._paired(shell, "rich", (), lambda: self.flow(rich, depth + 1), key=key)
+            self._rich_macro(element, rich, title, depth)
         else:
             self._macro_leaf(element, name or element.tag, macro_label(self.body, element), block=True)
+
+    def _rich_macro(self, element: Element, rich: Element, title: str, depth: int) -> None:
+        """A macro around blocks: a panel, what unfolds, or any other, named by itself and its head's digest."""
+        name = element.attributes["ac:name"]
+        kind, value, key = "rich", tuple[str, ...](), f"{name}/{self._digest(element.start, rich.inside)}"
+        if name in PANELS or name == "expand":
+            kind, value, key = ("panel", (title,), name) if name in PANELS else ("expand", (title,), "")
+        shell = Element(element.tag, element.start, rich.inside, rich.close, element.end)
+        self._paired(shell, kind, value, lambda: self.flow(rich, depth + 1), key=key)
 
     # Lines of text.
 
@@ -328,10 +315,7 @@ class StorageReader:
         """Whether a mark or a link spans blocks, which a line of Markdown cannot."""
         if element.tag not in MARKS and element.tag not in {"a", "ac:inline-comment-marker"}:
             return False
-        return any(
-            child.tag in _BLOCK_TAGS - {"ac:structured-macro", "ac:macro", "ac:adf-extension"}
-            for child in element.children
-        )
+        return any(child.tag in _NO_LINE for child in element.children)
 
     def _link(self, element: Element, depth: int) -> None:
         target = self._target(element)
@@ -374,24 +358,23 @@ class StorageReader:
     def _target(self, element: Element) -> tuple[str, str] | None:
         """Target of a link of Confluence in the folder, and what it shows without a text of its own."""
         anchor = element.attributes.get("ac:anchor", "")
-        fragment = f"#{anchor.replace(' ', '-')}" if anchor else ""
+        fragment = anchor and f"#{anchor.replace(' ', '-')}"
         page, attachment = element.child("ri:page"), element.child("ri:attachment")
         if page is not None:
             title = page.attributes.get("ri:content-title", "")
             path = self.links.page(page.attributes.get("ri:space-key", ""), title)
-            if path is None:
-                path = f"{PLACEHOLDER}page/{self._digest(element.start, element.inside)}"
-            return path + fragment, title
+            return f"{path or self._unknown_page(element)}{fragment}", title
         if attachment is not None and not attachment.children:
             name = attachment.attributes.get("ri:filename", "")
             return self.links.attachment(name), name
-        entity = element.child("ri:content-entity")
-        if entity is not None:
+        if entity := element.child("ri:content-entity"):
             path = self.links.page_with_id(entity.attributes.get("ri:content-id", ""))
-            return None if path is None else (path + fragment, path)
-        if anchor and not any(child.tag.startswith("ri:") for child in element.children):
-            return fragment, anchor
-        return None
+            return (path + fragment, path) if path else None
+        has_target = any(child.tag.startswith("ri:") for child in element.children)
+        return (fragment, anchor) if anchor and not has_target else None
+
+    def _unknown_page(self, element: Element) -> str:
+        return f"{PLACEHOLDER}page/{self._digest(element.start, element.inside)}"
 
     def _href(self, href: str) -> str:
         match = re.fullmatch(r"[^#?]*/wiki/spaces/[^/]+/pages/(\d+)(?:/[^#?]*)?(#[^?]*)?", href)
@@ -462,6 +445,18 @@ class StorageReader:
 
     def _digest(self, start: int, end: int, *, block: bool = False) -> str:
         return hashlib.sha256(self.body[start:end] + (b"\0" if block else b"")).hexdigest()[:8]
+
+
+def _rows_of(table: Element) -> Sequence[Element]:
+    """The rows of a table; () if it has other parts, or a row without cells."""
+    rows: list[Element] = []
+    for child in table.children:
+        if child.tag in {"thead", "tbody", "tfoot"}:
+            rows += child.children
+        elif child.tag != "colgroup":
+            rows.append(child)
+    is_table = all(row.tag == "tr" and row.children for row in rows)
+    return rows if is_table and all(cell.tag in {"td", "th"} for row in rows for cell in row.children) else ()
 
 
 def macro_label(body: bytes, element: Element) -> str:

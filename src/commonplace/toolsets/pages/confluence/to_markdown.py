@@ -154,9 +154,10 @@ class _LineWriter:
                 self._word(token.key, in_link=any(after.startswith("](") for after in closing.values()))
             elif token.kind == "space":
                 self.text += " "
+            elif token.name == "break":
+                self._add("<br>" if _ends_line(tokens[index:]) else self._break)
             elif token.kind == "leaf":
-                ends = all(other.kind == "close" or other.name == "break" for other in tokens[index:])
-                self._add(("<br>" if ends else self._break) if token.name == "break" else _leaf(token))
+                self._add(_leaf(token))
             elif token.kind == "open":
                 before, after = self._ends(token, tokens, index)
                 closing[id(token.partner)] = after
@@ -183,17 +184,23 @@ class _LineWriter:
             return "[", f"]({_destination(token.key)})"
         if token.name == "comment":
             return f'<span data-comment="{token.key}">', "</span>"
-        inner = inner_tokens(tokens, index)
         sign = _SIGNS.get(token.name, "")
-        plain = sign and not token.key and inner and _is_edge(inner[0], 0) and _is_edge(inner[-1], -1)
-        after = tokens[index + len(inner) + 2 : index + len(inner) + 3]
-        crowded = self.text.endswith(sign[:1] or "\0") or (
-            after and (after[0].kind == "open" or after[0].key[:1] == sign[:1])
-        )
-        if plain and not crowded:
+        if sign and not token.key and self._fits(sign, tokens, index):
             return sign, sign
         attributes = f" {token.key}" if token.key else ""
         return f"<{token.name}{attributes}>", f"</{token.name}>"
+
+    def _fits(self, sign: str, tokens: Sequence[Token], index: int) -> bool:
+        """Whether a mark written by its sign is read as one: between letters or digits, and beside no other sign."""
+        inner = inner_tokens(tokens, index)
+        if not inner or not _is_edge(inner[0], 0) or not _is_edge(inner[-1], -1) or self.text.endswith(sign[0]):
+            return False
+        after = tokens[index + len(inner) + 2 : index + len(inner) + 3]
+        return not after or (after[0].kind != "open" and after[0].key[:1] != sign[0])
+
+
+def _ends_line(tokens: Sequence[Token]) -> bool:
+    return all(token.kind == "close" or token.name == "break" for token in tokens)
 
 
 def inner_tokens(tokens: Sequence[Token], index: int) -> Sequence[Token]:
@@ -249,19 +256,16 @@ def _code_text(text: str) -> str:
 def _grid(tokens: Sequence[Token]) -> str:
     """A table of lines of text under one row of heads as a pipe table; "" if it is more than that."""
     rows = [[block.tokens for block in blocks_of(row.tokens[1:-1])] for row in blocks_of(tokens)]
-    if not rows or len({len(row) for row in rows}) != 1:
+    names = ["th", *("td" for _ in rows[1:])]
+    if len({len(row) for row in rows}) != 1 or not all(map(_are_lines, rows, names)):
         return ""
-    lines: list[str] = []
-    for number, row in enumerate(rows):
-        cells: list[str] = []
-        for cell in row:
-            if cell[0].name != ("td" if number else "th") or cell[0].key or not _is_line(cell[1:-1]):
-                return ""
-            cells.append(_line(cell[2:-2], cell=True))
-        lines.append(f"| {' | '.join(cells)} |")
-        if not number:
-            lines.append(f"|{' --- |' * len(row)}")
-    return "\n".join(lines)
+    head, *lines = [f"| {' | '.join(_line(cell[2:-2], cell=True) for cell in row)} |" for row in rows]
+    return "\n".join([head, f"|{' --- |' * len(rows[0])}", *lines])
+
+
+def _are_lines(row: Sequence[Sequence[Token]], name: str) -> bool:
+    """Whether all cells of a row have this name and no span, and are lines of text."""
+    return all(cell[0].name == name and not cell[0].key and _is_line(cell[1:-1]) for cell in row)
 
 
 def _is_line(tokens: Sequence[Token]) -> bool:
@@ -312,15 +316,10 @@ def _html_tag(token: Token) -> str:
 
 def _html_leaf(token: Token) -> str:
     label = html.escape(token.value[0]) if token.value else ""
-    if token.name == "break":
-        return "<br/>"
-    if token.name == "rule":
-        return "<hr/>"
+    if token.name in {"break", "rule"}:
+        return "<br/>" if token.name == "break" else "<hr/>"
     if token.name in {"code", "pre"}:
-        text, language, title, noformat = (*(html.escape(part) for part in token.value), "", "", "")[:4]
-        kind = "pre" if token.name == "pre" else "noformat" if noformat else "code"
-        attributes = f' data-kind="{kind}" lang="{language}" title="{title}"'
-        return f"<pre{attributes}>{text}</pre>".replace("\n", "&#10;")
+        return _html_code(token)
     if token.name == "code_text":
         return f"<code>{html.escape(token.key, quote=False)}</code>"
     block = ' data-block="1"' if token.block else ""
@@ -328,3 +327,9 @@ def _html_leaf(token: Token) -> str:
         return f'<img src="{html.escape(token.key)}" alt="{label}"{block}/>'
     name = "" if token.name == "macro" else f"{token.name}/"
     return f'<a href="{PLACEHOLDER}{name}{html.escape(token.key)}"{block}>{label}</a>'
+
+
+def _html_code(token: Token) -> str:
+    text, language, title, noformat = (*(html.escape(part) for part in token.value), "", "", "")[:4]
+    kind = "pre" if token.name == "pre" else "noformat" if noformat else "code"
+    return f'<pre data-kind="{kind}" lang="{language}" title="{title}">{text}</pre>'.replace("\n", "&#10;")

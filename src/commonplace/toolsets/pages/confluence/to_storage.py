@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Protocol
@@ -135,8 +135,6 @@ def _read_blocks(view: PageView, leaves: set[tuple[str, str]]) -> Sequence[Block
             block.opaque = True
             continue
         block.opaque = [token.whole for token in tokens] != [token.whole for token in block.tokens]
-        if block.opaque:
-            block.tokens = [*block.tokens]
     return view.blocks
 
 
@@ -184,28 +182,25 @@ class _Merge:
         source: dict[int, Token] = {}
         moved: dict[int, bytes] = {}
         opcodes = _changes([block.content for block in before], [block.content for block in after])
-        spare = {block.content: block for name, a, b, _, _ in opcodes if name != "equal" for block in before[a:b]}
+        spare = {block.content: block for name, a, b, _, _ in opcodes for block in before[a:b] if name != "equal"}
         for name, start, end, first, last in opcodes:
+            old, new = before[start:end], after[first:last]
             if name == "equal":
-                for old_block, new_block in zip(before[start:end], after[first:last], strict=True):
-                    _same(source, old_block.tokens, new_block.tokens)
-                continue
-            new: list[Block] = []
-            for block in after[first:last]:
-                if block.content in spare and name == "insert":
-                    moved[id(block.tokens[0])] = self._bytes_of(spare[block.content])
-                else:
-                    new.append(block)
-            self._refuse_opaque([block for block in before[start:end] if block.opaque], after, first, last)
-            _align(source, _tokens_of(before[start:end]), _tokens_of(new))
-        pieces = [
-            piece for block in after for piece in ([block.tokens[0]] if id(block.tokens[0]) in moved else block.tokens)
-        ]
-        return self._written(pieces, source, moved)
+                _same(source, _tokens_of(old), _tokens_of(new))
+            elif name == "insert":
+                moved |= self._moved(new, spare)
+            else:
+                self._refuse_opaque(old, after, first, last)
+                _align(source, _tokens_of(old), _tokens_of(new))
+        return self._written(_pieces(after, moved), source, moved)
 
-    def _refuse_opaque(self, opaque: Sequence[Block], after: Sequence[Block], first: int, last: int) -> None:
+    def _moved(self, blocks: Sequence[Block], spare: Mapping[tuple[object, ...], Block]) -> dict[int, bytes]:
+        """The bytes of blocks that stood elsewhere, by their first token."""
+        return {id(block.tokens[0]): self._bytes_of(spare[block.content]) for block in blocks if block.content in spare}
+
+    def _refuse_opaque(self, replaced: Sequence[Block], after: Sequence[Block], first: int, last: int) -> None:
         contents = {block.content for block in after}
-        if any(block.content not in contents for block in opaque):
+        if any(block.opaque and block.content not in contents for block in replaced):
             line = after[first].line if first < last else after[first - 1].line if first else 1
             raise EditError(line, "this block cannot be edited here; edit it on the site, or put it back as it was.")
 
@@ -215,7 +210,7 @@ class _Merge:
     def _written(self, tokens: Sequence[Token], source: dict[int, Token], moved: Mapping[int, bytes]) -> bytes:
         _repair_pairs(tokens, source)
         for token in tokens:
-            if id(token) not in source and id(token) not in moved and token.key and token.kind != "word":
+            if id(token) not in source and id(token) not in moved:
                 self._find_by_key(token, source)
         used = {id(token) for token in source.values()}
         writer = _PieceWriter(self._base, source, self._targets, self._inner_length)
@@ -241,8 +236,8 @@ class _Merge:
 
     def _find_by_key(self, token: Token, source: dict[int, Token]) -> None:
         """Take a placeholder, a link or a mark that moved from where it was."""
-        base = self._by_key.get(token.identity)
-        if base is None or token.kind == "close":
+        base = self._by_key.get(token.identity) if token.key and token.kind in {"leaf", "open"} else None
+        if base is None:
             return
         source[id(token)] = base
         if token.partner is not None and base.partner is not None:
@@ -261,6 +256,11 @@ class _Merge:
                 pieces.append(b"")
         last = len(pieces) - 1
         return [piece for number, piece in enumerate(pieces) if piece.strip() or number in {0, last}]
+
+
+def _pieces(blocks: Sequence[Block], moved: Collection[int]) -> list[Token]:
+    """The tokens of all blocks; of one that moved whole, the first, which stands for it."""
+    return [token for block in blocks for token in (block.tokens[:1] if id(block.tokens[0]) in moved else block.tokens)]
 
 
 def _tokens_of(blocks: Sequence[Block]) -> list[Token]:
@@ -355,19 +355,16 @@ def _contents(units: Sequence[Sequence[Token]]) -> list[tuple[object, ...]]:
 def _repair_pairs(tokens: Sequence[Token], source: dict[int, Token]) -> None:
     """Let both ends of each element come from one element of the base, and only marks come from one twice."""
     used: set[int] = set()
-    previous: Token | None = None
-    for token in tokens:
-        if token.kind == "open" and token.partner is not None:
-            start, end = source.get(id(token)), source.get(id(token.partner))
-            element = start or (end.partner if end is not None else None)
-            again = element is not None and element.name not in INLINE and id(element) in used
-            if element is None or element.partner is None or again or _runs_together(previous, element, source):
-                source.pop(id(token), None)
-                source.pop(id(token.partner), None)
-            else:
-                used.add(id(element))
-                source[id(token)], source[id(token.partner)] = element, element.partner
-        previous = token
+    for previous, token in zip([None, *tokens], tokens, strict=False):
+        if token.kind != "open" or token.partner is None:
+            continue
+        start, end = source.pop(id(token), None), source.pop(id(token.partner), None)
+        element = start or (end and end.partner)
+        if element is None or element.partner is None or _runs_together(previous, element, source):
+            continue
+        if element.name in INLINE or id(element) not in used:
+            used.add(id(element))
+            source[id(token)], source[id(token.partner)] = element, element.partner
 
 
 def _runs_together(previous: Token | None, element: Token, source: Mapping[int, Token]) -> bool:
@@ -392,7 +389,7 @@ class _PieceWriter:
         self._targets = targets
         self._form = ""  # how the text of the open link is stored
 
-    def piece(self, tokens: Sequence[Token], number: int) -> bytes:  # noqa: PLR0911 - one for each kind of token
+    def piece(self, tokens: Sequence[Token], number: int) -> bytes:
         """The bytes of one token."""
         token = tokens[number]
         base = self._source.get(id(token))
@@ -402,46 +399,42 @@ class _PieceWriter:
             return b""
         raw = self._base[base.start : base.end] if base is not None else b""
         if token.kind in {"word", "space"}:
-            cdata = self._form == "cdata"
-            if base is not None and base.start < base.end and (base.form == "cdata") == cdata:
-                return raw
-            text = token.key if token.kind == "word" else " "
-            return as_cdata(text) if cdata else as_text(text)
+            return self._text(token, base, raw)
         if base is None:
             return self._new(tokens, number)
         if token.kind == "close":
-            opening = base.partner
-            new = token.partner
-            changed = new is not None and opening is not None and new.value != opening.value
-            return patched_heading(raw, new.value[0]) if new and changed and token.name == "heading" else raw
+            return _closing(token, base, raw)
         return raw if token.value == base.value else patched(token, base, raw)
 
-    def _link(self, tokens: Sequence[Token], number: int, base: Token | None) -> bytes:  # noqa: PLR0911 - forms of links
-        token = tokens[number]
-        raw = self._base[base.start : base.end] if base is not None else b""
-        if token.kind == "close":
+    def _text(self, token: Token, base: Token | None, raw: bytes) -> bytes:
+        cdata = self._form == "cdata"
+        if base is not None and base.start < base.end and (base.form == "cdata") == cdata:
+            return raw
+        text = token.key if token.kind == "word" else " "
+        return as_cdata(text) if cdata else as_text(text)
+
+    def _link(self, tokens: Sequence[Token], number: int, base: Token | None) -> bytes:
+        if tokens[number].kind == "close":
             form, self._form = self._form, ""
-            if base is None:
-                return b"</a>"
-            if base.form == "cdata" and form != "cdata":
-                return raw.replace(b"]]></ac:plain-text-link-body>", b"</ac:link-body>")
-            return raw if base.form != "virtual" or form == "virtual" else b"</ac:link-body>" + raw
+            return b"</a>" if base is None else _link_end(self._base[base.start : base.end], base.form, form)
         if base is None:
             return self._new(tokens, number)
+        raw = self._base[base.start : base.end]
         inner = inner_tokens(tokens, number)
-        sources = [self._source.get(id(other)) for other in inner]
-        plain = all(other.kind in {"word", "space"} for other in inner)
+        if self._keeps_form(base, inner):
+            self._form = base.form
+            return raw
         if base.form == "virtual":
-            whole = all(other is not None and other.form == "virtual" for other in sources)
-            if whole and len(inner) == self._length(base):
-                self._form = "virtual"
-                return raw
             return raw + b"<ac:link-body>"
-        if base.form == "cdata" and plain:
-            self._form = "cdata"
-        elif base.form == "cdata":
-            return raw.replace(b"ac:plain-text-link-body><![CDATA[", b"ac:link-body>")
-        return raw
+        return raw.replace(b"ac:plain-text-link-body><![CDATA[", b"ac:link-body>")
+
+    def _keeps_form(self, base: Token, inner: Sequence[Token]) -> bool:
+        """Whether a link's text is stored as it was: not at all (`virtual`), in CDATA, or as elements."""
+        if base.form == "virtual":
+            sources = [self._source.get(id(token)) for token in inner]
+            is_whole = all(source is not None and source.form == "virtual" for source in sources)
+            return is_whole and len(inner) == self._length(base)
+        return base.form != "cdata" or all(token.kind in {"word", "space"} for token in inner)
 
     def _new(self, tokens: Sequence[Token], number: int) -> bytes:
         token = tokens[number]
@@ -489,6 +482,21 @@ class _PieceWriter:
         if name is None:
             raise EditError(token.line, f"{token.key} is no attachment of this page; add it with 'cn attach'.")
         return f"<ac:image{alt}><ri:attachment ri:filename={quoteattr(name)} /></ac:image>"
+
+
+def _closing(token: Token, base: Token, raw: bytes) -> bytes:
+    """The end of an element, which is another tag only if a heading got another level."""
+    opening, new = base.partner, token.partner
+    if token.name != "heading" or new is None or opening is None or new.value == opening.value:
+        return raw
+    return patched_heading(raw, new.value[0])
+
+
+def _link_end(raw: bytes, old_form: str, form: str) -> bytes:
+    """The end of a link, from the form in which the base has its text to the one in which it is stored now."""
+    if old_form == "cdata" and form != "cdata":
+        return raw.replace(b"]]></ac:plain-text-link-body>", b"</ac:link-body>")
+    return b"</ac:link-body>" + raw if old_form == "virtual" and form != "virtual" else raw
 
 
 def _is_first_in_task(tokens: Sequence[Token], number: int) -> bool:
