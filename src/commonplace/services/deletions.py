@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import Address, address_or_none, fold
 from commonplace.domain.changes import Commit, people_of
 from commonplace.domain.errors import NotFoundError
 
@@ -64,13 +65,23 @@ def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
     name = fold(reference.partition("#")[0].strip().removesuffix(".md"))
     until = time.thread_time() + CPU_SECONDS
     for store in stores if name else ():
-        for commit in _recent(store.history, until):
-            for address in commit.addresses:
-                if _is_named(address, name) and store.stat(address) is None:
-                    moved = {old: new for new, old in store.history.renames(commit.id).items()}
-                    is_there = store.history.address_at(address, commit.id) == address
-                    return Deletion(address, commit, moved.get(address), is_committed=not is_there)
+        skipped = not_served(store)
+        named = (
+            (commit, address)
+            for commit in _recent(store.history, until)
+            for address in commit.addresses
+            if _is_named(address, name)
+        )
+        for commit, address in named:
+            if store.stat(address) is None and address not in skipped:
+                return _deletion(store.history, commit, address)
     return None
+
+
+def _deletion(history: History, commit: Commit, address: Address) -> Deletion:
+    moved = {old: new for new, old in history.renames(commit.id).items()}
+    is_there = history.address_at(address, commit.id) == address
+    return Deletion(address, commit, moved.get(address), is_committed=not is_there)
 
 
 def _recent(history: History, until: float) -> Iterator[Commit]:
@@ -82,8 +93,25 @@ def _recent(history: History, until: float) -> Iterator[Commit]:
             return
 
 
+def not_served(store: Store) -> AbstractSet[Address]:
+    """The files that are there and were skipped by the last scan, such as links. They are no deleted pages."""
+    return {address for path, _ in store.skipped() if (address := address_or_none(path)) is not None}
+
+
+def skipped_file(stores: Sequence[Store], reference: str) -> str:
+    """A sentence about a file of this path or name that is there and is not served, such as a link; "" for none."""
+    name = fold(reference.partition("#")[0].strip().removesuffix(".md"))
+    for store in stores if name else ():
+        for path, reason in store.skipped():
+            if (address := address_or_none(path)) and _is_named(address, name):
+                return f"{path} is there, but not served: {reason}."
+    return ""
+
+
 def with_deletion(error: NotFoundError, stores: Sequence[Store], reference: str) -> NotFoundError:
-    """The error about a page that is not there, with the commit that took it away if one did."""
+    """The error about a page that is not there, with the commit that took it away, or why its file is not served."""
+    if skipped := skipped_file(stores, reference):
+        return NotFoundError(f"{error} {skipped}", kind=error.kind, reference=reference)
     gone = deletion_of(stores, reference)
     if gone is None:
         return error

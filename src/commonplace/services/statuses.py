@@ -207,7 +207,8 @@ def current_first(
 ) -> SearchResult:
     """A page of hits in which what holds comes before what lapsed, with the status of each hit and section.
 
-    A page that answers only by a section that lapsed counts as lapsed. A result without such hits is not changed.
+    A page that answers only by a section that lapsed counts as lapsed. A result without such hits is not changed. The
+    result of a query for one status has only sections with it, and no page that answers by none.
 
     Args:
         collection: The collection.
@@ -219,6 +220,8 @@ def current_first(
     if not statuses.declared:
         return result
     order = _StatusOrder(statuses, query, ask)
+    if query.status in set(Status):
+        return order.chosen(result)
     if query.sort != "score" or not query.descending:
         return order.marked(result)
     return order.page(result)
@@ -236,6 +239,8 @@ class _StatusOrder:
             address for address in statuses.declared if address not in self._lapsed and statuses.lapsed_in(address)
         )
         """Pages that hold, with sections that do not."""
+        self._mixed = frozenset(address for address, every in statuses.declared.items() if any(map(_of_section, every)))
+        """Pages with sections of which one declares a status of its own."""
 
     def page(self, result: SearchResult) -> SearchResult:
         query = self._query
@@ -257,6 +262,55 @@ class _StatusOrder:
             merged = _joined(holding, self._sorted_sections(rest), end)
         whole = replace(result, hits=merged.hits, addresses=merged.addresses)
         return self.marked(_part(whole, query))
+
+    def chosen(self, result: SearchResult) -> SearchResult:
+        """The hits that have the status of the query, each with its sections that have it."""
+        query, excluded = self._query, frozenset[Address]()
+        window = replace(query, offset=0, limit=max(query.offset, 0) + max(query.limit, 0))
+        found_result = self._of_status(result if not query.offset else self._ask(window))
+        for _ in range(MAX_ROUNDS):
+            others = frozenset(hit.record.address for hit in found_result.hits if self._is_other(hit))
+            if not others:
+                break
+            excluded |= others
+            without = (*window.filter.without, *sorted(excluded))
+            found_result = self._of_status(self._ask(replace(window, filter=replace(window.filter, without=without))))
+        hits = tuple(hit for hit in found_result.hits if not self._is_other(hit))
+        return self.marked(_part(replace(found_result, hits=hits), query))
+
+    def _is_other(self, hit: Hit) -> bool:
+        """Whether a hit is of a page of several statuses, and answers by no section with that of the query."""
+        return hit.record.address in self._mixed and self._query.sections > 0 and not hit.sections
+
+    def _of_status(self, result: SearchResult) -> SearchResult:
+        wide = self._wide_hits({hit.record.address for hit in result.hits if hit.record.address in self._mixed})
+        hits = [
+            replace(hit, sections=self._with_status(wide.get(hit.record.address, hit)))
+            if hit.record.address in self._mixed
+            else hit
+            for hit in result.hits
+        ]
+        return replace(result, hits=tuple(hits))
+
+    def _with_status(self, hit: Hit) -> tuple[SectionHit, ...]:
+        """The sections with the status of the query that answer well enough beside the page's best."""
+        least = CURRENT_SHARE * max((section_hit.score for section_hit in hit.sections), default=0.0)
+        chosen = [
+            section_hit
+            for section_hit in hit.sections
+            if section_hit.score >= least
+            and self._statuses.at(hit.record.address, section_hit.ordinal).status == self._query.status
+        ]
+        return tuple(chosen[: self._query.sections])
+
+    def _wide_hits(self, concerned: set[Address]) -> Mapping[Address, Hit]:
+        """The hits of these pages, with many sections."""
+        if not concerned or not self._query.sections:
+            return {}
+        count = max(SECTIONS_COMPARED, self._query.sections)
+        filter_ = _among(self._query.filter, concerned)
+        wide = replace(self._query, filter=filter_, offset=0, limit=len(concerned), sections=count)
+        return {hit.record.address: hit for hit in self._ask(wide).hits}
 
     def _without(self, window: SearchQuery, moved: frozenset[Address]) -> SearchResult:
         excluded = (*window.filter.without, *sorted(moved))
@@ -290,14 +344,11 @@ class _StatusOrder:
 
     def _sorted_sections(self, result: SearchResult) -> SearchResult:
         """The result in which the sections of each page that hold come first, if they answer."""
-        concerned = {hit.record.address for hit in result.hits if hit.record.address in self._parts and hit.sections}
-        if not concerned:
-            return result
-        count = max(SECTIONS_COMPARED, self._query.sections)
-        wide = replace(
-            self._query, filter=_among(self._query.filter, concerned), offset=0, limit=len(concerned), sections=count
+        every = self._wide_hits(
+            {hit.record.address for hit in result.hits if hit.record.address in self._parts and hit.sections}
         )
-        every = {hit.record.address: hit for hit in self._ask(wide).hits}
+        if not every:
+            return result
         hits = [
             replace(hit, sections=self._holding_first(every[hit.record.address]))
             if hit.record.address in every
@@ -312,6 +363,10 @@ class _StatusOrder:
         answers = bool(holding) and (not lapsed or holding[0].score >= CURRENT_SHARE * lapsed[0].score)
         ordered = (*holding, *lapsed) if answers else (*lapsed, *holding)
         return ordered[: self._query.sections]
+
+
+def _of_section(declared: DeclaredStatus) -> bool:
+    return declared.ordinal > 0
 
 
 def _addresses(result: SearchResult) -> Sequence[Address]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from agent import agent
@@ -53,7 +54,8 @@ def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
         assert {row["snippet"].partition("]")[0] for row in rows[1:]} == {"[SUPERSEDED by new.md", "[EXPIRED"}
         assert SAID in server.ask("GET", "/search?q=port+of+the+server", headers={"Accept": "text/html"}).body.decode()
         body = server.ask("GET", "/search?q=server+port", headers={"Accept": "text/html"}).body.decode()
-        assert body.index("/new") < body.index("SUPERSEDED by new.md")
+        assert body.index("/new") < body.index("SUPERSEDED by ")
+        assert re.search(r'SUPERSEDED by <a [^>]*href="/p/new"[^>]*>new\.md</a>', body)
         assert (
             "This page is superseded by new.md"
             in server.ask("GET", "/p/old", headers={"Accept": "text/html"}).body.decode()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from agent import RefusedError, agent
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collections, find_document
 from commonplace.services.deletions import deletion_of
 from indexed import Indexed
+from serving import served
 from support import new_repo
 
 
@@ -41,3 +44,23 @@ def test_a_deletion_and_a_move_are_told_and_what_never_was_is_not(tmp_path: Path
         with pytest.raises(NotFoundError, match=f"'gone'. It was deleted on .* in commit {head[:10]}") as caught:
             find_document(Collections(lambda: [base.collection]), "gone")
         assert caught.value.hint == f"Bring it back with restore, or read it as it was before {head[:10]}."
+
+
+def test_a_file_that_is_there_and_not_served_was_not_deleted(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"tea.md": "# Tea\n", "target.md": "# Target\n"})
+    (repo.path / "link.md").symlink_to("/etc/passwd")
+    repo.git("add", "link.md")
+    repo.git("commit", "--quiet", "-m", "A link")
+    said = "link.md is there, but not served: a link that leads to no servable file inside the folder."
+    with Indexed(tmp_path) as base:
+        assert deletion_of([base.collection.store], "link") is None
+        with pytest.raises(NotFoundError, match=re.escape(said)):
+            find_document(Collections(lambda: [base.collection]), "link")
+    with agent("mcp", repo.path, "--no-embed") as notes:
+        for page in ("link", "link.md"):
+            with pytest.raises(RefusedError, match=re.escape(said)):
+                notes.text("read", page=page)
+        assert "link.md" not in notes.text("changes", deleted=True)
+    with served(repo.path) as server:
+        body = server.ask("GET", "/p/link", headers={"Accept": "text/html"}).body.decode()
+        assert "This page was removed" not in body

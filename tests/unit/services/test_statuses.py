@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def test_a_search_can_be_narrowed_to_a_status(base: Indexed) -> None:
     expected = {
         "": 5,
         "any": 5,
-        "current": {"new.md", "mixed.md"},
+        "current": {"new.md"},
         "draft": {"draft.md"},
         "superseded": {"old.md", "mixed.md"},
         "expired": {"expired.md"},
@@ -90,6 +91,18 @@ def test_a_search_can_be_narrowed_to_a_status(base: Indexed) -> None:
     for status, pages in expected.items():
         hits = search([base.collection], SearchQuery(text="server port", status=status))
         assert (len(hits.hits) if isinstance(pages, int) else set(_paths(hits))) == pages
+    for status, anchor, answer, other in (
+        ("current", "timeout", "20 s", "10 s"),
+        ("superseded", "timeout-before", "10 s", "20 s"),
+    ):
+        query = SearchQuery(text="timeout gateway", status=status, sections=2)
+        hits = search([base.collection], query)
+        assert [[section.anchor for section in hit.hit.sections] for hit in hits.hits] == [[anchor]]
+        assert hits.total == 1
+        texts = [section.text for section in evidence([base.collection], query, "keyword").sections]
+        assert answer in texts[0]
+        assert not any(other in text for text in texts)
+        assert search([base.collection], replace(query, offset=1)).hits == ()
     with pytest.raises(InvalidInputError, match="no status 'gone'"):
         search([base.collection], SearchQuery(text="server port", status="gone"))
 

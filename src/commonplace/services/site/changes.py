@@ -16,6 +16,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection
+from commonplace.services.deletions import not_served
 from commonplace.services.history import last_commits, moved_on
 from commonplace.services.site.documents import FOLDERS, PerState
 
@@ -108,9 +109,9 @@ class GonePage:
 
 
 def gone_page(collection: Collection, address: Address) -> GonePage | None:
-    """The history of a document that no longer exists; None if it never existed."""
+    """The history of a document that no longer exists; None if it never existed, or is a file that is not served."""
     last = last_commits(collection, address)
-    if last is None:
+    if last is None or address in not_served(collection.store):
         return None
     content = collection.store.history.read(address, last.containing)
     return GonePage(address, last.touched, last.containing, _renamed_to(collection, address, last.touched, content))

@@ -10,6 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, credited
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collection
+from commonplace.services.deletions import not_served
 from commonplace.services.history import last_commits, moved_on
 
 BATCH_COMMITS = 50
@@ -77,7 +78,7 @@ def deleted_pages(
     """Pages that commits deleted and that do not exist now, latest deletion first."""
     pages: dict[Address, DeletedPage] = {}
     there = collection.index.revisions()
-    met: set[Address] = set()
+    met = {*not_served(collection.store)}
     for commit in commits(collection, change_filter, go_on):
         for address in commit.pages:
             if address in there or address in met or change_filter.address not in {None, address}:
@@ -105,8 +106,8 @@ def gone_pages(collection: Collection) -> list[Address]:
     for item in store.trash.items() if store.trash else ():
         if item.address.is_document:
             when[item.address] = max(int(item.when), when.get(item.address, 0))
-    there = collection.index.revisions()
-    return sorted(when.keys() - there.keys(), key=lambda address: (-when[address], address.path))
+    there = collection.index.revisions().keys() | not_served(store)
+    return sorted(when.keys() - there, key=lambda address: (-when[address], address.path))
 
 
 def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:

@@ -20,7 +20,7 @@ from commonplace.services.collections import (
     record_of_new_file,
     reference_splits,
 )
-from commonplace.services.deletions import deletion_of
+from commonplace.services.deletions import deletion_of, skipped_file
 from commonplace.services.writes.new_paths import daily_folder, has_folder, new_page_address
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -179,9 +179,12 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
         for reference in collection.index.nearest(name):
             record = record_of(collection.index, reference)
             nearest.append(record.address.path if record else reference)
-    gone = deletion_of([collection.store for collection in chosen], name)
+    stores = [collection.store for collection in chosen]
+    skipped = skipped_file(stores, name)
+    gone = None if skipped else deletion_of(stores, name)
+    reason = gone.sentence if gone else skipped
     error = NotFoundError(
-        f"There is no page {text[:120]!r}." + (f" {gone.sentence}" if gone else ""),
+        f"There is no page {text[:120]!r}. {reason}".rstrip(),
         kind="document",
         reference=text,
         nearest=nearest[:MAX_NEAREST_PAGES],
