@@ -26,6 +26,8 @@ settings.register_profile("suite", deadline=None, derandomize=not SOAK)
 settings.load_profile("suite")
 
 
+UMASK = os.umask(0o022)
+os.umask(UMASK)
 SERVERS = pytest.StashKey[ExitStack]()
 """Servers that end with the session and not with a test: their first user waits for the others, however long."""
 
@@ -185,8 +187,7 @@ def git_repo(tmp_path: Path) -> MakeRepo:
 
 @pytest.fixture(autouse=True)
 def unchanged_umask() -> Iterator[None]:
-    """Restore the process's umask, which the program narrows when a test runs it in this process."""
-    mask = os.umask(0o022)
-    os.umask(mask)
+    """Restore the process's umask, which the program narrows when a test or a fixture runs it in this process."""
+    os.umask(UMASK)
     yield
-    os.umask(mask)
+    os.umask(UMASK)

@@ -27,7 +27,7 @@ class Receiver:
     got: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     """Path, headers and body of every request, whatever its answer was."""
     taken: list[Any] = field(default_factory=list)
-    """The notices that were answered by 200."""
+    """The notices that were answered by 200, each once: one may come again, with its id, if its answer got lost."""
 
     @property
     def url(self) -> str:
@@ -53,9 +53,11 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            receiver.got.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            receiver.got.append((self.path, headers, body))
             status = receiver.statuses.pop(0) if receiver.statuses else 200
-            if status == 200:
+            if status == 200 and headers["webhook-id"] not in taken:
+                taken.add(headers["webhook-id"])
                 receiver.taken.append(json.loads(body))
             self.send_response(status)
             if 300 <= status < 400:
@@ -66,6 +68,7 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
+    taken: set[str] = set()
     receiver = Receiver(ThreadingHTTPServer(("127.0.0.1", 0), Handler), list(statuses))
     thread = threading.Thread(target=receiver.server.serve_forever, daemon=True)
     thread.start()

@@ -139,6 +139,7 @@ def install(home: Path) -> None:
     (painless / "plugin-descriptor.properties").write_text(_PAINLESS_DESCRIPTOR, encoding="utf-8")
     (painless / "plugin-security.policy").write_text(_PAINLESS_POLICY, encoding="utf-8")
     _unpack(files / KNN.file, home / "plugins" / KNN.name)
+    subprocess.run(["chmod", "-R", "a+rX", home], check=True)  # the nodes' user reads it, whatever the umask was
 
 
 def _unpack(archive: Path, target: Path) -> None:
