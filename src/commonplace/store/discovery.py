@@ -30,7 +30,7 @@ from commonplace.store.git.layout import DiscoveredRepository, UntrustedReposito
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.past.revision_walk import RenameFinder
-from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.repository import GitRepository, TrackedDocuments
 from commonplace.store.git_command import try_git
 from commonplace.store.no_history import NoHistory
 
@@ -98,7 +98,9 @@ def _in_repository(folder: Folder, repository: GitRepository, state_dir: Path, *
     lock, journal = WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal")
     writer = TransactionWriter(repository.root, lock, journal, git)
     terms = WriteMode(retention_of(Folder(repository.root), repository, state_dir), prefix, git, commits)
-    renames = RenameFinder(repository, prefix.rstrip("/"), IgnoreRules(folder.path).excludes)
+    renames = RenameFinder(
+        repository, prefix.rstrip("/"), IgnoreRules(folder.path, TrackedDocuments(repository, prefix)).excludes
+    )
     return FolderStore(folder, writer, GitHistory(repository, prefix, folder, renames), terms)
 
 

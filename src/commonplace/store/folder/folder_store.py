@@ -28,8 +28,8 @@ from commonplace.store.folder.retention import Retention, SubfolderTrash
 from commonplace.store.folder.transaction_writer import INDEX_WAITS, TransactionWriter
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
+from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import CommitLookup
-from commonplace.store.git.past.revision_walk import RenameFinder
 from commonplace.store.git.repository import TrackedDocuments
 from commonplace.store.names import missing_file, require_moved
 
@@ -63,10 +63,8 @@ class FolderStore:
         self._rules = IgnoreRules(folder.path, tracked)
         self._skipped: list[tuple[str, str]] = []
         self._past: CommitLookup | None = None
-        if git is not None:
-            renames = RenameFinder(git.repository, terms.prefix.rstrip("/"), self._rules.excludes)
-            name, identity = folder.path.name, key_of(folder)
-            self._past = CommitLookup(git.repository, name, identity, renames, terms.prefix, self._rules)
+        if isinstance(history, GitHistory):
+            self._past = CommitLookup(history, folder.path.name, key_of(folder), self._rules)
 
     @property
     def name(self) -> str:

@@ -63,12 +63,13 @@ class GitHistory:
             folder: The current files; None for a bare repository.
             renames: The renames below the collection.
         """
-        self._repository = repository
-        self._prefix = prefix
+        self.repository = repository
+        self.prefix = prefix
         self._folder = folder
-        self._renames = renames
+        self.rename_finder = renames
         self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames)
-        self._ancestors = AncestorCache(repository)
+        self.ancestors = AncestorCache(repository)
+        """Cached ancestors of the current commit."""
         self._counted = ("", 0)
         """A commit, and the number of commits up to it that touched the folder."""
 
@@ -79,7 +80,7 @@ class GitHistory:
 
     def head(self) -> str:
         """Id of the current commit; "" before the first."""
-        return self._repository.head
+        return self.repository.head
 
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
         """Commits that touched the document, or (None) anything in the folder, newest first.
@@ -93,8 +94,8 @@ class GitHistory:
         head = self.head()
         if not head:
             return []
-        commits = commits_touching(self._repository, head, self._prefix.rstrip("/"))
-        trees = TreeDiff(self._repository)
+        commits = commits_touching(self.repository, head, self.prefix.rstrip("/"))
+        trees = TreeDiff(self.repository)
         chosen = islice(commits, offset, offset + limit)
         return [commit_value(commit, self._documents(trees, commit)) for commit, _ in chosen]
 
@@ -102,14 +103,14 @@ class GitHistory:
         """Number of commits that touched the folder, as `log` lists them. Without merges only new ones are read."""
         head, known_pair = self.head(), self._counted
         if head != known_pair[0]:
-            path = self._prefix.rstrip("/")
-            self._counted = known_pair = (head, count_touching(self._repository, head, path, known_pair) if head else 0)
+            path = self.prefix.rstrip("/")
+            self._counted = known_pair = (head, count_touching(self.repository, head, path, known_pair) if head else 0)
         return known_pair[1]
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
         for version in self._versions(address):
-            content = self._repository.content(version.blob) if version.blob else b""
+            content = self.repository.content(version.blob) if version.blob else b""
             yield commit_value(version.commit, (version.address,)), content
 
     def address_at(self, address: Address, commit: str) -> Address | None:
@@ -120,14 +121,14 @@ class GitHistory:
 
     def renames(self, commit: str) -> Renames:
         """The old address of each file that a commit of the current branch renamed, by its new address."""
-        found_commit = named_object(self._repository, self._ancestors, self.head(), checked(commit))
+        found_commit = named_object(self.repository, self.ancestors, self.head(), checked(commit))
         if isinstance(found_commit, pygit2.Commit) and (parents := parents_of(found_commit)):
-            return self._renames.renames(TreeDiff(self._repository), found_commit, parents[0])
+            return self.rename_finder.renames(TreeDiff(self.repository), found_commit, parents[0])
         return {}
 
     def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
         """The bytes of each file that a commit of the current branch changed, before and after it."""
-        found_commit = named_object(self._repository, self._ancestors, self.head(), checked(commit))
+        found_commit = named_object(self.repository, self.ancestors, self.head(), checked(commit))
         if not isinstance(found_commit, pygit2.Commit):
             raise _no_such_commit(commit)
         parents = parents_of(found_commit)
@@ -137,7 +138,7 @@ class GitHistory:
                 kind="revision",
                 hint="Name the commits that it brought in.",
             )
-        trees, folder = TreeDiff(self._repository), os.fsencode(self._prefix.rstrip("/"))
+        trees, folder = TreeDiff(self.repository), os.fsencode(self.prefix.rstrip("/"))
         old, new = (
             trees.at(str(commit.tree_id), folder) if commit else ""
             for commit in (parents[0] if parents else None, found_commit)
@@ -150,7 +151,7 @@ class GitHistory:
         return changed
 
     def _blob(self, identifier: bytes) -> bytes | None:
-        return self._repository.content(identifier.hex()) if identifier else None
+        return self.repository.content(identifier.hex()) if identifier else None
 
     def read(self, address: Address, revision: str) -> bytes:
         """The document as of a commit or tag, or its version with this blob id.
@@ -189,7 +190,7 @@ class GitHistory:
         """The span of each of these documents, or of all, that commits of the current branch touched."""
         head, spans = guarded(lambda: self._spans.current(addresses))
         if addresses is not None and spans:
-            self._ancestors.add(head, {span.last.id for span in spans.values()})
+            self.ancestors.add(head, {span.last.id for span in spans.values()})
         return spans
 
     def touched_since(self, commit: str) -> set[Address] | None:
@@ -205,8 +206,8 @@ class GitHistory:
         head = self.head()
         if not head:
             return set(revisions)
-        tree = str(self._repository.commit(head).tree_id)
-        blobs = TreeDiff(self._repository).blobs(tree, [self._prefix + address.path for address in revisions])
+        tree = str(self.repository.commit(head).tree_id)
+        blobs = TreeDiff(self.repository).blobs(tree, [self.prefix + address.path for address in revisions])
         differing = [
             address
             for (address, revision), blob in zip(revisions.items(), blobs, strict=True)
@@ -219,7 +220,7 @@ class GitHistory:
         """Documents of the current commit whose files are gone."""
         if self._folder is None or not self.head():
             return set()
-        gone = documents_of(self._repository, self.head(), os.fsencode(self._prefix)) - set(addresses)
+        gone = documents_of(self.repository, self.head(), os.fsencode(self.prefix)) - set(addresses)
         return {address for address in gone if self._folder.stat(address) is None}
 
     def _is_inner(self, head: str, folder: str, inner_folders: dict[str, bool]) -> bool:
@@ -228,9 +229,9 @@ class GitHistory:
         `inner_folders` has cached results by folder; the result for this folder is added.
         """
         if folder not in inner_folders:
-            path = self._prefix + folder
-            has_own = self._folder is not None and os.path.lexists(self._repository.root / path / ".git")
-            entry = None if has_own else self._repository.entry(head, path)
+            path = self.prefix + folder
+            has_own = self._folder is not None and os.path.lexists(self.repository.root / path / ".git")
+            entry = None if has_own else self.repository.entry(head, path)
             is_root = has_own or (entry is not None and entry.mode == MODE_GITLINK)
             inner_folders[folder] = is_root or self._is_inner(head, folder.rpartition("/")[0], inner_folders)
         return inner_folders[folder]
@@ -240,7 +241,7 @@ class GitHistory:
         return stored is not None and revision_of(stored) == blob
 
     def _documents(self, trees: TreeDiff, commit: pygit2.Commit) -> tuple[Address, ...]:
-        paths = changed_paths(trees, commit, os.fsencode(self._prefix.rstrip("/")))
+        paths = changed_paths(trees, commit, os.fsencode(self.prefix.rstrip("/")))
         return tuple(sorted(address for path in paths if (address := document_address(path))))
 
     def _version(self, address: Address, revision: str) -> bytes | None:
@@ -260,26 +261,53 @@ class GitHistory:
 
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
         """The commit of the current branch, or the blob, that a checked revision names."""
-        commit = named_object(self._repository, self._ancestors, self.head(), revision)
+        commit = named_object(self.repository, self.ancestors, self.head(), revision)
         if commit is None:
             raise _no_such_revision(address, revision)
         return commit
 
     def _content_at(self, commit: pygit2.Commit, address: Address) -> bytes | None:
         version = self._version_at(commit, address)
-        return self._repository.content(version.blob) if version else None
+        return self.repository.content(version.blob) if version else None
 
     def _version_at(self, commit: pygit2.Commit, address: Address) -> _Version | None:
         """The file of this address in a commit, else the one that was renamed to it; None if there is none."""
         blob = object_at(commit, self._path(address))
         if isinstance(blob, pygit2.Blob):
             return _Version(commit, address, str(blob.id))
-        trees, tree = TreeDiff(self._repository), str(commit.tree_id)
+        trees, tree = TreeDiff(self.repository), str(commit.tree_id)
+        if not self._may_be_renamed(trees, tree, address):
+            return None
         older = (version for version in self._versions(address) if version.address != address and version.blob)
         return next(
             (version for version in older if trees.at(tree, os.fsencode(self._path(version.address))) == version.blob),
             None,
         )
+
+    def _may_be_renamed(self, trees: TreeDiff, tree: str, address: Address) -> bool:
+        """Whether a tree has a version of any page that was once renamed to this one, or to one of those.
+
+        A necessary condition, which saves a walk over all commits. True if not all changes are cached.
+        """
+        head, met, waiting = self.head(), {address}, [address]
+        while waiting:
+            place = waiting.pop()
+            changes = self._spans.changes_of(head, place)
+            if changes is None:
+                return True
+            path = self._path(place)
+            blob = trees.at(tree, os.fsencode(path)) if place != address else ""
+            if blob and blob in changes.blobs.values():
+                return True
+            commits = [self.repository.commit(name) for name, blob in changes.blobs.items() if blob]
+            before = {
+                self._address(self._path_before(trees, commit, parent, path))
+                for commit in commits
+                for parent in parents_of(commit)
+            }
+            waiting += before - met
+            met |= before
+        return False
 
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was ever a version of this document."""
@@ -297,15 +325,15 @@ class GitHistory:
 
     def _listed(self, head: str, address: Address, changes: DocumentChanges) -> Iterator[_Version]:
         """The versions in a linear history of which all changes are cached."""
-        trees = TreeDiff(self._repository)
+        trees = TreeDiff(self.repository)
         left = list(changes.blobs.items())
         while left:
             name, blob = left.pop()
-            commit = self._repository.commit(name)
+            commit = self.repository.commit(name)
             yield _Version(commit, address, blob)
             is_new = blob and not (left and left[-1][1])
             parents = parents_of(commit) if is_new else []
-            source = self._renames.renames(trees, commit, parents[0]).get(address) if parents else None
+            source = self.rename_finder.renames(trees, commit, parents[0]).get(address) if parents else None
             if source is None:
                 continue
             earlier = self._spans.changes_of(head, source)
@@ -317,13 +345,13 @@ class GitHistory:
             left = list(takewhile(lambda change, last=name: change[0] != last, earlier.blobs.items()))
 
     def _walked(self, head: str, address: Address) -> Iterator[_Version]:
-        trees = TreeDiff(self._repository)
+        trees = TreeDiff(self.repository)
 
         def changes(path: str) -> DocumentChanges | None:
             return self._spans.changes_of(self.head(), self._address(path))
 
         follower = PathFollower(self._spans.first_of(address), cache(changes), self._path_before, trees)
-        for commit, path in commits_touching(self._repository, head, self._path(address), follower):
+        for commit, path in commits_touching(self.repository, head, self._path(address), follower):
             blob = trees.at(str(commit.tree_id), os.fsencode(path))
             yield _Version(commit, self._address(path), blob)
 
@@ -331,19 +359,19 @@ class GitHistory:
         raw = os.fsencode(path)
         if not trees.at(str(commit.tree_id), raw) or trees.at(str(parent.tree_id), raw):
             return path
-        source = self._renames.renames(trees, commit, parent).get(self._address(path))
+        source = self.rename_finder.renames(trees, commit, parent).get(self._address(path))
         return self._path(source) if source else path
 
     def _path(self, address: Address) -> str:
-        return self._prefix + address.path
+        return self.prefix + address.path
 
     def _address(self, path: str) -> Address:
-        return Address(path.removeprefix(self._prefix))
+        return Address(path.removeprefix(self.prefix))
 
     def _current(self, address: Address) -> bytes | None:
         """The document in the work tree."""
         if self._folder is None:
-            return self._content_at(self._repository.commit(self.head()), address) if self.available else None
+            return self._content_at(self.repository.commit(self.head()), address) if self.available else None
         try:
             return self._folder.read(address)
         except NotFoundError:
@@ -355,7 +383,7 @@ class GitHistory:
         if content is None or self._folder is None:
             return content
         try:
-            return stored_form(self._repository, self._prefix + address.path, content)
+            return stored_form(self.repository, self.prefix + address.path, content)
         except GitError:  # the file cannot be committed here; compare its bytes
             return content
 
@@ -521,8 +549,11 @@ class DocumentSpans:
         return span.first.id if span else ""
 
     def changes_of(self, head: str, address: Address) -> DocumentChanges | None:
-        """The changes of a document up to a commit; None if they are not cached or the lock is not free."""
-        if not self._lock.acquire(blocking=False):
+        """The changes of a document up to a commit; None if they are not cached or the lock is not free.
+
+        Those of other files, such as pictures, are never cached.
+        """
+        if not address.is_document or not self._lock.acquire(blocking=False):
             return None
         try:
             walked = self._known.get(head)

@@ -27,7 +27,7 @@ from commonplace.store.disk.ignore_rules import (
 )
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
 from commonplace.store.git.past.history import GitHistory
-from commonplace.store.git.past.revision_names import AncestorCache, checked, named_object
+from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
     RenameFinder,
     Renames,
@@ -54,29 +54,20 @@ class CommitLookup:
     """`domain.past.PastCommits` of a folder in a repository. Thread-safe.
 
     Args:
-        repository: The repository.
+        history: The current history of the folder, whose caches are used.
         name: The folder's name.
         identity: A stable key of the folder on this machine.
-        renames: The renames below the folder.
-        prefix: Path from the repository's root to the folder: "" or a path with a trailing slash.
         rules: The ignore files on disk; None for a bare repository.
     """
 
-    def __init__(
-        self,
-        repository: GitRepository,
-        name: str,
-        identity: str,
-        renames: RenameFinder,
-        prefix: str = "",
-        rules: IgnoreRules | None = None,
-    ) -> None:
+    def __init__(self, history: GitHistory, name: str, identity: str, rules: IgnoreRules | None = None) -> None:
+        repository, prefix, renames = history.repository, history.prefix, history.rename_finder
         self._repository = repository
         self._name = name
         self._identity = identity
         self._prefix = prefix
         self._rules = rules
-        self._ancestors = AncestorCache(repository)
+        self._ancestors = history.ancestors
         self._renames = renames
         self._touched = TouchedDocuments(repository, prefix.rstrip("/"), renames)
         self._line: tuple[str, _Line] = ("", [])
@@ -99,9 +90,12 @@ class CommitLookup:
         Dates are author dates, as in a history. After a rebase they need not increase from commit to commit.
         """
         with self._lock:
-            line = guarded(self._first_parents)
+            head, line = guarded(self._first_parents)
         name = next((name for when, name in line if when <= until), "")
-        return commit_value(self._repository.commit(name)) if name else None
+        if not name:
+            return None
+        self._ancestors.add(head, [name])
+        return commit_value(self._repository.commit(name))
 
     def latest_with(self, address: Address, *, within: int) -> str:
         """Id of the newest commit of the first-parent line that contains a file; "" if none of the newest `within`."""
@@ -144,8 +138,8 @@ class CommitLookup:
 
         return hides
 
-    def _first_parents(self) -> _Line:
-        """The first-parent line of the current branch. Only commits since the last call are read."""
+    def _first_parents(self) -> tuple[str, _Line]:
+        """The current commit and its first-parent line. Only commits since the last call are read."""
         head = self._repository.head
         known_text, line = self._line
         if head != known_text:
@@ -156,7 +150,7 @@ class CommitLookup:
                     break
                 news.append((commit.author.time, str(commit.id)))
             self._line = head, list(chain(news, line)) if met else news
-        return self._line[1]
+        return self._line
 
     def _newest_first(self, head: str) -> Iterable[pygit2.Commit]:
         return self._repository.walk(head, SortMode.NONE, first_parent=True) if head else []
@@ -379,8 +373,9 @@ class BareStore(TreeStore):
         hides = _CurrentRules(repository).hides
         source = TreeSource(repository=repository, commit=lambda: repository.head, hides=hides)
         renames = RenameFinder(repository, "", self._hidden)
-        super().__init__(name, identity, source, GitHistory(repository, "", None, renames), refusal)
-        self._past = CommitLookup(repository, name, identity, renames)
+        history = GitHistory(repository, "", None, renames)
+        super().__init__(name, identity, source, history, refusal)
+        self._past = CommitLookup(history, name, identity)
 
     @property
     def past(self) -> PastCommits | None:

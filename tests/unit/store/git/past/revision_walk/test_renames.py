@@ -153,6 +153,8 @@ def _assert_history_as_in_git(folder: Path, seed: int, *, dated: bool) -> None:
         for (_, there), commit, content in zip(expected, commits, versions, strict=True):
             if content:
                 assert past.read(Address(there), commit.id) == content
+                at = past.address_at(Address(path), commit.id)
+                assert at in {Address(there), Address(path)}, "a file of the name itself goes first"
         if dated:
             span = spans[Address(path)]
             assert (span.first.message.strip(), span.last.message.strip()) == (expected[-1][0], expected[0][0])
@@ -181,10 +183,12 @@ def base(tmp_path: Path) -> GitRepo:
 
 
 def messages(repo: GitRepo, path: str) -> list[tuple[str, str]]:
-    """The history of a page read cold and with dates known, which are equal."""
+    """The history of a page read cold and with dates known, which are equal, and so are its paths at each commit."""
     cold, warm = history(repo.path), history(repo.path)
     warm.touched()
     assert line(cold, path) == line(warm, path)
+    for commit in repo.git("rev-list", "HEAD").split():
+        assert cold.address_at(Address(path), commit) == warm.address_at(Address(path), commit)
     return line(cold, path)
 
 
@@ -246,6 +250,12 @@ def test_a_merge_of_two_renames_follows_each_branch(base: GitRepo) -> None:
         *OLD,
     ]
     assert messages(base, "y.md") == [("Move x", "y.md"), ("Second", "x.md")]
+
+
+def test_a_picture_has_a_history_too(base: GitRepo) -> None:
+    base.commit("Picture", **{"a.png": PAGE})
+    moved(base, "a.png", "b.png")
+    assert messages(base, "b.png") == [("Move", "b.png"), ("Picture", "a.png")]
 
 
 @pytest.mark.parametrize(
