@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING
 from commonplace.background_sync import retry_until, watch_and_sync
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
 from commonplace.domain.private_files import private_folder
-from commonplace.registration import OpenContext, followed_remotes, registered, served_folders
+from commonplace.registration import (
+    OpenContext,
+    file_merge,
+    followed_remotes,
+    registered,
+    served_folders,
+    store_folder,
+)
 from commonplace.services.collections import Collection, Collections, unique_name
 from commonplace.services.extensions import NO_EXTENSIONS
 from commonplace.services.services import Services
@@ -235,6 +242,7 @@ class Application:
             other_names=others,
             in_title_case=cache(partial(self._is_in_title_case, store)),
             status_names=self._status_names,
+            merge_file=file_merge(store),
         )
 
     def _is_in_title_case(self, store: Store) -> bool:
@@ -469,7 +477,7 @@ def proposal_refusal(settings: Settings) -> str:
     """The reason why nothing can be proposed at the tier of the settings, with a remedy; "" if it can, or need not."""
     from commonplace.store.git.layout import find_repository
 
-    if settings.tier != "propose" or settings.replica_of:
+    if settings.tier != "propose" or settings.replica_of or store_folder(settings.kb, settings) is not None:
         return ""
     without = [folder.name for folder in settings.kb if folder.is_dir() and find_repository(folder) is None]
     names = ", ".join(without)

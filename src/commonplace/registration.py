@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from importlib.metadata import EntryPoint
     from pathlib import Path
 
+    from commonplace.domain.merge import FileMerge
+    from commonplace.domain.ports import Store
     from commonplace.faces.mcp.toolset import Toolset
     from commonplace.faces.rest.endpoint import RestContract
     from commonplace.faces.web.exchange import ToolsetPages
@@ -117,6 +119,8 @@ class ToolsetRegistration:
     """Returns the reason why the folder cannot be the store, with a remedy; "" if it can."""
     opens: Callable[[OpenContext], ServiceProvider[Any]] | None = None
     """Opens the toolset's service, to be added to `Services`. Returns at once: slow parts are opened on first use."""
+    merges: Callable[[Store], FileMerge | None] | None = None
+    """Returns how files of the toolset's own store are merged; None for a folder that is no such store."""
     starts: Callable[[Services, Settings], None] | None = None
     """Called once before the folders are indexed, if the settings name this toolset."""
     serve_stdio: str = ""
@@ -250,6 +254,12 @@ def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:
         if registration.name == settings.toolset and registration.store_folder is not None:
             return registration.store_folder(named, settings)
     return None
+
+
+def file_merge(store: Store) -> FileMerge | None:
+    """The merge of files whose lines conflict, for a folder that is a store of a toolset's own; None for others."""
+    merges = (registration.merges(store) for registration in registered() if registration.merges is not None)
+    return next((merge for merge in merges if merge is not None), None)
 
 
 def store_refusal(settings: Settings) -> str:

@@ -21,16 +21,21 @@ from shell import Shell
 from support import GitRepo
 
 Connect = Callable[..., AbstractContextManager[Agent]]
-_MARK = re.compile(r'\n\n(?:PROPOSED|WITH YOUR PROPOSAL)[^\n]*$|,"proposal":"(?:PROPOSED|WITH YOUR PROPOSAL)[^"]*"')
+_LITTER = {canary.NAME, "activity.log"}
+"""Files beside the pages; the log is that of the calls on a store of projects, and is never committed."""
+_LINE = r"(?:PROPOSED|WITH YOUR PROPOSAL)"
+_MARK = re.compile(rf'\n\n{_LINE}[^\n]*$|,\s*"proposal": ?"{_LINE}[^"]*"')
 
 
-def proposing_agent(connect: Connect, state: Path) -> Connect:
+def proposing_agent(connect: Connect, state: Path, accept: Callable[[Path], None] | None = None) -> Connect:
     """The connection of a suite, at the tier `propose` in the place of `write`.
 
     Args:
         connect: `agent.agent`.
         state: A folder for the caches of the command that accepts.
+        accept: Accepts the proposals of a folder; None for the command.
     """
+    deciding = accept or (lambda folder: accept_all(folder, state))
 
     @contextmanager
     def connected(*arguments: Any, **more: Any) -> Generator[Agent]:
@@ -38,7 +43,7 @@ def proposing_agent(connect: Connect, state: Path) -> Connect:
         with connect(*proposes, **more) as client:
             if list(proposes) != list(arguments):
                 raw = client.raw
-                client.raw = lambda tool, /, **values: _accepted(raw, folders, state, tool, values)
+                client.raw = lambda tool, /, **values: _accepted(raw, folders, deciding, tool, values)
             yield client
 
     return connected
@@ -57,7 +62,7 @@ def served(folder: Path) -> dict[str, str]:
     files = {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".git" not in path.relative_to(folder).parts and path.name != canary.NAME
+        if path.is_file() and ".git" not in path.relative_to(folder).parts and path.name not in _LITTER
     }
     refs = {line: "" for line in repo.git("for-each-ref").splitlines() if "/proposals/" not in line}
     own = {name: _digest(folder / ".git" / name) for name in ("HEAD", "index", "logs/HEAD")}
@@ -71,7 +76,11 @@ def _at_propose(arguments: Sequence[Any]) -> list[Any]:
 
 
 def _accepted(
-    raw: Callable[..., CallToolResult], folders: Sequence[Path], state: Path, tool: str, values: dict[str, Any]
+    raw: Callable[..., CallToolResult],
+    folders: Sequence[Path],
+    accept: Callable[[Path], None],
+    tool: str,
+    values: dict[str, Any],
 ) -> CallToolResult:
     """The result of a call, after what it proposed was accepted."""
     before = [served(folder) for folder in folders]
@@ -80,7 +89,7 @@ def _accepted(
     texts = [block for block in result.content if isinstance(block, TextContent)]
     if any("PROPOSED" in text.text for text in texts):
         for folder in folders:
-            accept_all(folder, state)
+            accept(folder)
     for text in texts:
         text.text = _MARK.sub("", text.text)
     if result.structured_content:

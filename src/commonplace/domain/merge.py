@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -10,6 +10,8 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_section, read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 
+FileMerge = Callable[[str, bytes, bytes, bytes], "bytes | None"]
+"""Merges a file whose lines conflict: path, base, proposed and current bytes. Returns None if it cannot."""
 Lines = Sequence[bytes]
 """Lines with their line ends."""
 MAX_COMPARED_LINES = 20_000

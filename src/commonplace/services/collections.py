@@ -22,6 +22,7 @@ from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.cluster import Replica
+    from commonplace.domain.merge import FileMerge, MergedText
     from commonplace.domain.past import PastStates
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.proposals import ProposalStates
@@ -76,6 +77,8 @@ class Collection:
     """Whether the names of pages are shown in title case, as an Otterwiki with its default settings shows them."""
     status_names: Mapping[str, Status] | None = None
     """Statuses by the lower-case names that pages use; None for the built-in names."""
+    merge_file: FileMerge | None = None
+    """Merges files of a store of its own whose lines conflict; None for a folder of documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +269,34 @@ def current_bytes(collection: Collection, address: Address) -> bytes | None:
         return collection.store.read(address)
     except NotFoundError:
         return None
+
+
+def merged_text(
+    collection: Collection,
+    address: Address,
+    base: bytes | None,
+    proposed: bytes | None,
+    current: bytes | None,
+    *,
+    adjacent: bool = False,
+) -> MergedText:
+    """A three-way merge of a file, by lines, and where these conflict as the store of its collection merges files.
+
+    Args:
+        collection: The collection of the file.
+        address: The file.
+        base: The text that both sides come from; None for no file, as for the sides.
+        proposed: One side.
+        current: The side that is served.
+        adjacent: As for `domain.merge.merge_texts`.
+    """
+    from commonplace.domain.merge import MergedText, merge_texts  # noqa: PLC0415 - reads need none
+
+    merged = merge_texts(base, proposed, current, adjacent=adjacent)
+    if not merged.conflicts or collection.merge_file is None or base is None or proposed is None or current is None:
+        return merged
+    content = collection.merge_file(address.path, base, proposed, current)
+    return merged if content is None else MergedText(content)
 
 
 def current_revision(collection: Collection, address: Address) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from commonplace.domain.activity import NO_LIMITS, AccessLog, Actor, ConfirmMode, HourlyUses, WriteLimits
 from commonplace.domain.changes import ClientCredit
@@ -16,8 +16,10 @@ from commonplace.services.sessions import SessionMemories
 
 if TYPE_CHECKING:
     from commonplace.domain.sources import SourceReader
+    from commonplace.services.collections import Collection
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,27 @@ class ServiceKey(Generic[T]):
     name: str
 
 
+class OwnStore(Protocol[T_co]):
+    """A store of a service's own, which is not among the served collections."""
+
+    def collection(self, services: Services) -> Collection:
+        """The store as a collection, opened on the first call.
+
+        Raises:
+            KnowledgeError: it cannot be opened, or the caller may not use it.
+        """
+        ...
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether its proposals are listed with those of the served collections; opens nothing."""
+        ...
+
+    def over(self, services: Services, collection: Collection) -> T_co:
+        """The service over another state of the collection."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceProvider(Generic[T]):
     """Provides the service of a key."""
@@ -34,6 +57,8 @@ class ServiceProvider(Generic[T]):
     key: ServiceKey[T]
     get: Callable[[Services], T]
     """Returns the service for the caller's services, opened on the first call; raises if the caller may not use it."""
+    own: OwnStore[T] | None = None
+    """The store of the service's own to which callers can propose; None if it uses the served collections alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +95,17 @@ class Services:
             if provider.key == key:
                 return cast("T", provider.get(self))
         raise NotFoundError(f"Nothing that serves {key.name} is open here.", kind="collection")
+
+    @property
+    def stores(self) -> list[Collection]:
+        """The stores of toolsets' own whose proposals are listed with those of the served collections."""
+        stores = [provider.own for provider in self.providers if self.unrestricted and provider.own]
+        return [store.collection(self) for store in stores if store.is_listed]
+
+    @property
+    def decided(self) -> Collections:
+        """The collections whose proposals the caller may decide on: the served ones, and toolsets' own stores."""
+        return Collections(lambda: [*self.collections, *self.stores])
 
     def watch(self, actor: Actor, limits: WriteLimits = NO_LIMITS, *, reads: bool) -> AbstractContextManager[None]:
         """Record what a call reads and writes, hold its writes to limits, and let them be by the caller.

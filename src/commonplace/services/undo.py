@@ -15,11 +15,11 @@ from typing import TypeAlias
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit, Revision, StatedMessage, committed_by, split_trailers
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.domain.merge import TextConflict, merge_texts, with_rewritten
+from commonplace.domain.merge import TextConflict, with_rewritten
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
-from commonplace.services.collections import Collection, current_bytes
+from commonplace.services.collections import Collection, current_bytes, merged_text
 from commonplace.services.past import require_history
 from commonplace.services.proposals.decisions import conflict_lines
 from commonplace.services.proposals.selection import shown_paths
@@ -352,7 +352,7 @@ class _Undo:
     def _taken_back(self, file: _File, content: bytes | None) -> bytes | None:
         """A file without what the commits wrote."""
         for after, before in file.steps:
-            merged = merge_texts(after, before, content, adjacent=True)
+            merged = merged_text(self._collection, file.now, after, before, content, adjacent=True)
             if merged.conflicts:
                 self._conflicts += [(file.now, conflict) for conflict in merged.conflicts]
                 return content

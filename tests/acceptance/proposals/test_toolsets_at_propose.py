@@ -53,7 +53,6 @@ def test_writes_wait_and_accepting_leaves_what_writing_leaves(tmp_path: Path, to
 
 REASONS = {
     "cascade": "not every layer has branches",
-    "projects": "on one branch for all projects",
     "pages": "goes to a site, which has no proposals",
 }
 
@@ -62,13 +61,9 @@ REASONS = {
 def test_a_toolset_that_takes_no_proposals_says_so_and_why_at_the_start(tmp_path: Path, toolset: str) -> None:
     repo = new_repo(tmp_path / "tea", {**PAGES, ".confluence.json": '{"spaceKey": "TEA"}'})
     for command in (["mcp", repo.path], ["serve", repo.path, "--port", "0"]):
-        folder = repo.path if toolset != "projects" else tmp_path / "store"
-        arguments = [folder if path == repo.path else path for path in command]
-        if toolset == "projects":
-            folder.mkdir(exist_ok=True)
-        done = Shell(tmp_path)(*arguments, "--toolset", toolset, "--tier", "propose")
+        done = Shell(tmp_path)(*command, "--toolset", toolset, "--tier", "propose")
         assert (done.code != 0, REASONS[toolset] in done.stderr) == (True, True), done.stderr
-        assert "or the toolset notes, kb or wiki" in done.stderr
+        assert "or the toolset notes, kb, projects or wiki" in done.stderr
 
 
 def _undated(text: bytes) -> list[bytes]:

@@ -69,7 +69,7 @@ class ProposalParameters(Parameters):
 
 def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
     """List, show, accept, decline, amend or withdraw proposals; or undo what was written."""
-    services = call.served or call.services
+    collections = (call.served or call.services).decided
     own = call.proposer or Proposer()
     viewer = own if call.tier == PROPOSE else None
     action = arguments.action
@@ -80,13 +80,13 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             hint="Amend the proposal, or withdraw it.",
         )
     if action in {"list", "undo"}:
-        return _listed(services.collections, viewer) if action == "list" else _undone(call, arguments)
+        return _listed(collections, viewer) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
-    proposal = decisions.find(services.collections, arguments.id, viewer)
+    proposal = decisions.find(collections, arguments.id, viewer)
     match action:
         case "show":
-            return _shown(services.collections, proposal, arguments.page or "", arguments.offset or 0)
+            return _shown(collections, proposal, arguments.page or "", arguments.offset or 0)
         case "accept":
             return "\n".join(proposal_output.accept_lines(decisions.accept(proposal, _request(arguments), call.person)))
         case "decline":
@@ -166,7 +166,7 @@ def _read_resource(call: Call, uri: str) -> ResourceContents:
     Raises:
         NotFoundError: there is no such proposal, or it is not shown to this caller.
     """
-    collections = (call.served or call.services).collections
+    collections = (call.served or call.services).decided
     viewer = call.proposer if call.tier == PROPOSE else None
     if uri == OPEN_URI:
         return ResourceContents(_listed(collections, viewer), PLAIN)
@@ -227,7 +227,7 @@ def require_proposals(toolset: Toolset) -> None:
         raise ConfigError(
             f"The toolset {toolset.name} takes no proposals: {toolset.proposal_refusal}.",
             kind="tier",
-            hint="Use --tier read or write, or the toolset notes, kb or wiki.",
+            hint="Use --tier read or write, or the toolset notes, kb, projects or wiki.",
         )
 
 

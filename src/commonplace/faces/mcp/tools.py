@@ -144,7 +144,7 @@ class ToolHandlers:
         asks = call.services.confirm != "never" and allows(call.tier, "write")
         if row.read_only or row.tier == PROPOSE or not asks:
             return _shown(row, call, arguments), ()
-        row = row if self._toolset.proposes else replace(row, proposes=False)
+        row = row if self._toolset.proposes and self._toolset.repeats else replace(row, proposes=False)
         return confirmation.confirmed(row, call, lambda tried: _shown(row, tried, arguments))
 
     @property
@@ -270,11 +270,10 @@ def _with_proposals(shown: ToolResult, lines: Sequence[str]) -> ToolResult:
     if not lines or isinstance(shown, Blob | ContentBlocks | list):
         return shown
     if isinstance(shown, LinkedContent):
-        texts = (
-            None if content is None else _with_proposals(content, lines) for content in (shown.content, shown.text)
-        )
-        content, text = (cast("ToolContent | None", element) for element in texts)
-        return replace(shown, content="" if content is None else content, text=text)
+        content = cast("ToolContent", _with_proposals(shown.content, lines))
+        laid_out = shown.text is None or callable(shown.text)
+        text = shown.text if laid_out else cast("ToolContent", _with_proposals(cast("ToolContent", shown.text), lines))
+        return replace(shown, content=content, text=text)
     if isinstance(shown, str):
         return "\n".join([shown, "", *lines])
     return {**shown, "proposal": " ".join(lines)}
@@ -293,7 +292,7 @@ def _result(toolset: Toolset, shown: ToolResult) -> Wire:
             {"type": "resource_link", "uri": link.uri, "name": link.name, "mimeType": link.mime_type}
             for link in shown.links
         ]
-        return _content_result(toolset, shown.content, links, shown.text)
+        return _content_result(toolset, shown.content, links, _laid_out(shown))
     return _content_result(toolset, shown, [])
 
 
@@ -319,10 +318,15 @@ def _error_result(toolset: Toolset, error: KnowledgeError) -> Wire:
     return _call_tool_result([{"type": "text", "text": _text(toolset, shown)}], is_error=True)
 
 
+def _laid_out(shown: LinkedContent) -> ToolContent | None:
+    return shown.text(shown.content) if callable(shown.text) else shown.text
+
+
 def result_text(toolset: Toolset, shown: ToolResult) -> str:
     """The text block of a result; "" for a result without one."""
     if isinstance(shown, LinkedContent):
-        return _text(toolset, shown.content if shown.text is None else shown.text)
+        text = _laid_out(shown)
+        return _text(toolset, shown.content if text is None else text)
     return "" if isinstance(shown, Blob | ContentBlocks) else _text(toolset, shown)
 
 

@@ -75,7 +75,8 @@ class LinkedContent:
 
     content: ToolContent
     links: Sequence[ResourceLink]
-    text: ToolContent | None = None
+    text: ToolContent | Callable[[ToolContent], str] | None = None
+    """The text block, or what makes it from the final content; None for the content itself."""
 
 
 ToolResult: TypeAlias = ToolContent | Blob | ContentBlocks | LinkedContent
@@ -302,6 +303,8 @@ class Toolset:
     default_tier: Tier = "read"
     proposes: bool = False
     """Whether the toolset can be served at the tier `propose`: its tools use the collections of the call alone."""
+    repeats: bool = True
+    """Whether a repeated call writes the same bytes, so that a write can be tried to ask the client's person first."""
     proposal_refusal: str = "its tools use more than the served folders"
     """The reason why it is not served at that tier, as a clause."""
     resources: Resources | None = None

@@ -237,7 +237,7 @@ def _decisions() -> tuple[Endpoint, ...]:
 def _list(request: RestRequest) -> RestResponse:
     query = cast("ProposalsParameters", request.query)
     states = {"open": (False,), "closed": (True,), "all": (False, True)}[query.state]
-    collections = request.served.collections
+    collections = request.served.decided
     every = [proposal for closed in states for proposal in decisions.listed(collections, request.viewer, closed=closed)]
     every.sort(key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
     rows = every[query.offset :][: query.limit]
@@ -250,7 +250,7 @@ def _show(request: RestRequest) -> RestResponse:
     query = cast("ShowProposalParameters", request.query)
     proposal = _found(request)
     shown = reports.FileRange(page=query.page, offset=query.offset, limit=query.limit)
-    report = reports.report(request.served.collections, proposal, shown)
+    report = reports.report(request.served.decided, proposal, shown)
     return RestResponse(FullProposal.model_validate(report_json(proposal, report)))
 
 
@@ -287,7 +287,7 @@ def _withdraw(request: RestRequest) -> RestResponse:
 
 
 def _found(request: RestRequest) -> FoundProposal:
-    return decisions.find(request.served.collections, request.filename, request.viewer)
+    return decisions.find(request.served.decided, request.filename, request.viewer)
 
 
 def _answer(found_proposal: FoundProposal, proposal: proposals.Proposal) -> RestResponse:

@@ -19,7 +19,6 @@ from commonplace.domain.errors import (
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import (
     TextConflict,
-    merge_texts,
     with_rewritten,
     with_section,
     with_shared,
@@ -35,7 +34,7 @@ from commonplace.domain.proposals import (
 )
 from commonplace.domain.revisions import require_revision
 from commonplace.services import writes
-from commonplace.services.collections import Collection, Collections
+from commonplace.services.collections import Collection, Collections, merged_text
 from commonplace.services.findings import MAX_NEW, new_findings
 from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, select, shown_paths
 from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
@@ -335,7 +334,7 @@ class _Merge:
         current = self._read(source)
         if base is not None and current is not None and address in plan.contents:
             current = with_rewritten(base, current, plan.contents[address])
-        merged = merge_texts(base, proposed, current)
+        merged = merged_text(self._collection, address, base, proposed, current)
         self._conflicts += [FileConflict(address, conflict) for conflict in merged.conflicts]
         return merged.content
 

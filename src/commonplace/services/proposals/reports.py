@@ -9,9 +9,9 @@ from functools import cached_property
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.findings import NewFinding
-from commonplace.domain.merge import TextConflict, merge_texts, split_lines
+from commonplace.domain.merge import TextConflict, split_lines
 from commonplace.domain.proposals import Proposal, ProposalBranches, ProposedFile
-from commonplace.services.collections import Collection, Collections, current_bytes
+from commonplace.services.collections import Collection, Collections, current_bytes, merged_text
 from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
 from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.selection import named_file
@@ -169,7 +169,8 @@ class _Comparison:
         """The report on one file."""
         base, proposed, current = file_sides(self._proposal, file)
         source = _served_at(self._before, file)
-        plain = replace(_plain_report(self._branches, file), conflicts=merge_texts(base, proposed, current).conflicts)
+        merged = merged_text(self._before, file.address, base, proposed, current)
+        plain = replace(_plain_report(self._branches, file), conflicts=merged.conflicts)
         if not file.address.is_document:
             return plain
         moved_back = file.address if source != file.address else None

@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import TypeVar
 
 from commonplace.domain.activity import PlannedWrite, require_decision, session_id
 from commonplace.domain.addresses import Address
@@ -22,8 +23,9 @@ from commonplace.domain.proposals import (
     only_proposing,
 )
 from commonplace.services.collections import Collection, Collections, current_bytes
-from commonplace.services.services import Services
+from commonplace.services.services import ServiceProvider, Services
 
+T = TypeVar("T")
 MAX_BEGUN = 1_000
 """Maximum number of proposals without a commit whose ids are remembered."""
 
@@ -124,10 +126,38 @@ def proposing(services: Services, proposer: Proposer, *, writes: bool) -> Genera
             else:
                 identifier = proposal.id if proposal else _BEGUN.of(collection, states, proposer)
                 members.append(_proposed(collection, opened, states, identifier, proposer))
-        # Restricted: services that toolsets add use nothing but these collections.
-        proposed = replace(services, collections=Collections(lambda: members), unrestricted=False)
-        served = replace(services, collections=Collections(lambda: guarded), unrestricted=False)
+        # Restricted: services that toolsets add use nothing but these collections, and proposals to a store of theirs.
+        providers = tuple(_proposing_provider(provider, services, proposer, shown) for provider in services.providers)
+        proposed = replace(services, collections=Collections(lambda: members), unrestricted=False, providers=providers)
+        served = replace(
+            services,
+            collections=Collections(lambda: [*guarded, *map(_guarded, services.stores)]),
+            unrestricted=False,
+        )
         yield ProposedServices(proposed, served, shown)
+
+
+def _proposing_provider(
+    provider: ServiceProvider[T], services: Services, proposer: Proposer, shown: dict[str, Proposal]
+) -> ServiceProvider[T]:
+    """A provider whose service proposes to the store of its own; the store is opened when the service is first used."""
+    own = provider.own
+    if own is None:
+        return provider
+
+    def proposing_service(_: Services) -> T:
+        collection = own.collection(services)
+        states = collection.proposals
+        if states is None:
+            return own.over(services, _guarded(collection))
+        proposal = current_proposal(states, proposer)
+        if proposal is not None:
+            shown[collection.name] = proposal
+        identifier = proposal.id if proposal else _BEGUN.of(collection, states, proposer)
+        store = states.branches.store(identifier, proposer)
+        return own.over(services, replace(collection, store=store, proposals=None))
+
+    return replace(provider, get=proposing_service)
 
 
 @contextmanager

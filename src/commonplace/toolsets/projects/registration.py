@@ -7,9 +7,13 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
+from contextvars import Context
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
@@ -17,6 +21,10 @@ from commonplace.settings import CURRENT_FOLDER
 from commonplace.toolsets.projects.service import PROJECTS_KEY
 
 if TYPE_CHECKING:
+    from commonplace.domain.merge import FileMerge
+    from commonplace.domain.ports import Store
+    from commonplace.domain.proposals import ProposalBranches
+    from commonplace.services.collections import Collection
     from commonplace.settings import Settings
     from commonplace.toolsets.projects.service.project_store import ProjectStore
 
@@ -26,10 +34,13 @@ NAME = "projects"
 class _LazyProjectStore:
     """The store of projects, opened lazily."""
 
-    def __init__(self, path: Path, state_dir: Path, *, adopt: bool) -> None:
-        self._path = path
-        self._state_dir = state_dir
-        self._adopt = adopt
+    def __init__(self, context: OpenContext) -> None:
+        settings = context.settings
+        self._context = context
+        self._path = _store_folder(context.named, settings)
+        self._state_dir = settings.state_dir
+        self._adopt = settings.adopt
+        self._collection: Collection | None = None
         self._opening = threading.Lock()
         self._store: ProjectStore | None = None
         self._closing = ExitStack()
@@ -47,13 +58,38 @@ class _LazyProjectStore:
 
         with self._opening:
             if self._store is None:
-                opened = open_project_store(self._path, self._state_dir, IDENTITY, adopt=self._adopt)
+                opened = Context().run(open_project_store, self._path, self._state_dir, IDENTITY, adopt=self._adopt)
                 self._closing.callback(opened.origin.close)
                 self._closing.callback(opened.activity.close)
                 self._store = ProjectStore(
-                    str(opened.path), opened.store, opened.folders, opened.origin, opened.activity
+                    str(opened.path),
+                    opened.store,
+                    opened.folders,
+                    opened.origin,
+                    opened.activity,
+                    partial(_branches, opened.store),
                 )
             return self._store
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether its proposals are listed: those of the server's own store, and of one that a call has used."""
+        return self._context.settings.toolset == NAME or self._collection is not None
+
+    def collection(self, services: Services) -> Collection:
+        """The store as a collection in which each acceptance is a commit."""
+        projects = self(services)
+        with self._opening:
+            if self._collection is None:
+                # In a context of its own, because opening it is not the act of the caller.
+                opened = Context().run(self._context.open_collection, Path(projects.path))
+                opened.index.listen(lambda _addresses, _listing: projects.upstream.committed())
+                self._collection = replace(opened, store=opened.store.committing())
+            return self._collection
+
+    def over(self, services: Services, collection: Collection) -> ProjectStore:
+        """The projects with the changes of a proposal."""
+        return self(services).over(collection.store)
 
     def close(self) -> None:
         """Write the last lines of the log and wait for a pending push."""
@@ -94,10 +130,24 @@ def _store_refusal(settings: Settings) -> str:
 
 
 def _open_service(context: OpenContext) -> ServiceProvider[ProjectStore]:
-    settings = context.settings
-    store = _LazyProjectStore(_store_folder(context.named, settings), settings.state_dir, adopt=settings.adopt)
+    store = _LazyProjectStore(context)
     context.closing.callback(store.close)
-    return ServiceProvider(PROJECTS_KEY, store)
+    return ServiceProvider(PROJECTS_KEY, store, store)
+
+
+def _branches(store: Store) -> ProposalBranches | None:
+    from commonplace.domain.proposals import StoreWithProposals
+
+    return store.proposals if isinstance(store, StoreWithProposals) else None
+
+
+def _merges(store: Store) -> FileMerge | None:
+    """The merge of files of a store of projects; None for another folder."""
+    if store.stat(Address("index.json")) is None or "projects" not in store.folders(""):
+        return None
+    from commonplace.toolsets.projects.rules.merge import merge_proposed
+
+    return merge_proposed
 
 
 def _is_served(settings: Settings) -> bool:
@@ -122,5 +172,6 @@ PROJECTS = ToolsetRegistration(
     store_folder=_store_folder,
     store_refusal=_store_refusal,
     opens=_open_service,
+    merges=_merges,
     starts=_start,
 )

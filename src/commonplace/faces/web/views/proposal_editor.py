@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from commonplace.domain.browser_text import with_browser_text
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError
-from commonplace.domain.merge import merge_texts, with_regions
+from commonplace.domain.merge import with_regions
 from commonplace.domain.proposals import ProposedFile
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.access.callers import allows
@@ -32,6 +32,7 @@ from commonplace.faces.web.views.merges import (
     unpacked,
     with_choices,
 )
+from commonplace.services.collections import merged_text
 from commonplace.services.proposals import decisions, reports
 from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.selection import AcceptRequest
@@ -145,7 +146,7 @@ def edit(request: PageRequest, proposal: FoundProposal) -> PageResponse:
         return _sent(request, proposal, file)
     editing = _Editing(request, proposal, file, proposal.proposal.tip)
     base, proposed, current = reports.file_sides(proposal, file)
-    merged = merge_texts(base, proposed, current)
+    merged = merged_text(proposal.collection, file.address, base, proposed, current)
     if merged.conflicts and current is not None:
         return editing.merged(base, proposed or b"", PROPOSER)
     text = text_of(file.address, merged.content or proposed or b"")
@@ -185,7 +186,7 @@ def _sent(request: PageRequest, proposal: FoundProposal, file: ProposedFile) -> 
 def _shown(proposal: FoundProposal, file: ProposedFile, served: bytes | None) -> bytes:
     """The bytes that a form which was made from a served page showed first, so that equal lines keep theirs."""
     base, proposed, _ = reports.file_sides(proposal, file)
-    return merge_texts(base, proposed, served).content or served or proposed or b""
+    return merged_text(proposal.collection, file.address, base, proposed, served).content or served or proposed or b""
 
 
 def _revision(content: bytes | None) -> str:

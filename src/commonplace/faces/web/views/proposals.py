@@ -13,7 +13,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import NewFinding
-from commonplace.domain.merge import merge_texts, with_section
+from commonplace.domain.merge import with_section
 from commonplace.domain.proposals import ProposedFile, Proposer
 from commonplace.faces.access.callers import allows
 from commonplace.faces.errors import error_mapping
@@ -22,7 +22,7 @@ from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, edit
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, merged_text
 from commonplace.services.proposals import decisions
 from commonplace.services.proposals.decisions import FoundProposal, ProposalConflictError
 from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, file_sides, report
@@ -77,7 +77,7 @@ def proposals(request: PageRequest) -> PageResponse:
     identifier, _, action = request.path.partition("/")
     if not identifier:
         return _list(request)
-    proposal = decisions.find(request.collections, identifier, _viewer(request))
+    proposal = decisions.find(request.services.decided, identifier, _viewer(request))
     if action == "edit":
         return edit(request, proposal)
     if action:
@@ -95,14 +95,14 @@ def _viewer(request: PageRequest) -> Proposer | None:
 def _list(request: PageRequest) -> PageResponse:
     if request.method == "POST":
         raise InvalidInputError("Which proposal?", kind="proposal", hint="Open one of the list.")
-    viewer = _viewer(request)
-    opened, closed = (decisions.listed(request.collections, viewer, closed=element) for element in (False, True))
+    viewer, collections = _viewer(request), request.services.decided
+    opened, closed = (decisions.listed(collections, viewer, closed=element) for element in (False, True))
     return page(
         request,
         "proposals.html",
         groups=[("Open", opened[:MAX_LISTED]), ("Closed", closed[:MAX_LISTED])],
         decides=viewer is None,
-        without=[collection.name for collection in request.collections if collection.proposals is None],
+        without=[collection.name for collection in collections if collection.proposals is None],
     )
 
 
@@ -114,7 +114,7 @@ def _proposal_page(
     view = request.query.get("view", "")
     view = view if view in {"inline", "text"} else "side"
     chosen = FileRange(page=request.query.get("file", ""), offset=(number - 1) * FILES, limit=FILES)
-    full = report(request.collections, proposal, chosen)
+    full = report(request.services.decided, proposal, chosen)
     files = _shown_files(request, proposal, full, rendered=view == "text")
     return page(
         request,
@@ -205,7 +205,11 @@ def _offered_sections(proposal: FoundProposal, file_report: FileReport) -> Seque
         return sections if len(sections) > 1 else ()
     address = file_report.file.address
     parts = {section: with_section(address, base, proposed, section) for section in sections}
-    return [section for section, part in parts.items() if not merge_texts(base, part, current).conflicts]
+    return [
+        section
+        for section, part in parts.items()
+        if not merged_text(proposal.collection, address, base, part, current).conflicts
+    ]
 
 
 def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
@@ -235,6 +239,6 @@ def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
     except KnowledgeError as error:
         if isinstance(error, ProposalConflictError):
             error.hint = 'Use "Edit before accepting" at that page, accept the other pages or sections, or decline it.'
-        now = decisions.find(request.collections, proposal.proposal.id, _viewer(request))
+        now = decisions.find(request.services.decided, proposal.proposal.id, _viewer(request))
         return _proposal_page(request, now, error)
     return redirect(f"/proposals/{proposal.proposal.id}", 303)

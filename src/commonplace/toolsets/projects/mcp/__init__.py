@@ -71,6 +71,7 @@ def _long_tool(
         handler=bind_method(name, params, run, writes=effect != "reads"),
         output_schema=result_schema(*always, **types),
         tier="read" if effect == "reads" else "write",
+        proposes=run is not instructions.sync_storage,
         destructive=effect in {"changes", "sets", "removes"},
         repeatable=effect == "sets",
     )
@@ -339,7 +340,8 @@ PROJECTS = Toolset(
     tools=(*_OF_INSTRUCTIONS, *_OF_DOCUMENTS, *_OF_CHAPTERS, *_OF_TODOS, *_OF_STORAGE),
     show_error=show_error,
     default_tier="write",
-    proposal_refusal="its store numbers to-do lists, commits and synchronizes on one branch for all projects",
+    proposes=True,
+    repeats=False,
     resources=RESOURCES,
     indent=2,
 )

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from functools import partial
+from typing import TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,7 +19,15 @@ from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError, N
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.mcp.toolset import BoundHandler, Call, LinkedContent, ToolResult, input_schema
+from commonplace.faces.mcp.toolset import (
+    PROPOSE,
+    BoundHandler,
+    Call,
+    LinkedContent,
+    ToolContent,
+    ToolResult,
+    input_schema,
+)
 from commonplace.toolsets.projects.rules.knowledge import now_text
 from commonplace.toolsets.projects.rules.limits import check_text
 from commonplace.toolsets.projects.service import PROJECTS_KEY
@@ -71,9 +80,9 @@ def bind_method(
             completed = run(projects, parsed, call.progress)
             if isinstance(completed, LaidOutAnswer):
                 whole: JsonObject = {"success": True, **completed.values}
-                return LinkedContent(whole, (), indented_text(whole, completed.levels))
+                return LinkedContent(whole, (), partial(_laid_out, completed.levels))
             answer: JsonObject = {"success": True, **completed}
-            withheld = projects.upstream.withheld() if writes else ""
+            withheld = projects.upstream.withheld() if writes and call.tier != PROPOSE else ""
             return {**answer, "push_error": withheld} if withheld else answer
 
     return BoundHandler(lambda: input_schema(params), called)
@@ -199,6 +208,10 @@ def new_project_notice(projects: ProjectStore, project_id: str) -> JsonObject:
             notice = f"Project '{project_id}' is new; there was '{nearest[0]}' already. If that one was meant, "
             return {"notice": f"{notice}repeat the call with its id and remove the new one with delete_project."}
     return {}
+
+
+def _laid_out(levels: int, content: ToolContent) -> str:
+    return indented_text(cast("Json", content), levels)
 
 
 def indented_text(value: Json, levels: int, indent: str = "") -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
+from commonplace.domain.merge import merge_texts
 from commonplace.toolsets.projects.rules.knowledge import metadata_of, with_updated
 from commonplace.toolsets.projects.rules.registry import INDEX_FILE, merge_registries
 
@@ -43,6 +44,12 @@ def merge_file(path: str, sides: MergeSides, merge: MergeLines) -> bytes | None:
     if not latest:
         return None
     return merge(MergeSides(_dated(sides.base, latest), _dated(sides.ours, latest), _dated(sides.theirs, latest)))
+
+
+def merge_proposed(path: str, base: bytes, proposed: bytes, current: bytes) -> bytes | None:
+    """The merged file of a proposal, as `merge_file` merges the commits of two machines; None on a real conflict."""
+    sides = MergeSides(base, ours=current, theirs=proposed)
+    return merge_file(path, sides, lambda dated: merge_texts(dated.base, dated.theirs, dated.ours).content)
 
 
 def conflict_unit(path: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from threading import Lock
 from typing import TypeVar
@@ -16,6 +16,7 @@ from commonplace.domain.changes import Author, FileStat, Receipt
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
+from commonplace.domain.proposals import ProposalBranches, ServedView
 from commonplace.services.findings import own_findings
 from commonplace.services.writes.recorded import record_new_findings
 from commonplace.toolsets.projects.rules.file_names import folder_slug
@@ -129,6 +130,8 @@ class ProjectStore:
     folders: ProjectFolders
     upstream: Upstream
     activity: ActivityLog
+    branches: Callable[[], ProposalBranches | None] = lambda: None
+    """Returns the proposals to change the store; None if it takes none."""
     search_texts: SearchTextCache = field(default_factory=SearchTextCache)
     shown_todos: dict[tuple[str, int], TodoInfo] = field(default_factory=dict[tuple[str, int], TodoInfo])
     """The list that had each number when this process last created or showed it."""
@@ -206,6 +209,18 @@ class ProjectStore:
             transaction.remove(Address(path))
         transaction.put(_INDEX, registry.without(project_id).content, keep=True)
 
+    def proposed_files(self) -> Iterator[Address]:
+        """The files that open proposals add, whose numbers a new list or task must not get."""
+        branches = self.branches()
+        if branches is not None:
+            for proposal in branches.listed():
+                yield from (file.address for file in branches.files(proposal) if file.proposed and not file.base)
+
+    def over(self, store: Store) -> ProjectStore:
+        """The same projects with the changes of a proposal, or to be read only."""
+        folders = ProposedFolders(self.folders, store) if isinstance(store, ServedView) else self.folders
+        return replace(self, store=store, folders=folders, shown_todos={})
+
     def _write(self, message: str, act: Callable[[Transaction], T]) -> T:
         with self.store.transaction(message, IDENTITY) as transaction:
             self.store.folders(
@@ -255,6 +270,44 @@ class ProjectStore:
             if registry is not None:
                 return registry
         return EMPTY_REGISTRY
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFolders:
+    """`ProjectFolders` of the store with the changes of a proposal."""
+
+    served: ProjectFolders
+    store: ServedView
+
+    def subfolders(self, path: str) -> list[str]:
+        """Names of the folders directly in a folder, sorted, except hidden ones and those without a file left."""
+        start = f"{path}/"
+        changed = [address.path for address in self.store.changed() if address.path.startswith(start)]
+        touched = {name for name, slash, _ in (item.removeprefix(start).partition("/") for item in changed) if slash}
+        names = {name for name in touched if not name.startswith(".") and self.files(start + name)}
+        return sorted({*self.served.subfolders(path), *names} - (touched - names))
+
+    def exists(self, path: str) -> bool:
+        """Whether the folder exists, or a file is proposed in it."""
+        return self.served.exists(path) or bool(self.files(path))
+
+    def documents(self, path: str) -> Mapping[str, FileStat]:
+        """Metadata by name of the Markdown files directly in a folder, except hidden ones."""
+        documents = dict(self.served.documents(path))
+        for address, revision in self.store.changed().items():
+            folder, _, name = address.path.rpartition("/")
+            if folder == path and address.is_document and not name.startswith("."):
+                documents.pop(name, None)
+                stat = self.store.stat(address) if revision else None
+                if stat is not None:
+                    documents[name] = stat
+        return documents
+
+    def files(self, path: str) -> list[str]:
+        """Paths of all regular files below a folder, including hidden ones."""
+        changed = {address.path: revision for address, revision in self.store.changed().items()}
+        proposed = [item for item, revision in changed.items() if revision and item.startswith(f"{path}/")]
+        return [*(item for item in self.served.files(path) if item not in changed), *proposed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, parse_address
@@ -46,7 +46,7 @@ def create_todo(projects: ProjectStore, project_id: str, description: str, tasks
 
     def act(transaction: Transaction) -> int:
         folder = projects.folder_for_writing(transaction, project_id, create=True)
-        number = max(_numbers(projects, folder), default=0) + 1
+        number = max((*_numbers(projects, folder), *_proposed_numbers(projects, f"{folder}/{TODO}/")), default=0) + 1
         now = now_text()
         transaction.put(
             parse_address(f"{folder}/{TODO}/{number}/{rules.LIST_FILE}"), rules.list_bytes(description, now)
@@ -92,7 +92,9 @@ def add_task(projects: ProjectStore, project_id: str, number: int, title: str, c
 
     def act(transaction: Transaction) -> int:
         folder = _folder(projects, transaction, project_id, number)
-        at = max((rules.task_number(address.name) for address in _files(projects, folder)), default=0) + 1
+        waiting = (address for address in projects.proposed_files() if address.path.startswith(f"{folder}/"))
+        files = (*_files(projects, folder), *waiting)
+        at = max((rules.task_number(address.name) for address in files), default=0) + 1
         transaction.put(
             parse_address(f"{folder}/{rules.task_file(at, heading)}"), rules.task_bytes(heading, text, now_text())
         )
@@ -176,6 +178,14 @@ def _require(projects: ProjectStore, folder: str, number: int) -> None:
 def _numbers(projects: ProjectStore, folder: str) -> list[int]:
     names = projects.folders.subfolders(f"{folder}/{TODO}")
     return sorted(int(name) for name in names if name.isascii() and name.isdigit() and str(int(name)) == name)
+
+
+def _proposed_numbers(projects: ProjectStore, start: str) -> Iterator[int]:
+    """The numbers of the lists that proposals add below a path."""
+    for address in projects.proposed_files():
+        number = address.path.removeprefix(start).partition("/")[0]
+        if address.path.startswith(start) and number.isascii() and number.isdigit():
+            yield int(number)
 
 
 def _files(projects: ProjectStore, folder: str) -> list[Address]:
