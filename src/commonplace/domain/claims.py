@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 MAX_CLAIMS = 2_000
@@ -54,6 +55,7 @@ _OF_CONTEXT = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])")
 _MARKUP = re.compile(r"[*_`]|\[\^[^\]]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_BLANK = re.compile(r"^\s*$")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -78,18 +80,46 @@ _NO_TEXT = ("    ", "\t", ">", "<", ":")
 
 def claims_of(text: str) -> list[PageClaim]:
     """The claims of a body of Markdown, at most `MAX_CLAIMS`, by line."""
-    claims: list[PageClaim] = []
-    for claim in _claims(text.split("\n")):
-        claims.append(claim)
-        if len(claims) >= MAX_CLAIMS:
-            break
-    return claims
+    return list(islice(_claims(list(_outside_code(text.split("\n")))), MAX_CLAIMS))
 
 
-def _claims(lines: Sequence[str]) -> Iterator[PageClaim]:
-    heading, header, pending = "", list[str](), list[str]()
+def claims_of_change(old: str, new: str) -> list[PageClaim]:
+    """The claims in the changed part of a body, at most `MAX_CLAIMS`, by line: all that are not in the old body, too.
+
+    A claim depends on the lines from one blank line to the next and on the heading above. So the rest of a long body is
+    not read, unless the change begins or ends a block of code. What a changed heading is above belongs to the change.
+
+    Args:
+        old: The body before the change.
+        new: The body after it.
+    """
+    lines, before = new.split("\n"), old.split("\n")
+    start, same = _in_common(lines, before)
+    changed = [*lines[start : len(lines) - same], *before[start : len(before) - same]]
+    if any(map(_FENCE.match, changed)):
+        return claims_of(new)
+    outside = list(_outside_code(lines))
+    end = _HEADING if any(map(_HEADING.match, changed)) else _BLANK
+    first = next((at + 1 for at in range(start - 1, -1, -1) if _BLANK.match(outside[at])), 0)
+    last = next((at for at in range(len(lines) - same, len(lines)) if end.match(outside[at])), len(lines))
+    title = next(filter(None, map(_HEADING.match, reversed(outside[:first]))), None)
+    claims = islice(_claims(outside[first:last], _plain(title[2]) if title else ""), MAX_CLAIMS)
+    return [claim._replace(line=claim.line + first) for claim in claims]
+
+
+def _in_common(lines: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """The number of lines that two texts have in common at the beginning, and of those behind these at the end."""
+    shorter = min(len(lines), len(other))
+    start = next((at for at in range(shorter) if lines[at] != other[at]), shorter)
+    rest = shorter - start
+    return start, next((at for at in range(rest) if lines[-1 - at] != other[-1 - at]), rest)
+
+
+def _claims(lines: Sequence[str], heading: str = "") -> Iterator[PageClaim]:
+    """The claims of lines, those of code as blank ones, below a heading."""
+    header, pending = list[str](), list[str]()
     began, before = 0, ""
-    for number, line in enumerate([*_outside_code(lines), ""], 1):
+    for number, line in enumerate([*lines, ""], 1):
         title, item, is_table = _HEADING.match(line), _ITEM.match(line), line.lstrip().startswith("|")
         is_text = bool(line.strip()) and not (title or is_table or line.startswith(_NO_TEXT))
         if item or not is_text:

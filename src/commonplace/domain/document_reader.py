@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Document, Finding, Frontmatter, LazyLinks, Link, Section, gc_disabled
+from commonplace.domain.documents import Document, Finding, Frontmatter, LazyLinks, Link, Section, caching_large
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
@@ -61,7 +61,7 @@ _MAX_COMPARED = 500
 """Maximum number of headings, and of characters of one, that are compared to find the nearest."""
 
 
-@gc_disabled()
+@caching_large
 def read_document(address: Address, raw: bytes) -> Document:
     """Parse the bytes of a file. Every problem becomes a finding, never an exception."""
     bom = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0

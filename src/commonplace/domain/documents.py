@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache, wraps
 from typing import NamedTuple, overload
 
 from commonplace.domain.addresses import Address
@@ -232,3 +233,21 @@ class Document:
         """The text after the frontmatter, without the blank line below the frontmatter."""
         text = self.encoded[self.body_start :].decode("utf-8", "replace")
         return _LINE_END.sub("", text, count=1) if self.frontmatter.present else text
+
+
+LARGE_BYTES = 500_000
+"""Size in bytes from which the last parsed documents are cached: one write or search parses them several times."""
+MAX_CACHED_DOCUMENTS = 2
+"""Number of these: the state before a write, and that after it."""
+
+
+def caching_large(read: Callable[[Address, bytes], Document]) -> Callable[[Address, bytes], Document]:
+    """Let a function that parses files cache the last large documents, and run without garbage collection."""
+    cached = lru_cache(MAX_CACHED_DOCUMENTS)(read)
+
+    @wraps(read)
+    @gc_disabled()
+    def read_or_cached(address: Address, raw: bytes) -> Document:
+        return (cached if len(raw) >= LARGE_BYTES else read)(address, raw)
+
+    return read_or_cached

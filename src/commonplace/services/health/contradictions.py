@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.claims import PageClaim, claims_of, differs
+from commonplace.domain.claims import PageClaim, claims_of, claims_of_change, differs
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of
@@ -144,9 +144,14 @@ class _Authors:
 
 def page_claims(raw: bytes) -> list[PageClaim]:
     """The claims of a page, with lines of the whole file."""
+    text, first = _body(raw)
+    return [claim._replace(line=claim.line + first) for claim in claims_of(text)]
+
+
+def _body(raw: bytes) -> tuple[str, int]:
+    """The text behind the front matter, and the number of lines before it."""
     start = block_end(raw)
-    first = raw.count(b"\n", 0, start)
-    return [claim._replace(line=claim.line + first) for claim in claims_of(raw[start:].decode("utf-8", "replace"))]
+    return raw[start:].decode("utf-8", "replace"), raw.count(b"\n", 0, start)
 
 
 def changed_claim_findings(collection: Collection, old: Document | None, new: Document) -> Iterator[Finding]:
@@ -154,12 +159,9 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
     if collection.is_past or not is_compared(new.address):
         return
     end = time.thread_time() + WRITE_SECONDS
-    before = (
-        {(claim.key, claim.values) for claim in page_claims(old.raw)} if old else set[tuple[str, tuple[str, ...]]]()
-    )
-    own = page_claims(new.raw)
-    changed = [claim for claim in own if (claim.key, claim.values) not in before]
-    lapsed = CollectionStatuses(collection).pages_with(LAPSED)
+    changed = _changed_claims(old.raw if old else b"", new.raw)
+    own = page_claims(new.raw) if changed else []
+    lapsed = CollectionStatuses(collection).pages_with(LAPSED) if changed else frozenset[Address]()
     claims: dict[Address, Sequence[PageClaim]] = {}
     for claim in changed[:MAX_COMPARED_CLAIMS]:
         if time.thread_time() > end:
@@ -172,6 +174,14 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
             if other not in lapsed and not same_name and differs(claim, stated):
                 yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
                 break
+
+
+def _changed_claims(old: bytes, new: bytes) -> list[PageClaim]:
+    """The claims of a page that its old bytes do not make anywhere, with lines of the whole file."""
+    (before, _), (text, first) = _body(old), _body(new)
+    claims = claims_of_change(before, text)
+    stated = {claim[:2] for claim in (claims_of(before) if claims else ())}
+    return [claim._replace(line=claim.line + first) for claim in claims if claim[:2] not in stated]
 
 
 def _stated_elsewhere(
