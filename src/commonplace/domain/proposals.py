@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from commonplace.domain.changes import Author, FileStat, Revision
     from commonplace.domain.ports import History, Index, Transaction
 
+AcceptedFiles: TypeAlias = "Mapping[Address, tuple[bytes | None, bytes | None]]"
+"""The new base of each file of which something was accepted, and what stays proposed of it."""
 ProposalState: TypeAlias = Literal["open", "accepted", "declined", "withdrawn"]
 MAX_PROPOSAL_COMMITS = 1_000
 """Maximum number of commits of one proposal."""
@@ -27,6 +29,7 @@ MAX_PURPOSE = 200
 """Maximum length of a purpose in characters."""
 ANONYMOUS = "anonymous"
 """Id of the callers over a network that have no key."""
+_NO_COMMIT = "files"
 _ID = re.compile(r"[0-9a-z][0-9a-z-]{0,63}")
 
 
@@ -59,6 +62,38 @@ class Proposer:
         return (other.caller, other.session, other.purpose) == (self.caller, self.session, self.purpose)
 
 
+@dataclass(frozen=True, slots=True)
+class AcceptedBefore:
+    """A part of a proposal that was accepted while the rest went on waiting."""
+
+    commit: str
+    """The commit of the served branch; "" if the files were written without one."""
+    pages: str
+    """The files, for people: `a.md, part of b.md`."""
+
+    @classmethod
+    def of(cls, accepted: AcceptedFiles, commit: str) -> AcceptedBefore:
+        """The part by the new base of each file, and what stays proposed of it."""
+        names = [f"{'' if base == rest else 'part of '}{address.path}" for address, (base, rest) in accepted.items()]
+        return cls(commit, ", ".join(names))
+
+    @classmethod
+    def parsed(cls, trailer: str) -> AcceptedBefore:
+        """The part that a `trailer` states."""
+        commit, _, pages = trailer.partition(" ")
+        return cls("" if commit == _NO_COMMIT else commit, pages)
+
+    @property
+    def trailer(self) -> str:
+        """The part as the value of a trailer: the commit, or `files` for none, and the files."""
+        return f"{self.commit or _NO_COMMIT} {self.pages}"
+
+    @property
+    def line(self) -> str:
+        """The part in one line."""
+        return f"{self.pages} ({f'commit {self.commit[:12]}' if self.commit else 'not committed'})"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """One proposal, as its latest commit states it."""
@@ -81,6 +116,8 @@ class Proposal:
     """The commit that accepted it; "" for none."""
     branch: str = ""
     """Name of the branch on which it began; "" if that is not known."""
+    accepted: tuple[AcceptedBefore, ...] = ()
+    """The parts of it that were accepted before, oldest first."""
 
     @property
     def title(self) -> str:
@@ -186,12 +223,13 @@ class ProposalBranches(Protocol):
         """Hold the lock under which proposals of this folder change. Taken before the folder's writer lock."""
         ...
 
-    def settle(self, proposal: Proposal, accepted: Mapping[Address, tuple[bytes | None, bytes | None]]) -> Proposal:
+    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "") -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock.
 
         Args:
             proposal: The proposal.
             accepted: By address the new base, and what stays proposed.
+            commit: The commit of the served branch that accepts them; "" for none.
         """
         ...
 

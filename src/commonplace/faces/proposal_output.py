@@ -55,7 +55,9 @@ def proposal_line(found_proposal: FoundProposal) -> str:
     proposal = found_proposal.proposal
     day = iso_timestamp(proposal.when)[:16].replace("T", " ")
     who = proposal.proposer.client or proposal.author.name
-    word = f" ({proposal.state})" if proposal.state != "open" else ""
+    part = "accepted in part" if proposal.accepted and proposal.state != "accepted" else ""
+    states = ", ".join(filter(None, ["" if proposal.state == "open" else proposal.state, part]))
+    word = f" ({states})" if states else ""
     return one_line(f"{proposal.id}  {day}  {who}  {proposal.title}{word}")
 
 
@@ -110,6 +112,7 @@ def _head_lines(found_proposal: FoundProposal, report: ProposalReport) -> list[s
     lines = [f"{proposal_line(found_proposal)}  tip {proposal.tip[:12]}"]
     if proposal.word:
         lines.append(one_line(f"{proposal.state.capitalize()}: {proposal.word}"))
+    lines += accepted_lines(proposal)
     subjects = list(dict.fromkeys(message.partition("\n")[0] for message in report.messages))
     if len(subjects) > 1:
         lines += [one_line(f"- {subject}") for subject in subjects[:MAX_SUBJECTS]]
@@ -146,9 +149,14 @@ def accept_lines(receipt: AcceptReceipt) -> list[str]:
     return [*lines, *(one_line(f"! {finding.path}: {finding.message}") for finding in receipt.new_findings)]
 
 
+def accepted_lines(proposal: Proposal) -> list[str]:
+    """The parts of a proposal that were accepted before the rest of it was decided on."""
+    return [one_line(f"Accepted before: {part.line}") for part in proposal.accepted]
+
+
 def closed_line(proposal: Proposal) -> str:
-    """A proposal that was just declined or withdrawn."""
-    return f"{proposal.state.capitalize()} {proposal.id}."
+    """A proposal that was just declined or withdrawn, and what of it was accepted before."""
+    return "\n".join([f"{proposal.state.capitalize()} {proposal.id}.", *accepted_lines(proposal)])
 
 
 def one_line(text: str) -> str:
@@ -169,6 +177,7 @@ def _facts(proposal: Proposal) -> dict[str, Json]:
         "tip": proposal.tip,
         "word": proposal.word,
         "accepted_as": proposal.commit,
+        "accepted_before": [{"commit": part.commit, "pages": part.pages} for part in proposal.accepted],
     }
 
 
@@ -180,6 +189,7 @@ def _file_json(report: FileReport) -> dict[str, Json]:
         "moved_from": file.moved_from.path if file.moved_from else None,
         "base": file.base,
         "proposed": file.proposed,
+        "current": report.current,
         "diff": report.diff,
         "conflicts": [
             {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from commonplace.domain.activity import KEPT_DAYS, Access, AccessLog, Actor
 from commonplace.domain.addresses import Address
@@ -13,7 +13,17 @@ from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
-from commonplace.services.undo import UndoReceipt, changes_with_texts, content_of, undo, undo_uncommitted, undone_by
+from commonplace.services.undo import (
+    NotChangedError,
+    RecordedForUndo,
+    UndoConflictError,
+    UndoReceipt,
+    changes_with_texts,
+    conflict_of,
+    content_of,
+    undo,
+    undone_by,
+)
 
 DAY = 86_400.0
 SHOWN_DAYS = 30
@@ -141,7 +151,7 @@ def undo_session(
     *,
     when: float | None = None,
 ) -> Mapping[str, UndoReceipt]:
-    """Take all writes of a session back: one new commit in each collection that it wrote, of writes that are commits.
+    """Take all writes of a session back: one new commit in each collection that it wrote, or nothing in any of them.
 
     Args:
         services: The services.
@@ -157,7 +167,7 @@ def undo_session(
     Raises:
         NotFoundError: no such session wrote in the last `KEPT_DAYS` days.
         InvalidInputError: it only proposed.
-        UndoConflictError: later writes changed the same places; collections before it are undone.
+        UndoConflictError: later writes changed the same places. Nothing was written.
     """
     written = [access for access in _of_session(services, session) if access.is_write and not access.proposal]
     undoable = [access for access in written if access.commit or access.files is not None]
@@ -168,29 +178,95 @@ def undo_session(
             kind="session",
             hint="Withdraw or decline what it proposed; take other text from the trash.",
         )
-    addresses, results = [Address(path) for path in pages], dict[str, UndoReceipt]()
-    for base in dict.fromkeys(access.base for access in chosen):
-        collection = _collection(services.collections, base)
-        own = [access for access in chosen if access.base == base]
-        results[collection.name] = _undone(collection, own, addresses, message, person)
+    undos = [
+        _collection_undo(services, access.base, chosen, [Address(path) for path in pages], message, person)
+        for access in {access.base: access for access in chosen}.values()
+    ]
+    return _all_undone(undos)
+
+
+@dataclass(frozen=True, slots=True)
+class _CollectionUndo:
+    """The undo of the writes of a session in one collection."""
+
+    collection: Collection
+    run: Callable[..., UndoReceipt]
+    """Takes it back; with `tries` it only finds out whether that can be done."""
+
+
+def _collection_undo(
+    services: Services,
+    base: str,
+    accesses: Sequence[Access],
+    pages: Sequence[Address],
+    message: str,
+    person: Author | None,
+) -> _CollectionUndo:
+    """The undo of the writes of a session in the collection of one store."""
+    collection = _collection(services.collections, base)
+    own = [access for access in accesses if access.base == base]
+    loose = [_addressed(access.files or {}) for access in reversed(own) if not access.commit]
+    commits = [access.commit for access in own if access.commit]
+
+    def run(*, tries: bool = False) -> UndoReceipt:
+        recorded = RecordedForUndo(written=_written(own), loose=loose, tries=tries)
+        return undo(collection, commits, pages=pages, message=message, person=person, recorded=recorded)
+
+    return _CollectionUndo(collection, run)
+
+
+def _all_undone(undos: Sequence[_CollectionUndo]) -> Mapping[str, UndoReceipt]:
+    """Take back what is written in several collections: in all of them, or in none.
+
+    Each undo is tried before the first one is made. Should one fail after that, those before it are taken back.
+    """
+    chosen = _possible(undos) if len(undos) > 1 else undos
+    results: dict[str, UndoReceipt] = {}
+    try:
+        for each in chosen:
+            results[each.collection.name] = each.run()
+    except KnowledgeError as error:
+        _take_back(undos, results, error)
+        raise
     return results
 
 
-def _undone(
-    collection: Collection, accesses: Sequence[Access], pages: Sequence[Address], message: str, person: Author | None
-) -> UndoReceipt:
-    """Take writes of one collection back, first those that are no commits."""
-    loose = [_addressed(access.files or {}) for access in reversed(accesses) if not access.commit]
-    commits = [access.commit for access in accesses if access.commit]
-    uncommitted = 0
-    if loose:
-        done = undo_uncommitted(collection, loose, pages=pages, message=message, person=person)
-        if not commits:
-            return done
-        uncommitted = done.uncommitted
-    written = _written(accesses)
-    done = undo(collection, commits, pages=pages, message=message, person=person, written=written)
-    return replace(done, uncommitted=uncommitted)
+def _possible(undos: Sequence[_CollectionUndo]) -> Sequence[_CollectionUndo]:
+    """The undos that change something, after each was tried.
+
+    Raises:
+        NotChangedError: none of the collections has one of the named pages.
+        UndoConflictError: one cannot be made.
+    """
+    chosen: list[_CollectionUndo] = []
+    elsewhere: NotChangedError | None = None
+    for each in undos:
+        try:
+            each.run(tries=True)
+        except NotChangedError as error:  # the named pages can be those of another collection
+            elsewhere = error
+        except UndoConflictError as error:
+            raise conflict_of(error.conflicts, each.collection.name) from error
+        else:
+            chosen.append(each)
+    if elsewhere is not None and not chosen:
+        raise elsewhere
+    return chosen
+
+
+def _take_back(undos: Sequence[_CollectionUndo], results: Mapping[str, UndoReceipt], error: KnowledgeError) -> None:
+    """Take back what was undone before an undo in another collection failed; the error says what stays undone."""
+    stays: list[str] = []
+    for each in undos:
+        done = results.get(each.collection.name)
+        if done is None or not (done.written or done.removed):
+            continue
+        try:
+            undo(each.collection, [done.commit] if done.commit else [])
+        except KnowledgeError:
+            stays.append(each.collection.name)
+    if stays:
+        error.hint = f"The writes in {', '.join(stays)} are undone. {error.hint or ''}".rstrip()
 
 
 def undo_commits(
@@ -207,10 +283,10 @@ def undo_commits(
     """
     addresses = [Address(path) for path in pages]
     for number, collection in enumerate(services.collections.members, 1):
-        recorded = services.activity.accesses([collection.store.identity]) if services.activity else ()
-        written = _written(recorded)
+        accesses = services.activity.accesses([collection.store.identity]) if services.activity else ()
+        recorded = RecordedForUndo(written=_written(accesses))
         try:
-            receipt = undo(collection, commits, pages=addresses, message=message, person=person, written=written)
+            receipt = undo(collection, commits, pages=addresses, message=message, person=person, recorded=recorded)
         except NotFoundError:
             if number == len(services.collections.members):
                 raise

@@ -8,6 +8,7 @@ on what is served now, so that links that were written since follow; a file that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
@@ -53,6 +54,10 @@ class UndoReceipt:
     """Number of the writes that were taken back and are no commits."""
 
 
+class NotChangedError(NotFoundError):
+    """Writes to take back did not change a page that is named."""
+
+
 class UndoConflictError(ConflictError):
     """Commits cannot be undone as they are; `conflicts` has the places."""
 
@@ -63,8 +68,19 @@ RevisionPairs: TypeAlias = Mapping[Address, tuple[Revision, Revision]]
 """The old and new revision of each file of a write; "" for no file."""
 Changes: TypeAlias = Mapping[Address, tuple[bytes | None, bytes | None]]
 """The bytes before and after of each file of a write; None for no file."""
-NO_WRITES: Mapping[str, RevisionPairs] = MappingProxyType({})
 _NOTHING: Changes = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedForUndo:
+    """Records of writes from when they were made, and whether they are taken back in earnest."""
+
+    written: Mapping[str, RevisionPairs] = field(default_factory=dict[str, "RevisionPairs"])
+    """The old and new revision of each file of a commit, by commit."""
+    loose: Sequence[RevisionPairs] = ()
+    """The old and new revision of each file of writes that are no commits, newest write first; "" for no file."""
+    tries: bool = False
+    """Whether to write nothing, and only find out whether the undo can be made."""
 
 
 @dataclass(slots=True)
@@ -88,11 +104,12 @@ def undo(
     pages: Sequence[Address] = (),
     message: str = "",
     person: Author | None = None,
-    written: Mapping[str, RevisionPairs] = NO_WRITES,
+    recorded: RecordedForUndo | None = None,
 ) -> UndoReceipt:
-    """Take the changes of commits back, as one new commit.
+    """Take the changes of commits, and of writes that were not committed, back: all of them in one write, or none.
 
     A commit of a page with text that was not committed has that text, too. It was there before the write, so it stays.
+    Writes without a commit are taken back by texts that are still kept; a move among them is a deletion and a new file.
 
     Args:
         collection: The collection.
@@ -100,66 +117,64 @@ def undo(
         pages: The files to take back, as they are named now; () for all.
         message: Message of the new commit; "" for one that names what is undone.
         person: Who undoes; None for whoever Git's configuration names.
-        written: The old and new revision of each file, as it was recorded when the commits were made, by commit.
+        recorded: What was recorded of the writes when they were made; None for nothing.
 
     Raises:
-        NotFoundError: a commit is not among the latest `MAX_SEARCHED` of the current branch; or none of them changed
-            one of the pages; or text that was there before a write, in no commit, is not kept any more.
-        InvalidInputError: no commit is named, or one is a merge.
+        NotFoundError: a commit is not among the latest `MAX_SEARCHED` of the current branch; or text that was there
+            before a write, in no commit, is not kept any more.
+        NotChangedError: no write changed one of the pages.
+        InvalidInputError: nothing is named, or a commit is a merge.
         UndoConflictError: later writes changed the same places. Nothing was written.
         AlreadyExistsError: a page is to be moved back to a path that is taken now. Nothing was written.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store. Nothing was written.
     """
-    if not commits:
+    recorded = recorded or RecordedForUndo()
+    if not commits and not recorded.loose:
         raise InvalidInputError("Which commit? Give its id.", kind="revision", hint="Run: commonplace activity")
-    require_history(collection)
-    words = message or _message([commit for commit, is_named in _since(collection, commits) if is_named])
-    with committed_by(person), collection.store.transaction(words) as transaction:
-        log = _since(collection, commits)
-        files = _chosen(_files(collection, log, written), pages)
-        _Undo(collection, transaction, files).run()
-    receipt = transaction.receipt
-    index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
-    undone = tuple(commit.id for commit, is_named in log if is_named)
-    return UndoReceipt(receipt.commit, undone, tuple(sorted(receipt.revisions)), tuple(sorted(receipt.removed)))
+    if commits:
+        require_history(collection)
+    words = message or _words(_since(collection, commits), recorded)
+    with committed_by(person), suppress(_TriedError):
+        with collection.store.transaction(words) as transaction:
+            log = _since(collection, commits)
+            _take_back(collection, transaction, log, pages, recorded)
+            if recorded.tries:
+                raise _TriedError
+        receipt = transaction.receipt
+        index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
+        undone = tuple(commit.id for commit, is_named in log if is_named)
+        files, removed = (tuple(sorted(addresses)) for addresses in (receipt.revisions, receipt.removed))
+        return UndoReceipt(receipt.commit, undone, files, removed, len(recorded.loose))
+    return UndoReceipt("", ())
 
 
-def undo_uncommitted(
+def _take_back(
     collection: Collection,
-    writes: Sequence[RevisionPairs],
-    *,
-    pages: Sequence[Address] = (),
-    message: str = "",
-    person: Author | None = None,
-) -> UndoReceipt:
-    """Take writes back that were not committed, by the texts that the folder, the trash and Git still have.
+    transaction: Transaction,
+    log: Sequence[tuple[Commit, bool]],
+    pages: Sequence[Address],
+    recorded: RecordedForUndo,
+) -> None:
+    """Put the files into the transaction, first those of writes that are no commits: they are the latest."""
+    parts = [_loose_files(collection, recorded.loose, pages), _files(collection, log, recorded.written)]
+    changed = [address for part in parts for file in part for address in (file.now, file.target)]
+    _named([*_joined(recorded.loose), *changed], pages)
+    for files in parts:
+        _Undo(collection, transaction, _chosen(files, pages)).run()
 
-    A move counts as a deletion and a new file.
 
-    Args:
-        collection: The collection.
-        writes: The old and new revision of each file that a write changed, newest write first; "" for no file.
-        pages: The files to take back; () for all.
-        message: Message of the commit, if writes are committed by now.
-        person: Who undoes; None for whoever Git's configuration names.
+class _TriedError(Exception):
+    """Ends a transaction without a write."""
 
-    Raises:
-        NotFoundError: no write changed one of the pages, or a text is not kept any more. Nothing was written.
-        UndoConflictError, ReadOnlyError, UnavailableError, StorageError, GitError: as for `undo`.
-    """
-    words = message or f"Undo {amount(len(writes), 'write')}"
-    with committed_by(person), collection.store.transaction(words) as transaction:
-        files: dict[Address, _File] = {}
-        joined = _joined(writes)
-        for address in _named(list(joined), pages):
-            steps = joined[address]
+
+def _loose_files(collection: Collection, writes: Sequence[RevisionPairs], pages: Sequence[Address]) -> Sequence[_File]:
+    """The files of writes that are no commits, of the named pages if some are named."""
+    files: list[_File] = []
+    for address, steps in _joined(writes).items():
+        if not pages or address in pages:
             contents = [tuple(content_of(collection, address, revision) for revision in step) for step in steps]
-            files[address] = _File(address, address, stays=True, steps=[(after, before) for before, after in contents])
-        _Undo(collection, transaction, list(files.values())).run()
-    receipt = transaction.receipt
-    index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
-    written, removed = (tuple(sorted(revisions)) for revisions in (receipt.revisions, receipt.removed))
-    return UndoReceipt(receipt.commit, (), written, removed, len(writes))
+            files.append(_File(address, address, stays=True, steps=[(after, before) for before, after in contents]))
+    return files
 
 
 def _joined(writes: Sequence[RevisionPairs]) -> Mapping[Address, Sequence[tuple[Revision, Revision]]]:
@@ -295,25 +310,22 @@ def undone_by(commit: Commit) -> Sequence[str]:
 
 
 def _chosen(files: Sequence[_File], pages: Sequence[Address]) -> Sequence[_File]:
-    chosen = [file for file in files if not pages or file.now in pages or file.target in pages]
-    _named([address for file in files for address in (file.now, file.target)], pages)
-    return chosen
+    return [file for file in files if not pages or file.now in pages or file.target in pages]
 
 
-def _named(changed: Sequence[Address], pages: Sequence[Address]) -> Sequence[Address]:
-    """The files among the changed ones that are named; all if none is.
+def _named(changed: Sequence[Address], pages: Sequence[Address]) -> None:
+    """Check that the named pages are among the changed ones.
 
     Raises:
-        NotFoundError: one was not changed.
+        NotChangedError: one is not.
     """
     missing = [address.path for address in pages if address not in changed]
     if missing:
-        raise NotFoundError(
+        raise NotChangedError(
             f"These writes did not change {shown_paths(missing)}.",
             kind="document",
             hint=f"They changed {shown_paths([address.path for address in dict.fromkeys(changed)])}.",
         )
-    return [address for address in changed if not pages or address in pages]
 
 
 class _Undo:
@@ -337,7 +349,7 @@ class _Undo:
         for file in self._files:
             self._contents[file.now] = self._taken_back(file, current[file.now])
         if self._conflicts:
-            raise _conflict(self._conflicts)
+            raise conflict_of(self._conflicts)
         changed = [address for address, content in self._contents.items() if content != current[address]]
         for address in changed:
             self._put(address, self._contents[address])
@@ -383,6 +395,12 @@ class _Undo:
         self._transaction.put(address, content, keep=True)
 
 
+def _words(log: Sequence[tuple[Commit, bool]], recorded: RecordedForUndo) -> str:
+    """The message of an undo: the named commits, else the number of writes that are no commits."""
+    named = [commit for commit, is_named in log if is_named]
+    return _message(named) if named else f"Undo {amount(len(recorded.loose), 'write')}"
+
+
 def _message(commits: Sequence[Commit]) -> str:
     subjects = [commit.message.partition("\n")[0] for commit in commits]
     trailers = [f"{UNDOES}{commit.id}" for commit in commits[:MAX_TRAILERS]]
@@ -393,8 +411,10 @@ def _message(commits: Sequence[Commit]) -> str:
     return StatedMessage("\n".join([f"Undo {len(commits):,} writes", "", *lines, *more]), *trailers)
 
 
-def _conflict(conflicts: Sequence[tuple[Address, TextConflict]]) -> UndoConflictError:
-    places = [f"{address}:{conflict.line}" for address, conflict in conflicts]
+def conflict_of(conflicts: Sequence[tuple[Address, TextConflict]], base: str = "") -> UndoConflictError:
+    """The refusal of an undo, with the places; of one in several collections with the name of the collection."""
+    start = f"{base}:" if base else ""
+    places = [f"{start}{address}:{conflict.line}" for address, conflict in conflicts]
     error = UndoConflictError(
         f"Later writes changed the same places: {shown_paths(places)}. Nothing was written.",
         kind="document",

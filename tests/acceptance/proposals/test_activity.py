@@ -84,6 +84,33 @@ def test_a_session_is_followed_and_undone(site: Site, tmp_path: Path) -> None:
     assert [element["commit"] for element in again] == [""]
 
 
+def test_a_session_over_several_bases_is_undone_in_all_of_them_or_in_none(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    repos = [new_repo(tmp_path / name, {"x.md": f"# {name}\n\none\n"}) for name in ("tea", "milk")]
+    before = [(repo.path / "x.md").read_text() for repo in repos]
+    with served(*(repo.path for repo in repos), "--commit", "auto") as server:
+        keys = [create_key(name, "--tier", "write") for name in ("agent", "person")]
+        for name in ("tea", "milk"):
+            change = {"do": "replace", "old": "one", "text": "two"}
+            server.call("notes", "edit", {"page": f"{name}:x", "changes": [change]}, key=keys[0])
+        change = {"do": "replace", "old": "two", "text": "three"}
+        server.call("notes", "edit", {"page": "milk:x", "changes": [change]}, key=keys[1])
+        heads = [repo.git("rev-parse", "HEAD") for repo in repos]
+        (session,) = (
+            row["session"]
+            for row in server.ask("GET", f"{API}/activity", key=keys[1]).json["sessions"]
+            if row["name"] == "agent"
+        )
+        refused = server.ask("POST", f"{API}/undo", {"session": session}, key=keys[1])
+        assert (refused.status, "milk:x.md:3" in refused.json["error"]) == (409, True), refused.body
+        assert [repo.git("rev-parse", "HEAD") for repo in repos] == heads
+        back = {**change, "old": "three", "text": "two"}
+        server.call("notes", "edit", {"page": "milk:x", "changes": [back]}, key=keys[1])
+        done = server.ask("POST", f"{API}/undo", {"session": session}, key=keys[1])
+        assert [row["collection"] for row in done.json["undone"]] == ["tea", "milk"], done.body
+        assert [(repo.path / "x.md").read_text() for repo in repos] == before
+
+
 def test_an_agent_undoes_its_own_writes(site: Site) -> None:
     agent = create_key("agent", "--tier", "write")
     site.tool(agent, "write", page="C", text="# C\n")

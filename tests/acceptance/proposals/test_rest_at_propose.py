@@ -81,7 +81,11 @@ def test_writes_wait_until_a_person_accepts_them(site: Site) -> None:
     assert shown["total"] == 3
     element = site.ask("Ada Lovelace", "GET", f"/proposals/{row['id']}?page=B&limit=1")
     assert [file["path"] for file in element["files"]] == ["B.md"]
-    answer = site.ask("Ada Lovelace", "POST", f"/proposals/{row['id']}/accept", {"tip": row["tip"], "word": "Thanks"})
+    text = {"pages": ["B.md"], "text": "# B\n\nmine\n"}
+    place, ada = f"/proposals/{row['id']}/accept", "Ada Lovelace"
+    code, words = site.refused(ada, "POST", place, {**text, "seen": "0123456789"})
+    assert (code, "changed" in words) == (409, True), words
+    answer = site.ask(ada, "POST", place, {"tip": row["tip"], "word": "Thanks"})
     assert (answer["state"], answer["word"], answer["accepted_as"]) == ("accepted", "Thanks", answer["commit"])
     assert (site.repo.path / "sub" / "D.md").read_text() == "# A\n\nALPHA\n\nomega\n"
     assert (site.repo.path / "B.md").read_text() == "# B\n\n[a](sub/D.md)\n"

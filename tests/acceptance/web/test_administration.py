@@ -79,6 +79,7 @@ def test_a_key_is_made_shown_once_limited_used_and_revoked(site: Site) -> None:
 
 def test_wrong_forms_change_nothing_and_say_why(site: Site) -> None:
     before = page(site.server, "/admin/keys", key=site.key)
+    own = re.findall(r"<code>([0-9a-f]{8})</code>", before)[0]
     for fields, status, words in (
         ({"action": "create", "name": "", "tier": "read"}, 422, "Invalid name"),
         ({"action": "create", "name": "x", "tier": "root"}, 422, "Invalid tier"),
@@ -86,6 +87,8 @@ def test_wrong_forms_change_nothing_and_say_why(site: Site) -> None:
         ({"action": "create", "name": "x", "tier": "read", "folders": "../out"}, 422, "out"),
         ({"action": "limit", "id": "none"}, 404, "There is no key"),
         ({"action": "revoke", "id": "none"}, 404, "There is no key"),
+        ({"action": "revoke", "id": own}, 422, "Create another one first"),
+        ({"action": "limit", "id": own, "folders": "inbox"}, 422, "Create another one first"),
         ({"action": "burn"}, 422, "names no change"),
     ):
         answer = site.change(**fields)

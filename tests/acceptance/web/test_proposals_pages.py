@@ -102,6 +102,9 @@ def test_a_page_or_a_section_is_accepted_alone_and_the_rest_is_declined(site: Si
     site.edit("about", ("See", "Look at"))
     url, html = site.proposal()
     assert site.decide(url, html, "accept", file="tea.md", section="Tea > Green") == 303
+    confirmed = page(site.server, url, key=site.keys["write"])
+    assert "Accepted so far; the rest waits" in confirmed
+    assert "part of tea.md" in confirmed
     assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").encode()
     html = page(site.server, url, key=site.keys["write"])
     assert site.decide(url, html, "accept", file="about.md") == 303
@@ -109,7 +112,14 @@ def test_a_page_or_a_section_is_accepted_alone_and_the_rest_is_declined(site: Si
     html = page(site.server, url, key=site.keys["write"])
     assert "Four" in html
     assert site.decide(url, html, "decline", word="Five is right") == 303
-    assert "Five is right" in page(site.server, url, key=site.keys["propose"])
+    declined = page(site.server, url, key=site.keys["propose"])
+    assert "Five is right" in declined
+    assert re.findall(r"Accepted before|part of tea\.md|about\.md: <a", declined)[:3] == [
+        "Accepted before",
+        "part of tea.md",
+        "about.md: <a",
+    ]
+    assert "accepted in part" in page(site.server, "/proposals", key=site.keys["propose"])
     assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").encode()
 
 

@@ -11,7 +11,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.services import writes
-from commonplace.services.undo import UndoConflictError, undo, undo_uncommitted
+from commonplace.services.undo import RecordedForUndo, UndoConflictError, undo
 from proposing import ProposedBase
 
 LINES = 12
@@ -54,8 +54,8 @@ def test_one_page_is_taken_back_though_the_text_of_another_is_not_kept(tmp_path:
         edit(base, "a.md", "one", "ONE")
         writes_made = [{A: (old, revision_of(base.texts()["a.md"]))}, {Address("b.md"): ("0" * 40, other)}]
         with pytest.raises(NotFoundError, match=r"b\.md at that time is not kept any more"):
-            undo_uncommitted(base.collection, writes_made)
-        undo_uncommitted(base.collection, writes_made, pages=[A])
+            undo(base.collection, [], recorded=RecordedForUndo(loose=writes_made))
+        undo(base.collection, [], pages=[A], recorded=RecordedForUndo(loose=writes_made))
         assert base.texts() == {"a.md": b"# A\n\none\n", "b.md": b"# B\n"}
 
 

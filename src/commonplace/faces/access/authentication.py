@@ -130,6 +130,11 @@ class AccessKey:
     """Limits of what the key may write."""
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the key administers everything."""
+        return (self.tier, self.collections, self.limits) == ("admin", None, NO_LIMITS)
+
+    @property
     def caller(self) -> Caller:
         """The `Caller` that this key identifies."""
         collections = None if self.collections is None else frozenset(self.collections)
@@ -185,10 +190,11 @@ class KeyStore:
 
         Raises:
             NotFoundError: no key has this id or name.
-            InvalidInputError: several keys have this name.
+            InvalidInputError: several keys have this name, or it is the last key that administers everything.
         """
         with self._locked():
             revoked = self._named(id_or_name)
+            self._require_another(revoked, "revoked")
             self._write([key for key in self.all() if key != revoked])
         (self._uses / revoked.id).unlink(missing_ok=True)
         return revoked
@@ -202,6 +208,8 @@ class KeyStore:
         with self._locked():
             old = self._named(id_or_name)
             new = replace(old, limits=limits)
+            if not new.is_whole:
+                self._require_another(old, "limited")
             self._write([new if key == old else key for key in self.all()])
         return new
 
@@ -221,6 +229,19 @@ class KeyStore:
             return (self._uses / key.id).stat().st_mtime
         except OSError:
             return None
+
+    def _require_another(self, key: AccessKey, change: str) -> None:
+        """Check that without this key another one administers everything: else nobody could make keys in the browser.
+
+        Raises:
+            InvalidInputError: kind "key": there is none.
+        """
+        if key.is_whole and not any(other.is_whole for other in self.all() if other != key):
+            raise InvalidInputError(
+                f"{key.name} is the last key of the tier admin without limits, so it is not {change}.",
+                kind="key",
+                hint="Create another one first: commonplace keys create NAME --tier admin",
+            )
 
     def _named(self, id_or_name: str) -> AccessKey:
         keys = self.all()

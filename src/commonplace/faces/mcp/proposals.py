@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pydantic import Field
 
-from commonplace.domain.errors import ConfigError, ForbiddenError, InvalidInputError
+from commonplace.domain.errors import ConfigError, ConflictError, ForbiddenError, InvalidInputError
 from commonplace.domain.proposals import Proposer
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.toolset import (
@@ -26,6 +26,7 @@ from commonplace.faces.mcp.toolset import (
     Toolset,
     bind,
 )
+from commonplace.services.collections import current_bytes
 from commonplace.settings import Tier
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
         case "show":
             return _shown(collections, proposal, arguments.page or "", arguments.offset or 0)
         case "accept":
-            return "\n".join(proposal_output.accept_lines(decisions.accept(proposal, _request(arguments), call.person)))
+            return "\n".join(proposal_output.accept_lines(_accepted(call, proposal, arguments)))
         case "decline":
             closed = decisions.decline(proposal, arguments.word or "", call.person, arguments.tip or "")
             return proposal_output.closed_line(closed)
@@ -130,6 +131,27 @@ def _refusal(collections: Collections) -> str:
 def _shown(collections: Collections, proposal: decisions.FoundProposal, page: str = "", offset: int = 0) -> str:
     report = reports.report(collections, proposal, reports.FileRange(page=page, offset=offset, limit=MAX_FILES))
     return "\n".join(proposal_output.report_lines(proposal, report, MAX_SHOWN))
+
+
+def _accepted(call: Call, proposal: decisions.FoundProposal, arguments: ProposalParameters) -> decisions.AcceptReceipt:
+    """Accept a proposal; a final text goes only over the page that the session was shown.
+
+    Raises:
+        ConflictError: the session was not shown the page that the text replaces, or it has changed since.
+    """
+    request = _request(arguments)
+    if request.text is not None and request.pages and call.session is not None:
+        file = reports.proposed_file(proposal, request.pages[0])
+        address = reports.served_at(proposal.collection, file)
+        shown = call.session.seen(proposal.collection.name, address.path)
+        if shown is None and current_bytes(proposal.collection, address) is not None:
+            raise ConflictError(
+                f"The text would replace {address.path}, which was not read in this session.",
+                kind="document",
+                hint="Read the page, then accept with the text that it is to have.",
+            )
+        request = replace(request, seen=shown.revision if shown else "")
+    return decisions.accept(proposal, request, call.person)
 
 
 def _request(arguments: ProposalParameters) -> decisions.AcceptRequest:

@@ -38,6 +38,13 @@ Tip = Annotated[
 ]
 
 
+class AcceptedPart(BaseModel):
+    """A part of a proposal that was accepted while the rest went on waiting."""
+
+    commit: Annotated[str, Field(description="The commit; empty if the files were written without one")]
+    pages: Annotated[str, Field(description="The files, in words")]
+
+
 class Proposal(BaseModel):
     """Writes that wait for a person, or that somebody has decided on."""
 
@@ -53,6 +60,7 @@ class Proposal(BaseModel):
     tip: Annotated[str, Field(description="The latest commit of the proposal's branch")]
     word: Annotated[str, Field(description="The words with which it was accepted or declined")]
     accepted_as: Annotated[str, Field(description="The commit that accepted it; empty for none")]
+    accepted_before: Annotated[list[AcceptedPart], Field(description="The parts that were accepted, oldest first")]
 
 
 class Proposals(BaseModel):
@@ -139,6 +147,13 @@ class Accept(RequestBody):
     )
     section: Annotated[str, Field(max_length=1_000, description="Accept only this section of the one page")] = ""
     text: Annotated[str | None, Field(description="The final text of the one page")] = None
+    seen: Annotated[
+        str | None,
+        Field(
+            pattern="^([0-9a-f]{7,64})?$",
+            description="`current` of the page over which the text was written, as shown; empty for no page",
+        ),
+    ] = None
     word: Word = ""
     tip: Tip | None = None
 
@@ -257,7 +272,12 @@ def _show(request: RestRequest) -> RestResponse:
 def _accept(request: RestRequest) -> RestResponse:
     body = request.body if isinstance(request.body, Accept) else Accept()
     accept_request = AcceptRequest(
-        pages=tuple(body.pages), section=body.section, text=body.text, word=body.word, tip=body.tip or ""
+        pages=tuple(body.pages),
+        section=body.section,
+        text=body.text,
+        word=body.word,
+        tip=body.tip or "",
+        seen=body.seen,
     )
     proposal = _found(request)
     receipt = decisions.accept(proposal, accept_request, request.caller.person)

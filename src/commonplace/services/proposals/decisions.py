@@ -191,7 +191,7 @@ def accept(found_proposal: FoundProposal, request: AcceptRequest, person: Author
         index_written(found_proposal.collection, sorted({*receipt.revisions, *receipt.removed}))
         left = [file for file in files if file.address not in merge.rest]
         if left or left_out or any(base != rest for base, rest in merge.rest.values()):
-            after = branches.settle(proposal, merge.rest)
+            after = branches.settle(proposal, merge.rest, receipt.commit)
         else:
             after = branches.close(proposal, "accepted", request.word, receipt.commit, person)
     findings = _findings(found_proposal.collection, results, merge.moves)

@@ -8,9 +8,11 @@ from difflib import unified_diff
 from functools import cached_property
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Revision
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import TextConflict, split_lines
 from commonplace.domain.proposals import Proposal, ProposalBranches, ProposedFile
+from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection, Collections, current_bytes, merged_text
 from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
 from commonplace.services.proposals.decisions import FoundProposal
@@ -41,6 +43,8 @@ class FileReport:
     """Errors and warnings that it would cause, broken links of other pages among them."""
     mended: tuple[NewFinding, ...]
     """Errors and warnings that it would end: the page does not have them afterwards, and no other page gets them."""
+    current: Revision = ""
+    """The page that is served; "" for none, and for a closed proposal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +114,10 @@ def proposed_file(proposal: FoundProposal, name: str) -> ProposedFile:
 def file_sides(proposal: FoundProposal, file: ProposedFile) -> tuple[bytes | None, bytes | None, bytes | None]:
     """A file of `proposed_file` as the proposer saw it, as it is proposed, and as it is served now."""
     base, proposed = (proposal.branches.content(revision) for revision in (file.base, file.proposed))
-    return base, proposed, current_bytes(proposal.collection, _served_at(proposal.collection, file))
+    return base, proposed, current_bytes(proposal.collection, served_at(proposal.collection, file))
 
 
-def _served_at(collection: Collection, file: ProposedFile) -> Address:
+def served_at(collection: Collection, file: ProposedFile) -> Address:
     """The address of the served page that a file of a proposal changes; its old one as long as that is served."""
     old = file.moved_from
     return old if old and collection.store.stat(old) is not None else file.address
@@ -168,9 +172,10 @@ class _Comparison:
     def report(self, file: ProposedFile) -> FileReport:
         """The report on one file."""
         base, proposed, current = file_sides(self._proposal, file)
-        source = _served_at(self._before, file)
+        source = served_at(self._before, file)
         merged = merged_text(self._before, file.address, base, proposed, current)
-        plain = replace(_plain_report(self._branches, file), conflicts=merged.conflicts)
+        now = "" if current is None else revision_of(current)
+        plain = replace(_plain_report(self._branches, file), conflicts=merged.conflicts, current=now)
         if not file.address.is_document:
             return plain
         moved_back = file.address if source != file.address else None

@@ -25,6 +25,8 @@ from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, escaped
 from commonplace.domain.errors import GitError, NotFoundError, TooLargeError, UnavailableError
 from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
+    AcceptedBefore,
+    AcceptedFiles,
     Proposal,
     ProposalState,
     ProposedChange,
@@ -60,6 +62,8 @@ BASE = "base"
 """Value of the trailer `Proposal-Part` of a commit that states a base instead of a change."""
 ACCEPTED_TIP = "Proposal-Tip"
 """Trailer of the commit that accepts the whole of a proposal: the proposal's latest commit."""
+ACCEPTED = "Proposal-Accepted"
+"""Trailer of a base that states what was accepted, as `AcceptedBefore.trailer` has it."""
 REST = "rest"
 """Value of the trailer `Proposal-Part` of a commit with what stays proposed of earlier changes."""
 MAX_LISTED = 10_000
@@ -90,6 +94,7 @@ class BranchPart:
     """`BASE`, `REST`, or "" for a change."""
     moved_from: Mapping[str, str] | None = None
     """Old path of each new file that takes the place of a removed one."""
+    accepted: str = ""
 
 
 class GitProposals:
@@ -226,17 +231,18 @@ class GitProposals:
             tip = base or fork
             for part in parts:
                 words = commit_message(self.repository, part.message, author)
-                all_stated = {**stated, "Proposal-Part": part.part}
+                all_stated = {**stated, "Proposal-Part": part.part, ACCEPTED: part.accepted}
                 tip = new.add(tip, part, _with_trailers(words, all_stated, part.moved_from))
             new.publish(base, tip)
         return tip
 
-    def settle(self, proposal: Proposal, accepted: Mapping[Address, tuple[bytes | None, bytes | None]]) -> Proposal:
+    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "") -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock."""
         bases = {file.address: file.base for file in self.files(proposal)}
         taken = {self.prefix + address.path: self.content(bases[address]) for address in accepted}
         left = {self.prefix + address.path: pair for address, pair in accepted.items() if pair[0] != pair[1]}
-        parts = [BranchPart(taken, "Without what was accepted", BASE)]
+        trailer = AcceptedBefore.of(accepted, commit).trailer
+        parts = [BranchPart(taken, "Without what was accepted", BASE, accepted=trailer)]
         if left:
             parts.append(BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", BASE))
             parts.append(BranchPart({path: rest for path, (_, rest) in left.items()}, "The rest", REST))
@@ -368,6 +374,7 @@ class GitProposals:
             word=_word(latest, state) if is_closed else "",
             commit=stated.get("Proposal-Commit", "") if is_closed else "",
             branch=stated.get("Proposal-Branch", ""),
+            accepted=tuple(AcceptedBefore.parsed(text) for row in chain if (text := _stated(row).get(ACCEPTED, ""))),
         )
 
     def _chain(self, identifier: str, tip: str) -> list[pygit2.Commit]:
@@ -569,8 +576,7 @@ def _without_trailers(message: str) -> str:
     """A message without the program's trailers, and those of moves."""
     head, _, last = message.rstrip("\n").rpartition("\n\n")
     lines = [row for row in last.split("\n") if not _TRAILER_LINE.fullmatch(row) and not row.startswith(MOVED_TRAILER)]
-    rest = "\n".join(lines)
-    return f"{head}\n\n{rest}".strip("\n")
+    return "\n\n".join([head, "\n".join(lines)]).strip("\n")
 
 
 def _word(commit: pygit2.Commit, state: str) -> str:

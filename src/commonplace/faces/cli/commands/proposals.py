@@ -1,11 +1,13 @@
 """`commonplace proposals`: what waits for a person, and the decision on it.
 
 As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "author", "client", "caller", "when", "tip",
-"word", "accepted_as"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`. The list is `{"proposals": [..]}`.
+"word", "accepted_as", "accepted_before"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`, and
+`accepted_before` has `commit` and `pages` of each part that was accepted. The list is `{"proposals": [..]}`.
 `show` adds `messages`, `total`, `offset`, `left_out` (changed paths that cannot be accepted here) and `files`, each
-with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`, `base`, `proposed`, `diff`, `conflicts`
-(`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept` adds `commit`, `branch` (if the proposal
-began on another one), `written`, `removed`, `left_out` and `new_findings`; `push` gives `{"pushed": TEXT}`.
+with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`, `base`, `proposed`, `current`, `diff`,
+`conflicts` (`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept` adds `commit`, `branch` (if
+the proposal began on another one), `written`, `removed`, `left_out` and `new_findings`; `push` gives
+`{"pushed": TEXT}`.
 """
 
 from __future__ import annotations
@@ -51,6 +53,10 @@ class DecisionOptions:
     text: Annotated[
         str, typer.Option(metavar="FILE", help="Write FILE (- for standard input) as the one --page: its final text.")
     ] = ""
+    seen: Annotated[
+        str | None,
+        typer.Option(metavar="REVISION", help="Write --text only over this revision; see current in show --json."),
+    ] = None
     word: Annotated[str, typer.Option("--word", "-m", metavar="TEXT", help="What the proposer reads.")] = ""
     tip: Annotated[
         str | None,
@@ -131,7 +137,7 @@ def _list(session: Session, collections: Collections, *, with_closed: bool) -> N
 def _request(session: Session, how: DecisionOptions) -> AcceptRequest:
     pages = tuple(session.relative(page) for page in how.pages)
     text = read_text(how.text, session.out).decode() if how.text else None
-    return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=_tip(how))
+    return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=_tip(how), seen=how.seen)
 
 
 def _tip(how: DecisionOptions) -> str:
@@ -153,13 +159,13 @@ def _amend(session: Session, proposal: FoundProposal, page: str, file: str, mess
 
 def _decline(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
     closed = decisions.decline(proposal, how.word, tip=_tip(how))
-    _say(session, proposal_json(FoundProposal(proposal.collection, closed)), [closed_line(closed)])
+    _say(session, proposal_json(FoundProposal(proposal.collection, closed)), closed_line(closed).split("\n"))
 
 
 def _withdraw(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
     del how
     closed = decisions.withdraw(proposal, proposal.proposal.proposer)
-    _say(session, proposal_json(FoundProposal(proposal.collection, closed)), [closed_line(closed)])
+    _say(session, proposal_json(FoundProposal(proposal.collection, closed)), closed_line(closed).split("\n"))
 
 
 def _push(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:

@@ -123,6 +123,7 @@ def _proposal_page(
         found=proposal,
         proposal=proposal.proposal,
         collection=proposal.collection,
+        is_served=any(collection.name == proposal.collection.name for collection in request.collections),
         report=full,
         files=files,
         view=view,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.activity import WriteLimits
 from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError
 from commonplace.faces.access.authentication import KEY_FILE, KEY_PREFIX, KeyStore
 
@@ -60,9 +61,22 @@ def test_a_name_may_be_of_any_script(tmp_path: Path, name: str) -> None:
     assert [key.name for key in KeyStore(tmp_path).all()] == [name]
 
 
+def test_the_last_key_that_administers_everything_stays(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path)
+    for number in range(2):
+        store.create(f"boss{number}", "admin")
+    store.create("some", "admin", ["notes"])
+    store.limit("boss0", WriteLimits(folders=("inbox",)))
+    for change in (store.revoke, lambda name: store.limit(name, WriteLimits(pages=1))):
+        with pytest.raises(InvalidInputError, match="boss1 is the last key of the tier admin without limits"):
+            change("boss1")
+    store.create("next", "admin")
+    assert store.revoke("boss1").name == "boss1"
+
+
 def test_keys_of_one_name_are_revoked_by_their_ids(tmp_path: Path) -> None:
     store = KeyStore(tmp_path)
-    (_, key), (_, two) = store.create("a", "read"), store.create("a", "admin")
+    (_, key), (_, two) = store.create("a", "read"), store.create("a", "write")
     with pytest.raises(InvalidInputError, match=f"2 keys are named 'a': {key.id}, {two.id}") as caught:
         store.revoke("a")
     assert caught.value.hint == "Give the id."
