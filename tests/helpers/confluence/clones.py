@@ -57,7 +57,7 @@ class Clone:
 
     def clone(self) -> PullReport:
         with self.api() as api:
-            return clone(api, "ENG", self.folder, PullOptions(), lambda _: None)
+            return clone(api, self.site.key, self.folder, PullOptions(), lambda _: None)
 
     def pull(self, **options: bool) -> PullReport:
         with self.api() as api:

@@ -11,6 +11,19 @@ MOMENT = "2026-03-0{}T10:00:00.000Z"
 
 
 @dataclass
+class Comment:
+    """A comment on a page; `ref` names the marked text of an inline comment."""
+
+    id: str
+    body: str
+    author: str = "a1"
+    ref: str = ""
+    text: str = ""
+    resolved: bool = False
+    replies: list[Comment] = field(default_factory=list)
+
+
+@dataclass
 class Page:
     id: str
     title: str
@@ -25,6 +38,7 @@ class Page:
     files: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     restricted: bool = False
     message: str = ""
+    comments: list[Comment] = field(default_factory=list)
 
 
 class Site:
