@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+from zlib import crc32
 
 from confluence.judge import judge
-from confluence.site import MOMENT, Page, Site
+from confluence.site import LONG_AGO, MOMENT, Comment, Page, Site
 
 V2 = "/wiki/api/v2"
 Fault = Callable[[int, str, str], str | None]
@@ -36,6 +37,9 @@ _OPERATIONS = (
     ("POST", r"api/v2/users-bulk", "_people"),
     ("PUT", r"api/v2/pages/([^/]+)", "_update"),
     ("POST", r"api/v2/pages", "_create"),
+    ("GET", r"api/v2/pages/([^/]+)/(footer|inline)-comments", "_comments"),
+    ("GET", r"api/v2/(footer|inline)-comments/([^/]+)/children", "_replies"),
+    ("GET", r"rest/api/search", "_search"),
     ("GET", r"download/attachments/([^/]+)/([^/]+)", "_download"),
     ("POST", r"rest/api/content/([^/]+)/label", "_add_labels"),
     ("DELETE", r"rest/api/content/([^/]+)/label", "_remove_label"),
@@ -68,6 +72,7 @@ class SiteServer(ThreadingHTTPServer):
         self.violations: list[str] = []
         self.fault: Fault = lambda _number, _method, _path: None
         self.tokens = {"secret"}
+        self.searchable = True
         self.counting = threading.Lock()
 
     @property
@@ -217,6 +222,62 @@ class _Handler(BaseHTTPRequestHandler):
         page = self.server.site.visible(request.names[0])
         return self._listed([self._file(page, name) for name in page.files], request) if page else self._missing()
 
+    def _comments(self, request: ApiRequest) -> tuple[int, Any]:
+        page = self.server.site.visible(request.names[0])
+        if page is None:
+            return self._missing()
+        comments = [comment for comment in page.comments if bool(comment.ref) == (request.names[1] == "inline")]
+        return self._listed([self._comment(comment, page.id) for comment in comments], request)
+
+    def _replies(self, request: ApiRequest) -> tuple[int, Any]:
+        queue = [comment for page in self.server.site.pages.values() for comment in page.comments]
+        for comment in queue:
+            if comment.id == request.names[1]:
+                return self._listed([self._comment(reply, "") for reply in comment.replies], request)
+            queue += comment.replies
+        return self._missing()
+
+    def _comment(self, comment: Comment, page: str) -> dict[str, Any]:
+        answer = {
+            "id": comment.id,
+            "status": "current",
+            "title": "Re: x",
+            "version": {"number": 1, "createdAt": MOMENT.format(3), "authorId": comment.author},
+            "body": {"storage": {"representation": "storage", "value": comment.body}},
+        }
+        if page:
+            answer["pageId"] = page
+        if comment.ref:
+            marked = {"inlineMarkerRef": comment.ref, "inlineOriginalSelection": comment.text}
+            answer |= {"resolutionStatus": "resolved" if comment.resolved else "open", "properties": marked}
+        return answer
+
+    def _search(self, request: ApiRequest) -> tuple[int, Any]:
+        cql = request.query["cql"][0]
+        space = re.match(r'space = "([^"]*)" and \(', cql)
+        if not self.server.searchable or space is None:
+            return 403, {"message": "Not permitted to use confluence"}
+        since = re.search(r'type in \(([^)]*)\) and lastmodified >= "(\d{4}-\d\d-\d\d)"', cql)
+        kinds = {kind for kinds in re.findall(r"type in \(([^)]*)\)", cql) for kind in kinds.split(", ")}
+        first_day = dict.fromkeys(since[1].split(", "), since[2]) if since else {}
+        found = [row for row in self._everything() if row[0] in kinds and row[1] >= first_day.get(row[0], "")]
+        rows = (
+            [{"content": content, "title": "x"} for _, _, content in found] if space[1] == self.server.site.key else []
+        )
+        return self._listed(rows, request)
+
+    def _everything(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Kind, day of the last change and content of what the search knows beside pages."""
+        pages = [page for page in self.server.site.pages.values() if page.status == "current" and not page.restricted]
+        for page in pages:
+            if page.kind != "page":
+                yield page.kind, LONG_AGO, {"id": page.id, "type": page.kind, "title": page.title}
+            held = [("attachment", name, self._file(page, name)) for name in page.files]
+            held += [("comment", "", self._comment(comment, page.id)) for comment in page.comments]
+            for kind, name, row in held:
+                content = {"id": row["id"], "type": kind, "version": row["version"], "container": {"id": page.id}}
+                yield kind, page.days.get(name, LONG_AGO), content
+
     def _people(self, request: ApiRequest) -> tuple[int, Any]:
         people = self.server.site.people
         accounts = [account for account in json.loads(request.body)["accountIds"] if account in people]
@@ -245,8 +306,7 @@ class _Handler(BaseHTTPRequestHandler):
         part = body.split(b"--" + boundary)[1]
         head, _, content = part.partition(b"\r\n\r\n")
         name = head.split(b'filename="')[1].split(b'"')[0].decode()
-        version = page.files.get(name, (0, b""))[0] + 1
-        page.files[name] = (version, content.removesuffix(b"\r\n"))
+        self.server.site.attach(page, name, content.removesuffix(b"\r\n"))
         self.server.site.writes.append(("file", page.id))
         return 200, {"results": []}
 
@@ -310,7 +370,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "authorId": page.modifier,
                 "message": page.message,
             },
-            "_links": {"webui": f"/spaces/{site.key}/pages/{page.id}"},
+            "_links": {"webui": f"/spaces/{site.key}/{'pages' if page.kind == 'page' else page.kind}/{page.id}"},
         }
         if parent is not None:
             answer |= {"parentId": parent.id, "parentType": parent.kind}
@@ -324,7 +384,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _file(self, page: Page, name: str) -> dict[str, Any]:
         version, content = page.files[name]
         return {
-            "id": f"att{page.id}-{sorted(page.files).index(name)}",
+            "id": f"att{page.id}-{crc32(name.encode())}",
             "title": name,
             "status": "current",
             "pageId": page.id,

@@ -6,7 +6,10 @@ import hashlib
 import re
 import threading
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+TODAY = datetime.now(UTC).date().isoformat()
+LONG_AGO = "2026-03-02"
 MOMENT = "2026-03-0{}T10:00:00.000Z"
 
 
@@ -39,6 +42,8 @@ class Page:
     restricted: bool = False
     message: str = ""
     comments: list[Comment] = field(default_factory=list)
+    days: dict[str, str] = field(default_factory=dict)
+    """Day of the last change by name of a file, and of the comments by ""; others changed long ago."""
 
 
 class Site:
@@ -63,6 +68,17 @@ class Site:
     def edit(self, page: Page, body: str, who: str = "a2") -> None:
         with self.lock:
             page.body, page.version, page.modifier = body, page.version + 1, who
+
+    def attach(self, page: Page, name: str, content: bytes) -> None:
+        """Add a file, or a version of it; the page's own version stays."""
+        with self.lock:
+            page.files[name] = (page.files.get(name, (0, b""))[0] + 1, content)
+            page.days[name] = TODAY
+
+    def comment(self, page: Page, comment: Comment) -> None:
+        with self.lock:
+            page.comments.append(comment)
+            page.days[""] = TODAY
 
     def rename(self, page: Page, title: str) -> None:
         """Rename a page: links to it are rewritten in all bodies, whose versions stay."""

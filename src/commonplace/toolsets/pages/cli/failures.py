@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
+from commonplace.domain.changes import escaped_controls
 from commonplace.domain.errors import Code, KnowledgeError
 from commonplace.settings import Flags, Settings, load_settings
 
@@ -144,11 +145,13 @@ class EngineOptions:
 
 def out(text: str) -> None:
     """Write data with a line end to standard output."""
+    if sys.stdout.isatty():  # what a site calls its pages must not steer the terminal
+        text = escaped_controls(text)
     sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
     sys.stdout.flush()
 
 
 def message(text: str) -> None:
     """Write one line for a person to standard error."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{escaped_controls(text)}\n")
     sys.stderr.flush()

@@ -44,6 +44,16 @@ class LoginOptions:
     ] = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneOptions:
+    """Source and extent of a clone."""
+
+    site: Annotated[str, typer.Option(metavar="URL", help="The site; else the only one you signed in to.")] = ""
+    comments: Annotated[
+        bool, typer.Option("--comments", help="Also keep the comments, in a file beside each page.")
+    ] = False
+
+
 def login(
     parts: CnDependencies,  # noqa: ARG001 - every command has it
     site: Annotated[str, typer.Argument(metavar="SITE", help="The site, such as https://acme.atlassian.net.")],
@@ -87,7 +97,7 @@ def clone(
     space: Annotated[str, typer.Argument(metavar="SPACE", help="Key of the space, such as ENG.")],
     folder: Annotated[str, typer.Argument(metavar="[DIR]", help="The new folder.", show_default="the key")] = "",
     *,
-    site: Annotated[str, typer.Option(metavar="URL", help="The site; else the only one you signed in to.")] = "",
+    options: CloneOptions,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
@@ -96,11 +106,11 @@ def clone(
     from commonplace.toolsets.pages.confluence.pull import PullOptions
     from commonplace.toolsets.pages.confluence.pull import clone as clone_space
 
-    url = credentials.site_url(site or os.environ.get("CN_SITE") or credentials.only_site(Path.home()))
+    url = credentials.site_url(options.site or os.environ.get("CN_SITE") or credentials.only_site(Path.home()))
     target = Path(folder or space.lower()).absolute()
     api = _api(url)
     try:
-        report = clone_space(api, space, target, PullOptions(dry_run=dry_run), _say(as_json))
+        report = clone_space(api, space, target, PullOptions(dry_run=dry_run, comments=options.comments), _say(as_json))
     finally:
         api.close()
     return _pulled(report, as_json, target.name)
@@ -110,6 +120,12 @@ def pull(
     parts: CnDependencies,  # noqa: ARG001 - every command has it
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Also if more than a fifth of the pages are gone.")] = False,
+    comments: Annotated[
+        bool | None,
+        typer.Option(
+            "--comments/--no-comments", help="Keep comments from now on or no more.", show_default="as before"
+        ),
+    ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
@@ -120,9 +136,8 @@ def pull(
     workspace = _workspace()
     api = _api(workspace.state.site)
     try:
-        report = pull_space(
-            api, workspace.repository.folder, PullOptions(dry_run=dry_run, confirmed=yes), _say(as_json)
-        )
+        options = PullOptions(dry_run=dry_run, confirmed=yes, comments=comments)
+        report = pull_space(api, workspace.repository.folder, options, _say(as_json))
     finally:
         api.close()
     return _pulled(report, as_json, "")
@@ -197,11 +212,12 @@ def new(
     parent: Annotated[
         str, typer.Option(metavar="PAGE", help="Path or id of the page above.", show_default="home")
     ] = "",
+    dry_run: DryRun = False,
 ) -> int:
     """Begin a page: write its file. A push creates it on the site."""
     from commonplace.toolsets.pages.confluence.push import new_page
 
-    out(new_page(_workspace(), title, parent))
+    out(new_page(_workspace(), title, parent, dry_run=dry_run))
     return 0
 
 
@@ -233,6 +249,8 @@ def label(
     labels: Annotated[
         list[str], typer.Argument(metavar="LABEL...", help="Labels to add; with - before it, to remove.")
     ],
+    *,
+    dry_run: DryRun = False,
 ) -> int:
     """Change the labels in a page's file. A push writes them to the site. Put `--` before a label to remove."""
     from commonplace.toolsets.pages.confluence.push import set_labels
@@ -240,7 +258,7 @@ def label(
     workspace = _workspace()
     added = [name for name in labels if not name.startswith("-")]
     removed = [name.removeprefix("-") for name in labels if name.startswith("-")]
-    out(", ".join(set_labels(workspace, _page_path(workspace, page), added, removed)))
+    out(", ".join(set_labels(workspace, _page_path(workspace, page), added, removed, dry_run=dry_run)))
     return 0
 
 
@@ -316,7 +334,9 @@ def _pulled(report: PullReport, as_json: bool, folder: str) -> int:
         for path in report.restricted:
             message(f"{path}: the site no longer shows this page; it is kept.")
         for name in report.unreadable:
-            message(f"{name}: the file could not be fetched.")
+            message(f"{name}: could not be fetched.")
+        for note in report.notes:
+            message(f"Warning: {note}")
         for path in report.conflicts:
             message(
                 f"Error: {path}: you and the site changed the same place. The site's text is in {path}.remote: "

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
@@ -23,10 +25,28 @@ from commonplace.domain.errors import (
     KnowledgeError,
     NotFoundError,
     RateLimitedError,
+    TooLargeError,
     UnauthenticatedError,
     UnavailableError,
 )
 from commonplace.toolsets.pages.confluence.credentials import Login
+from commonplace.toolsets.pages.confluence.remote import (
+    NODE_KINDS,
+    Json,
+    RemoteAttachment,
+    RemoteComment,
+    RemotePage,
+    RemoteSpace,
+    SearchResult,
+    attachment_of,
+    body_of,
+    identifier_of,
+    page_of,
+    part_of,
+    search_result_of,
+    space_of,
+    text_of,
+)
 
 CONCURRENT = 8
 """Maximum number of requests at once."""
@@ -38,56 +58,15 @@ MAX_PAUSE = 60.0
 MAX_ASKED_PAUSE = 600.0
 """Longest pause in seconds that a server may ask for; a longer one ends the command."""
 TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
+MAX_ANSWER = 1 << 30
+"""Longest answer in bytes, unpacked; a longer one is no answer of a site."""
+MAX_REDIRECTS = 5
+MAX_REPLIES = 8
+"""Depth of replies to replies down to which they are asked for."""
 _LIMITED = frozenset({HTTPStatus.TOO_MANY_REQUESTS})
 _BUSY_OR_LIMITED = _LIMITED | {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 V2 = "/wiki/api/v2"
 V1 = "/wiki/rest/api"
-
-Json = Any
-
-
-@dataclass(frozen=True, slots=True)
-class RemotePage:
-    """A page, or another node of the tree, as a listing gives it."""
-
-    id: str
-    title: str
-    version: int
-    parent: str = ""
-    parent_type: str = ""
-    status: str = "current"
-    space: str = ""
-    created: str = ""
-    updated: str = ""
-    author: str = ""
-    modifier: str = ""
-    url: str = ""
-    """Path of the page on the site."""
-    position: int = 0
-    body: bytes | None = None
-    """The body in storage format; None if the listing was without bodies."""
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteAttachment:
-    """A file of a page."""
-
-    id: str
-    title: str
-    version: int
-    download: str
-    size: int = 0
-    media_type: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteSpace:
-    """A space."""
-
-    id: str
-    key: str
-    name: str
-    home: str
 
 
 @dataclass(slots=True)
@@ -106,6 +85,8 @@ class Api:
     _client: httpx2.Client = field(init=False)
     requests: int = 0
     """Number of requests that were sent."""
+    date: str = ""
+    """Day of the last answer by the site's clock, such as 2026-05-31; "" before the first."""
 
     def __post_init__(self) -> None:
         self._client = httpx2.Client(
@@ -136,7 +117,7 @@ class Api:
             NotFoundError: kind "remote_space": there is none, or it is not yours to see.
         """
         for row in self._list(f"{V2}/spaces", {"keys": key, "limit": 1}):
-            return RemoteSpace(row["id"], row["key"], row.get("name") or row["key"], row.get("homepageId") or "")
+            return space_of(row)
         raise NotFoundError(
             f"{self.site} has no space {key!r} that you may see.",
             kind="remote_space",
@@ -146,7 +127,7 @@ class Api:
     def space_with_id(self, identifier: str) -> RemoteSpace:
         """The space with an id, whatever its key is now."""
         row = self._json("GET", f"{V2}/spaces/{identifier}", kind="remote_space")
-        return RemoteSpace(row["id"], row["key"], row.get("name") or row["key"], row.get("homepageId") or "")
+        return space_of(row)
 
     def pages(self, space: str, *, bodies: bool = False) -> Iterator[list[RemotePage]]:
         """All current pages of a space, one list for each request."""
@@ -154,7 +135,7 @@ class Api:
         if bodies:
             query["body-format"] = "storage"
         for results in self._batches(f"{V2}/spaces/{space}/pages", query):
-            yield [_page(row) for row in results]
+            yield [page_of(row) for row in results]
 
     def pages_with_ids(
         self, identifiers: Sequence[str], *, status: str = "current", bodies: bool = True
@@ -166,7 +147,7 @@ class Api:
             query: dict[str, Json] = {"id": list(ids), "limit": PAGE_SIZE, "status": status}
             if bodies:
                 query["body-format"] = "storage"
-            return [_page(row) for row in self._list(f"{V2}/pages", query)]
+            return [page_of(row) for row in self._list(f"{V2}/pages", query)]
 
         return [page for pages in self.each(batch, batches) for page in pages]
 
@@ -176,25 +157,65 @@ class Api:
         Raises:
             NotFoundError, ForbiddenError: there is none, or it is not yours to see.
         """
-        return _page(self._json("GET", f"{V2}/pages/{identifier}", query={"body-format": "storage"}, kind="page"))
+        return page_of(self._json("GET", f"{V2}/pages/{identifier}", query={"body-format": "storage"}, kind="page"))
 
     def node(self, kind: str, identifier: str) -> RemotePage:
         """A folder, whiteboard, database or embed."""
-        return _page(self._json("GET", f"{V2}/{kind}s/{identifier}", kind="page"))
+        return page_of(self._json("GET", f"{V2}/{kind}s/{identifier}", kind="page"))
 
     def labels_of_space(self, space: str) -> list[tuple[str, str]]:
         """Id and name of the labels in a space."""
         listed = self._list(f"{V2}/spaces/{space}/content/labels", {"limit": PAGE_SIZE})
-        return [(row["id"], row["name"]) for row in listed if row.get("prefix", "global") == "global"]
+        return [(identifier_of(row), text_of(row, "name")) for row in listed if row.get("prefix", "global") == "global"]
 
     def pages_with_label(self, label: str, space: str) -> list[str]:
         """Ids of the pages of a space that have a label."""
         query = {"space-id": space, "limit": PAGE_SIZE}
-        return [row["id"] for row in self._list(f"{V2}/labels/{label}/pages", query)]
+        return [identifier_of(row) for row in self._list(f"{V2}/labels/{label}/pages", query)]
 
     def attachments(self, page: str) -> list[RemoteAttachment]:
         """The files of a page."""
-        return [_attachment(row) for row in self._list(f"{V2}/pages/{page}/attachments", {"limit": PAGE_SIZE})]
+        return [attachment_of(row) for row in self._list(f"{V2}/pages/{page}/attachments", {"limit": PAGE_SIZE})]
+
+    def search(self, space: str, held: Sequence[str], since: str) -> list[SearchResult]:
+        """The nodes of a space and what pages hold, as the site's search knows them, which may be some minutes behind.
+
+        Args:
+            space: Key of the space.
+            held: Kinds of what pages hold: attachment, comment.
+            since: Day from which on an attachment or comment was changed, such as 2026-05-31; "" for all.
+
+        Raises:
+            ForbiddenError, InvalidInputError, NotFoundError: this login or site has no such search.
+        """
+        recent = f' and lastmodified >= "{since}"' if since else ""
+        clauses = f"(type in ({', '.join(NODE_KINDS)})) or (type in ({', '.join(held)}){recent})"
+        cql = f"space = {json.dumps(space)} and ({clauses})"
+        query = {"cql": cql, "limit": PAGE_SIZE, "expand": "content.container,content.version"}
+        contents = (part_of(row, "content") for row in self._list(f"{V1}/search", query))
+        return [search_result_of(content) for content in contents if content]
+
+    def comments(self, page: str) -> list[RemoteComment]:
+        """The comments of a page, oldest first: those below it, then those in its text."""
+        return [
+            self._comment(row, kind)
+            for kind in ("footer-comments", "inline-comments")
+            for row in self._list(f"{V2}/pages/{page}/{kind}", {"body-format": "storage", "limit": PAGE_SIZE})
+        ]
+
+    def _comment(self, row: Mapping[str, Json], kind: str, depth: int = 0) -> RemoteComment:
+        path = f"{V2}/{kind}/{identifier_of(row)}/children"
+        query = {"body-format": "storage", "limit": PAGE_SIZE}
+        rows = list(self._list(path, query)) if depth < MAX_REPLIES else list[Json]()
+        version = part_of(row, "version")
+        return RemoteComment(
+            author=text_of(version, "authorId"),
+            created=text_of(version, "createdAt"),
+            body=body_of(row) or b"",
+            marked=text_of(part_of(row, "properties"), "inlineOriginalSelection"),
+            status=text_of(row, "resolutionStatus"),
+            replies=tuple(self._comment(reply, kind, depth + 1) for reply in rows),
+        )
 
     def download(self, attachment: RemoteAttachment) -> bytes:
         """The bytes of a file."""
@@ -209,7 +230,7 @@ class Api:
             content = {"accountIds": list(accounts[at : at + PAGE_SIZE])}
             answer = self._json("POST", f"{V2}/users-bulk", content=content, kind="person", repeat=True)
             for row in answer.get("results", []):
-                people[row["accountId"]] = (row.get("displayName") or "", row.get("email") or "")
+                people[text_of(row, "accountId")] = (text_of(row, "displayName"), text_of(row, "email"))
         return people
 
     # Changes.
@@ -229,7 +250,7 @@ class Api:
         }
         if page.parent:
             content["parentId"] = page.parent
-        return _page(self._json("PUT", f"{V2}/pages/{page.id}", content=content, kind="page"))
+        return page_of(self._json("PUT", f"{V2}/pages/{page.id}", content=content, kind="page"))
 
     def create(self, space: str, title: str, parent: str, body: bytes) -> RemotePage:
         """Create a page."""
@@ -241,13 +262,13 @@ class Api:
         }
         if parent:
             content["parentId"] = parent
-        return _page(self._json("POST", f"{V2}/pages", content=content, kind="page"))
+        return page_of(self._json("POST", f"{V2}/pages", content=content, kind="page"))
 
     def find_title(self, space: str, title: str) -> RemotePage | None:
         """The current page of a space with exactly this title, with its body."""
         query = {"title": title, "body-format": "storage", "limit": 1}
         for row in self._list(f"{V2}/spaces/{space}/pages", query):
-            return _page(row)
+            return page_of(row)
         return None
 
     def add_labels(self, page: str, names: Iterable[str]) -> None:
@@ -291,12 +312,17 @@ class Api:
                 raise UnavailableError("The site's listing goes round in a circle.", kind="site")
             visited.add(url)
             answer = self._json("GET", url, kind="remote_space")
-            yield answer.get("results", [])
-            following = _part(answer, "_links").get("next")
+            results: Json = part_of({"": answer}, "").get("results")
+            rows = cast("list[Json]", results) if isinstance(results, list) else []
+            yield [row for row in rows if isinstance(row, dict)]
+            following = text_of(part_of(answer, "_links"), "next")
             url = self._next_url(following) if following else None
 
     def _next_url(self, following: str) -> str:
-        parts = urlsplit(urljoin(self.site, following))
+        try:
+            parts = urlsplit(urljoin(self.site, following))
+        except ValueError:
+            raise UnavailableError("The site's listing leads to no address.", kind="site") from None
         path = parts.path if parts.path.startswith("/wiki") else f"/wiki{parts.path}"
         return f"{path}?{parts.query}"
 
@@ -323,9 +349,11 @@ class Api:
         for attempt in range(1, ATTEMPTS + 1):
             self.requests += 1
             try:
-                response = self._client.request(method, path, follow_redirects=redirects, **request)
+                response = self._answer(method, path, redirects=redirects, **request)
             except httpx2.ConnectError as error:
                 pause = self._pause(attempt, None, f"{self.site} cannot be reached: {error}")
+            except httpx2.InvalidURL as error:
+                raise UnavailableError(f"The site names an address that is none: {error}", kind="site") from None
             except httpx2.HTTPError as error:
                 if not safe:
                     raise UnavailableError(f"The connection ended in mid-request: {error}", kind="site") from None
@@ -336,6 +364,26 @@ class Api:
                 pause = self._pause(attempt, response, f"The site answers {response.status_code}.")
             self.sleep(pause)
         raise AssertionError
+
+    def _answer(self, method: str, path: str, *, redirects: bool, **request: Json) -> httpx2.Response:
+        """The answer to a request, read within bounds; redirects lead to https or stay on the site."""
+        sent = self._client.build_request(method, path, **request)
+        for hop in range(MAX_REDIRECTS + 1):
+            response = self._client.send(sent, stream=True)
+            try:
+                content = _bounded(response)
+            finally:
+                response.close()
+            self.date = _day(response.headers.get("Date", "")) or self.date
+            if not (redirects and response.next_request) or hop == MAX_REDIRECTS:
+                return httpx2.Response(response.status_code, headers=_unpacked(response.headers), content=content)
+            if not self._may_follow(response.next_request):
+                raise UnavailableError("The site leads to an address that is neither its own nor https.", kind="site")
+            sent = response.next_request
+        raise AssertionError
+
+    def _may_follow(self, request: httpx2.Request) -> bool:
+        return request.url.scheme == "https" or str(request.url).startswith(f"{self.login.api or self.site}/")
 
     def _pause(self, attempt: int, response: httpx2.Response | None, reason: str) -> float:
         """Seconds until the next attempt; the last one has none."""
@@ -391,50 +439,29 @@ def _reason(response: httpx2.Response) -> str:
         return f"status {response.status_code}"
     errors = cast("Mapping[str, object]", answer).get("errors") if isinstance(answer, dict) else None
     rows = cast("list[object]", errors) if isinstance(errors, list) else []
-    text = _part({"": rows[0]}, "") if rows else _part({"": cast("object", answer)}, "")
+    text = part_of({"": rows[0]}, "") if rows else part_of({"": cast("object", answer)}, "")
     shown = str(text.get("title") or text.get("message") or "")
     return " ".join(shown.split())[:200] or f"status {response.status_code}"
 
 
-def _part(answer: object, name: str) -> Mapping[str, Json]:
-    """An object in an object; {} if there is none."""
-    value = cast("Mapping[str, Json]", answer).get(name) if isinstance(answer, dict) else None
-    return cast("Mapping[str, Json]", value) if isinstance(value, dict) else {}
+def _bounded(response: httpx2.Response) -> bytes:
+    """The content of an answer, unpacked."""
+    content = bytearray()
+    for piece in response.iter_bytes():
+        content += piece
+        if len(content) > MAX_ANSWER:
+            raise TooLargeError(f"An answer of the site is over {MAX_ANSWER >> 20} MB.", kind="site")
+    return bytes(content)
 
 
-def _text(row: Mapping[str, Json], name: str) -> str:
-    """The text of a key; "" if it is missing or null."""
-    return str(row.get(name) or "")
+def _day(date: str) -> str:
+    """Day of a date as HTTP writes it; "" for any other text."""
+    with contextlib.suppress(ValueError, TypeError):
+        return parsedate_to_datetime(date).astimezone(UTC).date().isoformat()
+    return ""
 
 
-def _page(row: Mapping[str, Json]) -> RemotePage:
-    version = _part(row, "version")
-    storage = _part(_part(row, "body"), "storage")
-    value = storage.get("value")
-    return RemotePage(
-        id=str(row["id"]),
-        title=_text(row, "title"),
-        version=int(version.get("number") or 1),
-        parent=_text(row, "parentId"),
-        parent_type=_text(row, "parentType"),
-        status=_text(row, "status") or "current",
-        space=_text(row, "spaceId"),
-        created=_text(row, "createdAt"),
-        updated=_text(version, "createdAt"),
-        author=_text(row, "authorId"),
-        modifier=_text(version, "authorId"),
-        url=_text(_part(row, "_links"), "webui"),
-        position=int(row.get("position") or 0),
-        body=value.encode("utf-8", "surrogatepass") if isinstance(value, str) else None,
-    )
-
-
-def _attachment(row: Mapping[str, Json]) -> RemoteAttachment:
-    return RemoteAttachment(
-        id=str(row["id"]),
-        title=str(row.get("title") or row["id"]),
-        version=int(_part(row, "version").get("number") or 1),
-        download=str(row.get("downloadLink") or ""),
-        size=int(row.get("fileSize") or 0),
-        media_type=str(row.get("mediaType") or ""),
-    )
+def _unpacked(headers: httpx2.Headers) -> list[tuple[str, str]]:
+    """The headers of an answer whose content is read."""
+    left_out = {"content-encoding", "content-length", "transfer-encoding"}
+    return [(name, value) for name, value in headers.multi_items() if name.lower() not in left_out]

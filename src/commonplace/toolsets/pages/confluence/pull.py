@@ -5,27 +5,30 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from commonplace.domain.errors import (
-    AlreadyExistsError,
-    ForbiddenError,
-    InvalidInputError,
-    NotFoundError,
-    PreconditionError,
-)
+from commonplace.domain.changes import plain_message
+from commonplace.domain.errors import AlreadyExistsError, ForbiddenError, NotFoundError, PreconditionError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import JsonObject
 from commonplace.domain.records import iso_timestamp
-from commonplace.toolsets.pages.confluence.api import Api, RemoteAttachment, RemotePage
+from commonplace.toolsets.pages.confluence.api import Api
+from commonplace.toolsets.pages.confluence.belongings import Belongings, synced_page
+from commonplace.toolsets.pages.confluence.comments import accounts_of, comments_file
 from commonplace.toolsets.pages.confluence.page_files import PageFile, merged, read_page_file, write_page_file
+from commonplace.toolsets.pages.confluence.remote import RemotePage, RemoteSpace
 from commonplace.toolsets.pages.confluence.repository import FolderChange, SpaceRepository
 from commonplace.toolsets.pages.confluence.to_storage import PageView
-from commonplace.toolsets.pages.confluence.tree import attachment_folder, file_name, moved_paths
+from commonplace.toolsets.pages.confluence.tree import (
+    attachment_folder,
+    attachment_names,
+    comments_path,
+    moved_paths,
+)
 from commonplace.toolsets.pages.confluence.workspace import SpaceState, SyncedPage, Tree, Workspace, space_file
 from commonplace.toolsets.pages.rules.space import SPACE_FILE
 
@@ -51,6 +54,8 @@ class PullReport:
     merged: list[str] = field(default_factory=list[str])
     conflicts: list[str] = field(default_factory=list[str])
     unreadable: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
+    """Sentences about what was not looked for, and why."""
     requests: int = 0
 
     @property
@@ -80,7 +85,8 @@ class PullOptions:
     dry_run: bool = False
     confirmed: bool = False
     """Whether a mass deletion is meant."""
-    attachments: bool = True
+    comments: bool | None = None
+    """Whether comments are kept in side files from now on; None for as before."""
 
 
 def clone(api: Api, key: str, folder: Path, options: PullOptions, say: Say) -> PullReport:
@@ -94,10 +100,13 @@ def clone(api: Api, key: str, folder: Path, options: PullOptions, say: Say) -> P
         raise AlreadyExistsError(f"{folder.name} exists already.", kind="folder", hint="Run 'cn pull' in it.")
     space = api.space(key)
     draft = folder.with_name(f".{folder.name}.cn-clone")
-    repository = SpaceRepository.create(draft)
+    repository = SpaceRepository.create(draft, f"{api.site} {space.id}")
     with repository.locked():
-        state = SpaceState(api.site, space.id, space.key, space.name, space.home)
-        report = _Pull(api, _Space(repository, state, {}, None), options, say).run()
+        state = SpaceState(api.site, space.id, space.key, space.name, space.home, comments=bool(options.comments))
+        synced = _Space(repository, state, {}, None)
+        if repository.state():  # the killed run had everything, and only its change of the folder was finished now
+            synced = _synced_space(Workspace(draft), space, options)
+        report = _Pull(api, synced, options, say).run()
     if options.dry_run:
         shutil.rmtree(draft)
         return report
@@ -117,9 +126,7 @@ def pull(api: Api, folder: Path, options: PullOptions, say: Say) -> PullReport:
     with SpaceRepository(folder).locked():
         workspace = Workspace(folder)
         space = api.space_with_id(workspace.state.space)
-        state = replace(workspace.state, key=space.key, name=space.name, home=space.home)
-        synced = _Space(workspace.repository, state, workspace.settings, workspace.tree)
-        return _Pull(api, synced, options, say).run()
+        return _Pull(api, _synced_space(workspace, space, options), options, say).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,13 @@ class _Space:
     """The pages; None before the first sync."""
 
 
+def _synced_space(workspace: Workspace, space: RemoteSpace, options: PullOptions) -> _Space:
+    state = replace(workspace.state, key=space.key, name=space.name, home=space.home)
+    if options.comments is not None and options.comments != state.comments:
+        state = replace(state, comments=options.comments, searched="")
+    return _Space(workspace.repository, state, workspace.settings, workspace.tree)
+
+
 class _Pull:
     """One pull, from the listing to the change of the folder."""
 
@@ -147,20 +161,25 @@ class _Pull:
         self.settings = space.settings
         self.old = space.old or Tree(replace(space.state, pages={}))
         self.bodies: dict[str, RemotePage] = {}
-        self.downloads: dict[str, str] = {}
+        self.belongings = Belongings(api, self.repository, self.state, self._body, say)
         self.seen: dict[str, str] = {}
         self.report = PullReport()
         self.synced = iso_timestamp(int(time.time()))
 
     def run(self) -> PullReport:
         listed = self._listing()
+        self.belongings.search()
         pages = self._with_deletions(listed)
         self._fetch_bodies(pages)
-        pages = self._described(pages)
-        state = replace(self.state, pages=pages, people=self._people(pages))
+        pages = self.belongings.described(pages)
+        self.belongings.fetch_comments(pages)
+        people = self._people(pages)
+        state = replace(self.state, pages=pages, people=people, searched=self.belongings.searched)
         new = Tree(state, laid_out=True)
         change, state = self._change(new)
         self.report.requests = self.api.requests
+        self.report.unreadable += self.belongings.unreadable
+        self.report.notes += self.belongings.notes
         if not self.options.dry_run and (change.files or state != self.state):
             new_bodies = [(page.id, page.version, page.body or b"") for page in self.bodies.values()]
             self.repository.apply(change, state.values, new_bodies)
@@ -184,7 +203,7 @@ class _Pull:
 
     def _with_deletions(self, listed: Mapping[str, RemotePage]) -> dict[str, SyncedPage]:
         """The pages as the listing has them, and what became of those that it lacks."""
-        pages = {page.id: _synced(page, self.state.pages.get(page.id)) for page in listed.values()}
+        pages = {page.id: synced_page(page, self.state.pages.get(page.id)) for page in listed.values()}
         missing = [page for page in self.state.pages.values() if page.id not in listed and page.kind == "page"]
         gone = self._gone(missing)
         for page in missing:
@@ -192,7 +211,8 @@ class _Pull:
                 pages[page.id] = replace(page, status="restricted")
                 if page.status != "restricted":
                     self.report.restricted.append(self.old.paths[page.id])
-        self._add_parents(pages, listed)
+        hidden = self.belongings.add_nodes(pages, listed)
+        self.report.restricted += [self.old.paths[page] for page in hidden]
         self._require_confirmed(gone)
         self.report.deleted += sorted(self.old.paths[page] for page in gone)
         return pages
@@ -218,24 +238,6 @@ class _Pull:
                 gone.add(page.id)
         return gone
 
-    def _add_parents(self, pages: dict[str, SyncedPage], listed: Mapping[str, RemotePage]) -> None:
-        """Folders, whiteboards, databases and embeds above pages become pages that say where they are."""
-        queue = [(page.parent, page.parent_type) for page in listed.values() if page.parent_type not in {"", "page"}]
-        while queue:
-            identifier, kind = queue.pop()
-            if identifier in pages:
-                continue
-            before_pull = self.state.pages.get(identifier)
-            try:
-                node = self.api.node(kind, identifier)
-            except (NotFoundError, ForbiddenError, InvalidInputError):
-                if before_pull is not None:
-                    pages[identifier] = before_pull
-                continue
-            pages[identifier] = replace(_synced(node, before_pull), kind=kind, status="stub")
-            if node.parent_type not in {"", "page"}:
-                queue.append((node.parent, node.parent_type))
-
     def _fetch_bodies(self, pages: dict[str, SyncedPage]) -> None:
         """The bodies of new versions, and of pages whose links the site rewrote because a page was renamed."""
         stale = self._stale(pages)
@@ -245,9 +247,10 @@ class _Pull:
             for page in batch:
                 if page.status == "current" and page.space in {"", self.state.space}:
                     self.bodies[page.id] = page
-                    pages[page.id] = _synced(page, self.state.pages.get(page.id))
+                    pages[page.id] = synced_page(page, self.state.pages.get(page.id))
             self.repository.keep_bodies((page.id, page.version, page.body or b"") for page in batch)
-            self.say(f"{min(at + 250, len(ids))} of {len(ids)} pages fetched")
+            done = min(at + 250, len(ids))
+            self.say(f"{done} pages fetched, {len(ids) - done} left")
         for page in sorted(stale - set(self.bodies)):
             before_pull = self.state.pages.get(page)
             if (
@@ -282,63 +285,19 @@ class _Pull:
             return fetched.body or b""
         return self.repository.body(page.id, page.version)
 
-    def _described(self, pages: Mapping[str, SyncedPage]) -> dict[str, SyncedPage]:
-        """The pages with their labels and files."""
-        labels: dict[str, list[str]] = {}
-        listed = self.api.labels_of_space(self.state.space)
-        holders_by_label = self.api.each(lambda label: self.api.pages_with_label(label[0], self.state.space), listed)
-        for (_, name), holders in zip(listed, holders_by_label, strict=True):
-            for holder in holders:
-                labels.setdefault(holder, []).append(name)
-        described = {
-            page.id: page if page.status != "current" else replace(page, labels=tuple(sorted(labels.get(page.id, ()))))
-            for page in pages.values()
-        }
-        for page, files in self._attachments(described):
-            described[page] = replace(described[page], attachments=files)
-        return described
-
-    def _attachments(self, pages: Mapping[str, SyncedPage]) -> Iterable[tuple[str, tuple[tuple[str, str, int], ...]]]:
-        if not self.options.attachments:
-            return []
-        changed = [
-            page.id
-            for page in pages.values()
-            if page.status == "current"
-            and self._is_new(page)
-            and re.search(rb"ri:attachment|view-file|viewpdf|attachments|gallery", self._body(page) or b"")
-        ]
-
-        def files_of(page: str) -> tuple[str, tuple[tuple[str, str, int], ...]]:
-            try:
-                files = self.api.attachments(page)
-            except (NotFoundError, ForbiddenError):
-                return page, pages[page].attachments
-            for file in files:
-                self._download(page, file)
-            return page, tuple((file.id, file.title, file.version) for file in files)
-
-        return self.api.each(files_of, changed)
-
-    def _download(self, page: str, file: RemoteAttachment) -> None:
-        before_pull = self.state.pages.get(page)
-        if before_pull is None or (file.id, file.title, file.version) not in before_pull.attachments:
-            try:
-                self.downloads[file.id] = self.repository.store(self.api.download(file))
-            except (NotFoundError, ForbiddenError):
-                self.report.unreadable.append(f"{file.title} of page {page}")
-
     def _is_new(self, page: SyncedPage) -> bool:
         before_pull = self.state.pages.get(page.id)
         return before_pull is None or before_pull.version != page.version
 
     def _people(self, pages: Mapping[str, SyncedPage]) -> dict[str, tuple[str, str]]:
-        accounts = {account for page in pages.values() for account in (page.author, page.modifier) if account}
+        accounts = {account for page in pages.values() for account in (page.author, page.modifier)}
         for page in pages.values():
-            body = self._body(page) if page.kind == "page" and self._is_new(page) else None
+            body = self._body(page) if self._is_new(page) else None
             holders_by_label = re.findall(rb'ri:account-id="([^"]+)"', body or b"")
             accounts |= {account.decode("utf-8", "replace") for account in holders_by_label}
-        unknown = sorted(accounts - set(self.state.people))
+        for comments in self.belongings.comments.values():
+            accounts |= accounts_of(comments)
+        unknown = sorted(accounts - {"", *self.state.people})
         return {**self.state.people, **(self.api.names(unknown) if unknown else {})}
 
     # What changes in the folder.
@@ -354,6 +313,7 @@ class _Pull:
                 self._remove(self.old.paths[page], work, committed)
         for page in state.pages.values():
             self._change_attachments(new, page, work, committed)
+            self._change_comments(new, page, work, committed)
         raw = self.repository.store(space_file(new, self.synced, self.settings))
         if work or committed or self.old.paths != new.paths:
             work[SPACE_FILE.path] = committed[SPACE_FILE.path] = raw
@@ -422,11 +382,10 @@ class _Pull:
         self._note(before, after, raw, result, clean)
         self._place(before, after, clean if raw is None and before_pull.version != page.version else result, raw, work)
         self._place(before, after, head, here, committed)
-        conflict = after + REMOTE_SUFFIX
-        if result is None and raw is not None:
-            work[conflict] = self.repository.store(clean)
-        elif self.repository.exists(before + REMOTE_SUFFIX):
+        if self.repository.exists(before + REMOTE_SUFFIX):
             work[before + REMOTE_SUFFIX] = ""
+        if result is None and raw is not None:
+            work[after + REMOTE_SUFFIX] = self.repository.store(clean)
 
     def _create(self, path: str, clean: bytes, work: dict[str, str], committed: dict[str, str]) -> None:
         self.report.new.append(path)
@@ -460,6 +419,10 @@ class _Pull:
         """Remove a page that is gone on the site; a file with edits stays, without its page's id."""
         page = self.old.ids[path]
         raw = self.repository.read(path)
+        for beside in (path + REMOTE_SUFFIX, comments_path(path)):
+            if self.repository.exists(beside):
+                work.setdefault(beside, "")
+                committed.setdefault(beside, "")
         if raw is not None and self.repository.digest(raw) != self.state.pages[page].file:
             self.report.conflicts.append(path)
             work.setdefault(path, self.repository.store(set_fields(raw, {"page_id": None, "version": None})))
@@ -477,12 +440,29 @@ class _Pull:
         paths = _attachment_paths(folder, page.attachments)
         for identifier, path in paths.items():
             there = f"{old_folder}/{path.rpartition('/')[2]}"
-            digest = self.downloads.get(identifier) or (before_pull and self._stored(there))
+            digest = self.belongings.downloads.get(identifier) or self._stored(there)
             if digest:
                 work[path] = committed[path] = digest
         for path in sorted({*old_paths.values()} - {*paths.values()}):
             work.setdefault(path, "")
             committed.setdefault(path, "")
+
+    def _change_comments(self, new: Tree, page: SyncedPage, work: dict[str, str], committed: dict[str, str]) -> None:
+        """Write the comments of a page beside it, or move them with it."""
+        after = new.paths[page.id]
+        before = self.old.paths.get(page.id, after)
+        path, old_path = comments_path(after), comments_path(before)
+        comments = self.belongings.comments.get(page.id)
+        if comments is not None:
+            content = comments_file(page.title, comments, new.links(after), new.state.people)
+            digest = self.repository.store(content) if comments else ""
+        elif path != old_path or not self.state.comments:
+            digest = self._stored(old_path) or "" if self.state.comments else ""
+        else:
+            return
+        for place, value in {old_path: "", path: digest}.items():
+            if value or self.repository.exists(place):
+                work[place] = committed[place] = value
 
     def _shown_body(self, page: SyncedPage) -> bytes:
         return self._body(page) or self._stub(page)
@@ -505,7 +485,7 @@ class _Pull:
             if synced is not None:
                 name = state.people.get(synced.modifier, ("", ""))[0] or "somebody"
                 lines.append(f"{synced.title}: version {synced.version} by {name}")
-        return "\n".join(lines[:1000]).rstrip() + "\n"
+        return plain_message("\n".join(lines[:1000])).rstrip() + "\n"
 
 
 class _Sides:
@@ -566,28 +546,10 @@ def merged_set(base: set[str], ours: set[str], theirs: set[str]) -> set[str]:
 
 def _attachment_paths(folder: str, attachments: Sequence[tuple[str, str, int]]) -> dict[str, str]:
     """The path of each attachment, by its id."""
-    return {identifier: f"{folder}/{file_name(title)}" for identifier, title, _ in attachments}
+    names = attachment_names(title for _, title, _ in attachments)
+    return {identifier: f"{folder}/{names[title]}" for identifier, title, _ in attachments}
 
 
 def _facts(page: SyncedPage) -> SyncedPage:
     """The facts of a page that its file shows."""
     return replace(page, file="", path="", status="", attachments=())
-
-
-def _synced(page: RemotePage, before_pull: SyncedPage | None) -> SyncedPage:
-    """A page of a listing, with what only other requests know as it was."""
-    return SyncedPage(
-        id=page.id,
-        title=page.title,
-        version=page.version,
-        parent=page.parent,
-        created=page.created,
-        updated=page.updated,
-        author=page.author,
-        modifier=page.modifier,
-        url=page.url,
-        labels=before_pull.labels if before_pull else (),
-        attachments=before_pull.attachments if before_pull else (),
-        file=before_pull.file if before_pull else "",
-        path=before_pull.path if before_pull else "",
-    )

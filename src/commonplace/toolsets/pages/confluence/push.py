@@ -20,15 +20,17 @@ from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.slugs import slug
-from commonplace.toolsets.pages.confluence.api import Api, RemotePage
+from commonplace.toolsets.pages.confluence.api import Api
 from commonplace.toolsets.pages.confluence.from_markdown import EditError
 from commonplace.toolsets.pages.confluence.normal_form import normal_form
 from commonplace.toolsets.pages.confluence.page_files import PageFile, read_page_file, write_page_file
 from commonplace.toolsets.pages.confluence.pull import REMOTE_SUFFIX, Say
+from commonplace.toolsets.pages.confluence.remote import RemotePage
 from commonplace.toolsets.pages.confluence.repository import FolderChange
 from commonplace.toolsets.pages.confluence.to_storage import merge_edit, view_of
 from commonplace.toolsets.pages.confluence.tree import attachment_folder, file_name
 from commonplace.toolsets.pages.confluence.workspace import SyncedPage, Tree, Workspace
+from commonplace.toolsets.pages.rules.page import as_one_line
 
 MESSAGE = "Edited as Markdown"
 """Message of the versions that a push writes."""
@@ -67,6 +69,10 @@ class LocalChange:
             *(f"-{name}" for name in self.removed_labels),
         ]
         return ", ".join(part for part in parts if part)
+
+    def target(self, page: SyncedPage) -> tuple[str, str]:
+        """Title and parent that the page is to have."""
+        return self.file.title if self.title else page.title, page.parent if self.parent is None else self.parent
 
 
 @dataclass(slots=True)
@@ -155,7 +161,7 @@ def _change_of(workspace: Workspace, path: str, file: PageFile, page: SyncedPage
         path=path,
         file=file,
         page=page,
-        title=page.title if file.title != page.title else "",
+        title=page.title if file.title != as_one_line(page.title) else "",
         body=file.body.strip() != base.strip(),
         parent=parent if parent != page.parent else None,
         added_labels=tuple(sorted(file.labels - labels)),
@@ -221,10 +227,9 @@ def push(api: Api, workspace: Workspace, changes: Sequence[LocalChange], options
     """
     pushed = _Push(api, workspace, options, say)
     try:
-        for change in sorted(
-            changes, key=lambda change: (change.path.count("/"), not change.path.endswith("README.md"))
-        ):
-            pushed.page(change)
+        top_down = sorted(changes, key=lambda change: (change.path.count("/"), not change.path.endswith("README.md")))
+        for left, change in zip(range(len(changes) - 1, -1, -1), top_down, strict=True):
+            pushed.page(change, left)
     finally:
         pushed.finish()
     pushed.report.requests = api.requests
@@ -244,8 +249,8 @@ class _Push:
         self.old_paths = dict(workspace.tree.paths)
         self.written: dict[str, str] = {}  # path of the file by id of the page
 
-    def page(self, change: LocalChange) -> None:
-        """Push one page, and record the outcome."""
+    def page(self, change: LocalChange, left: int) -> None:
+        """Push one page, and record the outcome; `left` is the number of changes after it."""
         try:
             done = self._create(change) if change.page is None else self._update(change, change.page)
         except (ConflictError, InvalidInputError, NotFoundError) as error:
@@ -253,12 +258,13 @@ class _Push:
             return
         (self.report.pushed if done else self.report.unchanged).append(change.path)
         if done:
-            self.say(f"{'would push' if self.options.dry_run else 'pushed'} {change.path}: {change.summary}")
+            rest = f" ({left} left)" if left else ""
+            self.say(f"{'would push' if self.options.dry_run else 'pushed'} {change.path}: {change.summary}{rest}")
 
     def _update(self, change: LocalChange, page: SyncedPage) -> bool:
         version = change.file.version or page.version
         base, body = edited_body(self.workspace, change, page, allow_loss=self.options.allow_loss)
-        title, parent = change.file.title, page.parent if change.parent is None else change.parent
+        title, parent = change.target(page)
         writes = body != base or title != page.title or parent != page.parent
         if self.options.dry_run:
             return writes or bool(change.added_labels + change.removed_labels)
@@ -358,6 +364,8 @@ class _Push:
 
     def finish(self) -> None:
         """Write the files of the pushed pages as the site has them now, in one commit."""
+        if not self.options.dry_run:
+            self._remove_settled()
         if not self.written:
             return
         synced = iso_timestamp(int(time.time()))
@@ -382,6 +390,15 @@ class _Push:
         message = f"Push {self.state.key}: {titles}"[:400] + "\n"
         committed = {path: digest for path, digest in files.items() if not path.endswith(REMOTE_SUFFIX)}
         repository.apply(FolderChange(files, committed, message, seen), self.state.values, [])
+
+    def _remove_settled(self) -> None:
+        """Remove the site's text beside pages that agree with it by now."""
+        repository = self.workspace.repository
+        for identifier, path in self.old_paths.items():
+            if not repository.exists(path + REMOTE_SUFFIX):
+                continue
+            if repository.digest(repository.read(path)) == self.state.pages[identifier].file:
+                repository.remove(path + REMOTE_SUFFIX)
 
 
 def both_changed(path: str, version: int) -> str:
@@ -410,13 +427,14 @@ def placed(error: KnowledgeError, change: LocalChange) -> KnowledgeError:
 # Files that people begin or change by a command; a push writes them to the site.
 
 
-def new_page(workspace: Workspace, title: str, parent: str) -> str:
+def new_page(workspace: Workspace, title: str, parent: str, *, dry_run: bool = False) -> str:
     """Write the file of a new page, and return its path.
 
     Args:
         workspace: The space.
         title: Title of the page.
         parent: Path or id of the page above; "" for the home page.
+        dry_run: Write nothing.
 
     Raises:
         InvalidInputError: the title makes no name.
@@ -430,15 +448,19 @@ def new_page(workspace: Workspace, title: str, parent: str) -> str:
     path = posixpath.join(folder, f"{name}.md")
     if workspace.repository.exists(path):
         raise AlreadyExistsError(f"{path} exists already.", kind="page")
-    workspace.repository.write(path, write_page_file({"title": title}, title, ""))
+    if not dry_run:
+        workspace.repository.write(path, write_page_file({"title": title}, title, ""))
     return path
 
 
-def set_labels(workspace: Workspace, path: str, added: Sequence[str], removed: Sequence[str]) -> list[str]:
+def set_labels(
+    workspace: Workspace, path: str, added: Sequence[str], removed: Sequence[str], *, dry_run: bool = False
+) -> list[str]:
     """Change the labels in a page's file, and return them all."""
     raw = workspace.repository.read(path) or b""
     labels = sorted((read_page_file(raw).labels | set(added)) - set(removed))
-    workspace.repository.write(path, set_fields(raw, {"labels": list[Json](labels) or None}))
+    if not dry_run:
+        workspace.repository.write(path, set_fields(raw, {"labels": list[Json](labels) or None}))
     return labels
 
 

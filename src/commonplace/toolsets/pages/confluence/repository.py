@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ STATE_REF = "refs/commonplace/confluence"
 PARTIAL_REF = "refs/commonplace/confluence-partial"
 """Bodies that an unfinished run has fetched."""
 _JOURNAL = "commonplace-confluence.journal"
+_SOURCE = "commonplace-confluence.source"
 _LOCK = "commonplace-confluence.lock"
 
 
@@ -62,10 +64,19 @@ class SpaceRepository:
         self._private = Path(self._git.path)
 
     @classmethod
-    def create(cls, folder: Path) -> SpaceRepository:
-        """Make a folder with an empty repository."""
+    def create(cls, folder: Path, source: str) -> SpaceRepository:
+        """Make a folder with an empty repository, or open the one that an unfinished clone of the same source left.
+
+        Args:
+            folder: The folder.
+            source: Names the space on its site; what was cloned from another one is removed.
+        """
+        mark = folder / ".git" / _SOURCE
+        if folder.is_dir() and not (mark.is_file() and mark.read_text() == source):
+            shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         pygit2.init_repository(str(folder), initial_head="main")
+        mark.write_text(source)
         return cls(folder)
 
     @contextmanager
@@ -225,7 +236,7 @@ class SpaceRepository:
             else:
                 removed.append(name)
         for name in removed:
-            self._remove(name)
+            self.remove(name)
         if journal["commit"]:
             self._move_branch(journal)
         self._point(STATE_REF, pygit2.Oid(hex=journal["state"]))
@@ -250,7 +261,7 @@ class SpaceRepository:
 
     def _write_file(self, path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name[:40]}.{os.getpid()}.cn-draft")
+        draft = path.with_name(f".{path.name[:40]}.cn-draft")  # a killed run's is written again
         with user_modes(path.parent), draft.open("wb") as file:
             file.write(content)
             file.flush()
@@ -262,7 +273,8 @@ class SpaceRepository:
             draft.unlink()
             raise StorageError(f"{path.name} is a folder, so the page cannot be written there.", kind="file") from None
 
-    def _remove(self, name: str) -> None:
+    def remove(self, name: str) -> None:
+        """Remove a file of the work tree, and folders that it leaves empty."""
         path = self.folder / name
         path.unlink(missing_ok=True)
         for folder in path.relative_to(self.folder).parents:

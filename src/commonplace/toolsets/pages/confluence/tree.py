@@ -14,6 +14,8 @@ from commonplace.toolsets.pages.rules.page import EXCLUDED_FOLDERS
 
 ATTACHMENTS = "attachments"
 """Folder of the files of all pages, one subfolder for each page."""
+COMMENTS_SUFFIX = ".comments.md"
+"""Ending of the side file with a page's comments; no slug has a dot."""
 MAX_NAME_BYTES = 80
 """Longest name of a page's file or folder in bytes of UTF-8, so that deep trees stay within the limits of a system."""
 MAX_TREE_DEPTH = 24
@@ -113,6 +115,27 @@ def file_name(title: str) -> str:
     return shown
 
 
+def attachment_names(titles: Iterable[str]) -> dict[str, str]:
+    """Name of the file by title of the attachment; of names that are equal up to case, later ones are numbered."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for title in titles:
+        plain = name = file_name(title)
+        number = 1
+        while fold(name) in taken:
+            number += 1
+            stem, dot, ending = plain.rpartition(".")
+            name = f"{stem}-{number}{dot}{ending}" if stem else f"{ending}-{number}"
+        taken.add(fold(name))
+        names[title] = name
+    return names
+
+
+def comments_path(page_path: str) -> str:
+    """Path of the side file with the comments of a page."""
+    return page_path.removesuffix(".md") + COMMENTS_SUFFIX
+
+
 @dataclass(frozen=True, slots=True)
 class FolderLinks:
     """The links of one page, by the tree in which it lies.
@@ -131,6 +154,8 @@ class FolderLinks:
     space: str
     people: Mapping[str, str] = field(default_factory=dict[str, str])
     site: str = ""
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Name of the file by title of the page's attachments."""
 
     def page(self, space: str, title: str) -> str | None:
         """Relative path of the page with a title; None if it is not in the folder."""
@@ -145,7 +170,7 @@ class FolderLinks:
 
     def attachment(self, name: str) -> str:
         """Relative path of an attachment of the page."""
-        return self._relative(f"{attachment_folder(self.path)}/{file_name(name)}") or name
+        return self._relative(f"{attachment_folder(self.path)}/{self.files.get(name) or file_name(name)}") or name
 
     def person(self, account: str) -> str:
         """Name of a person; the account if it is unknown."""
@@ -160,7 +185,9 @@ class FolderLinks:
     def attachment_name(self, path: str) -> str | None:
         """Name of the attachment at a relative path; None if the path is not one of an attachment of this page."""
         folder, _, name = self._absolute(path).rpartition("/")
-        return name if folder == attachment_folder(self.path) and name else None
+        if folder != attachment_folder(self.path) or not name:
+            return None
+        return next((title for title, file in self.files.items() if file == name), name)
 
     def _relative(self, path: str | None) -> str | None:
         if path is None:

@@ -15,7 +15,14 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.toolsets.pages.confluence.page_files import PageFile, read_page_file, write_page_file
 from commonplace.toolsets.pages.confluence.repository import SpaceRepository
 from commonplace.toolsets.pages.confluence.to_storage import PageView, view_of
-from commonplace.toolsets.pages.confluence.tree import FolderLinks, Node, page_paths
+from commonplace.toolsets.pages.confluence.tree import (
+    ATTACHMENTS,
+    COMMENTS_SUFFIX,
+    FolderLinks,
+    Node,
+    attachment_names,
+    page_paths,
+)
 from commonplace.toolsets.pages.rules.page import EXCLUDED_FOLDERS
 from commonplace.toolsets.pages.rules.space import SPACE_FILE, as_object, no_space, read_object
 
@@ -64,6 +71,10 @@ class SpaceState:
     people: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     creating: dict[str, str] = field(default_factory=dict[str, str])
     """Path and title of the pages that a push is about to create, so that a killed push creates none twice."""
+    comments: bool = False
+    """Whether the comments of pages are kept in side files."""
+    searched: str = ""
+    """Day by the site's clock when the site was last searched for attachments and comments; "" for never."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> SpaceState:
@@ -71,7 +82,8 @@ class SpaceState:
         pages = {page["id"]: SyncedPage.of(page) for page in values["pages"].values()}
         people = {account: (name, email) for account, (name, email) in values["people"].items()}
         facts = {key: values[key] for key in ("site", "space", "key", "name", "home")}
-        return cls(**facts, pages=pages, people=people, creating=dict(values.get("creating", {})))
+        rest = {key: values[key] for key in ("comments", "searched") if key in values}
+        return cls(**facts, **rest, pages=pages, people=people, creating=dict(values.get("creating", {})))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -109,7 +121,9 @@ class Tree:
 
     def links(self, path: str) -> FolderLinks:
         """The links of the page at a path."""
-        return FolderLinks(path, self.paths, self._titles, self.state.key, self._names, self.state.site)
+        page = self.state.pages.get(self.ids.get(path, ""))
+        files = attachment_names(title for _, title, _ in page.attachments) if page else {}
+        return FolderLinks(path, self.paths, self._titles, self.state.key, self._names, self.state.site, files)
 
     def file(self, page: SyncedPage, view: PageView, synced: str) -> bytes:
         """The file of a page as the site has it."""
@@ -124,7 +138,7 @@ class Tree:
         parent = self.state.pages.get(page.parent)
         author, author_email = self.state.people.get(page.author, ("", ""))
         modifier, modifier_email = self.state.people.get(page.modifier, ("", ""))
-        url = page.url if page.url.startswith("http") else f"{self.state.site}/wiki{page.url}" if page.url else ""
+        url = f"{self.state.site}/wiki{page.url}" if page.url else ""
         return {
             "page_id": page.id,
             "title": page.title,
@@ -235,9 +249,12 @@ def space_file(tree: Tree, synced: str, settings: JsonObject) -> bytes:
 
 def _markdown(folder: Path) -> Iterator[str]:
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if _is_of_space(Path(parent, name))]
+        top = Path(parent) == folder
+        folders[:] = [
+            name for name in folders if _is_of_space(Path(parent, name)) and not (top and name == ATTACHMENTS)
+        ]
         for name in names:
-            if name.endswith(".md") and not name.startswith("."):
+            if name.endswith(".md") and not name.startswith(".") and not name.endswith(COMMENTS_SUFFIX):
                 yield str(Path(parent, name).relative_to(folder))
 
 

@@ -108,6 +108,12 @@ def test_edits_are_merged_or_left_alone_whether_committed_or_not(tmp_path: Path)
             assert "My <ac" in blocks.body
             assert not (clone.folder / "runbooks/blocks.md.remote").exists()
             assert clone.changes() == {}
+            clone.edit("drawer/inside.md", "inside\n", "mine\n")
+            clone.site.edit(clone.page("Inside"), "<p>theirs</p>")
+            assert clone.pull().conflicts == ["drawer/inside.md"]
+            remote = clone.folder / "drawer/inside.md.remote"
+            (clone.folder / "drawer/inside.md").write_bytes(remote.read_bytes())
+            assert (clone.push().pushed, remote.exists()) == ([], False)
 
 
 @pytest.mark.parametrize("what", ["clone", "pull"])
