@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from browser import needs_browser, opened, running
 from browser.accessibility import violations
+from commonplace.domain.activity import WriteLimits
 from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.access.callers import TIERS
 from forms import fields, page, sent
@@ -61,6 +62,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     store = KeyStore(tmp_path / "state" / "commonplace")
     keys = {tier: store.create(f"Grace {tier}", tier)[0] for tier in TIERS}
     keys["other"] = store.create("Other", "propose")[0]
+    keys["limited"] = store.create("Limited", "write", limits=WriteLimits(folders=("inbox",)))[0]
     repo = new_repo(tmp_path / "notes", FILES)
     with served(repo.path, "--commit", "auto") as server:
         page(server, "/p/tea", key=keys["read"])
@@ -77,6 +79,11 @@ def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
     assert "<p>Two minutes.</p>" in rendered
     assert "<p>Three minutes.</p>" in rendered
 
+    for key, sees in (("write", True), ("propose", True), ("read", False), ("other", False)):
+        assert (" waits for a person." in page(site.server, "/", key=site.keys[key])) is sees, key
+        assert ("is proposed for this page" in page(site.server, "/p/tea", key=site.keys[key])) is sees, key
+    assert "is proposed for this page" not in page(site.server, "/history/tea", key=site.keys["write"])
+
     assert site.decide(url, html, "accept", word="Thank you") == 303
     assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").replace("Five", "Four").encode()
     assert site.repo.git("log", "-1", "--format=%an|%cn") == "Grace propose|Grace write"
@@ -84,6 +91,19 @@ def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
     assert "It was accepted" in after
     assert "Thank you" in after
     assert site.decide(url, html, "accept") == 409, "once"
+
+
+def test_a_page_is_edited_and_reviewed_by_who_may_write_it(site: Site) -> None:
+    site.write("write", "write", page="old.md", text="---\nreview_by: 2020-01-01\n---\n# Old\n")
+    for key, may in (("write", True), ("propose", True), ("limited", False), ("read", False)):
+        assert (">Edit<" in page(site.server, "/p/tea", key=site.keys[key])) is may, key
+        assert ("Mark as reviewed" in page(site.server, "/review", key=site.keys[key])) is may, key
+    assert [sent(site.server, "/reviewed/old", key=site.keys[key]).status for key in ("limited", "read")] == [403, 403]
+    assert "2020-01-01" in (site.repo.path / "old.md").read_text()
+    done = sent(site.server, "/reviewed/old", key=site.keys["write"])
+    assert (done.status, done.headers["location"]) == (303, "/review")
+    assert "reviewed_by: Grace write\n" in (site.repo.path / "old.md").read_text()
+    assert "Nothing is to be reviewed" in page(site.server, "/review", key=site.keys["write"])
 
 
 def test_a_new_page_that_says_what_another_one_says_is_marked(site: Site) -> None:

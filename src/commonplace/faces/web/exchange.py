@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from commonplace.domain.activity import PlannedWrite
+from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.errors import ForbiddenError, NotFoundError
 from commonplace.domain.findings import Diagnostic
 from commonplace.domain.proposals import Proposer
 from commonplace.faces.access.authentication import KeyStore
@@ -15,6 +17,7 @@ from commonplace.faces.access.callers import Caller, allows
 from commonplace.faces.web.urls import Urls, split_path
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.services import Services
+from commonplace.services.write_watch import require_allowed
 from commonplace.settings import Tier
 
 MAX_PAGE = 100_000
@@ -88,6 +91,19 @@ class PageRequest:
         if self.tier == "propose" and (takes_proposals or self.proposer is None):
             return takes_proposals
         return not collection.store.read_only_reason
+
+    def may_edit_page(self, collection: Collection, address: Address, content: bytes | None) -> bool:
+        """Whether the caller may write a page: the collection takes it, and the limits of the key allow it."""
+        if not self.may_edit(collection):
+            return False
+        files = {address: content}
+        try:
+            require_allowed(
+                self.caller.limits, PlannedWrite(collection.name, collection.store.identity, files, files), collection
+            )
+        except ForbiddenError:
+            return False
+        return True
 
     @property
     def collections(self) -> Collections:

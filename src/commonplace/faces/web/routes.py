@@ -71,6 +71,7 @@ EDITING: dict[str, EditingView] = {
     "delete": EditingView(view=page_actions.delete),
     "restore": EditingView(view=page_actions.restored, methods=("POST",)),
     "tick": EditingView(view=page_actions.ticked, methods=("POST",)),
+    "reviewed": EditingView(view=page_actions.reviewed, methods=("POST",)),
     "proposals": EditingView(view=proposals.proposals, as_proposer=False),
     "admin": EditingView(view=administration.administration, tier="admin", as_proposer=False, waits=False),
     "activity": EditingView(view=activity.sessions, tier="write", as_proposer=False),

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -22,11 +23,16 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.status import Status, TextStatus
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.access.callers import allows
+from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import CardRow, PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
 from commonplace.faces.web.urls import Urls
-from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.proposals import decisions
+from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.site.documents import BoundedCache, Neighbour, parsed_document
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.services.writes.saves import MAX_EDITED_BYTES
@@ -109,9 +115,44 @@ def _task_button(box: re.Match[str]) -> str:
 def edit_url(request: PageRequest, found_document: FoundDocument, document: Document) -> str:
     """The URL of a page's editor; "" for a reader who may not edit it, or a page that cannot be edited there."""
     collection = found_document.collection
-    if not request.may_edit(collection) or not document.decodable or len(document.raw) > MAX_EDITED_BYTES:
+    if not document.decodable or len(document.raw) > MAX_EDITED_BYTES:
+        return ""
+    if not request.may_edit_page(collection, document.address, document.raw):
         return ""
     return request.urls.view("edit", collection.name, document.address.path)
+
+
+MAX_LOOKED_AT = 100
+"""Maximum number of the latest proposals in which those that change a page are looked for."""
+MAX_WAITING = 5
+"""Maximum number of proposals above a page."""
+
+
+def waiting_notes(request: PageRequest, collection: Collection, address: Address | None = None) -> list[CardRow]:
+    """Rows about the proposals that wait and that the caller may see: how many, or those that change a page.
+
+    Args:
+        request: The request.
+        collection: The collection.
+        address: The page; None for the number of all.
+    """
+    if request.tier == "read" or collection.is_past or collection.proposals is None:
+        return []
+    viewer = None if allows(request.tier, "write") else page_proposer(request.caller)
+    waiting = decisions.listed(Collections(lambda: [collection]), viewer)
+    if address is None:
+        about = "wait for a person." if len(waiting) > 1 else "waits for a person."
+        return [CardRow(amount(len(waiting), "proposal"), "/proposals", about)] if waiting else []
+    return [row for proposal in waiting[:MAX_LOOKED_AT] for row in _proposed_note(proposal, address)][:MAX_WAITING]
+
+
+def _proposed_note(proposal: FoundProposal, address: Address) -> list[CardRow]:
+    """The row about a proposal that changes or moves a page; none for others."""
+    files = proposal.branches.files(proposal.proposal)
+    if not any(address in {file.address, file.moved_from} for file in files):
+        return []
+    url = f"/proposals/{proposal.proposal.id}?{urlencode({'file': address.path})}"
+    return [CardRow(proposal.proposal.title, url, "is proposed for this page, and waits for a person.")]
 
 
 def version_text(address: Address, content: bytes | None) -> str | None:

@@ -11,7 +11,7 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses
-from commonplace.faces.web.views.document import notes_of
+from commonplace.faces.web.views.document import toolset_notes
 from commonplace.services.collections import Collection, current_revision
 from commonplace.services.site import changes
 from commonplace.services.site.changes import DiffRow, differences
@@ -81,7 +81,7 @@ def commit(request: PageRequest) -> PageResponse:
         old = changes.version(collection, address, before) if before else ""
         rows = differences(old, changes.version(collection, address, found_commit.id))[: max(left, 0)]
         left -= len(rows)
-        notes = notes_of(request, document_at_path(collection, address.path))
+        notes = toolset_notes(request, document_at_path(collection, address.path))
         url = request.urls.page(collection.name, address.path)
         files.append(FileDiff(address, url, rows, before, renames.get(address), notes))
     return page(
@@ -147,7 +147,7 @@ def compare(request: PageRequest) -> PageResponse:
         old=old,
         new=new,
         rows=rows[:MAX_DIFF_ROWS],
-        notes=notes_of(request, document),
+        notes=toolset_notes(request, document),
         cut=len(rows) > MAX_DIFF_ROWS,
         view=_view(request),
         crumbs=breadcrumbs(request, collection, address.folder),

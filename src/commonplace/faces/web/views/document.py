@@ -120,7 +120,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         is_start=is_start,
         changes=[shown.shown_commit(commit) for commit in LATEST.of(collection)[:START_COMMITS]] if is_start else [],
         about=[row for pages in request.toolsets for row in pages.about(request, collection)] if is_start else [],
-        notes=notes_of(request, found_document),
+        notes=[*(shown.waiting_notes(request, collection) if is_start else ()), *notes_of(request, found_document)],
         source=_source_url(request, found_document),
         **_language(text),
     )
@@ -167,12 +167,23 @@ MAX_CITATION_NOTES = 5
 
 
 def notes_of(request: PageRequest, found_document: FoundDocument | None) -> list[CardRow]:
-    """Rows above a document's text: what replaces it, then those of toolsets; none for a deleted document."""
+    """Rows above a document's text: what replaces it, what is proposed for it, then those of toolsets.
+
+    None for a deleted document.
+    """
     if found_document is None:
         return []
-    notes = [note for pages in request.toolsets for note in pages.notes(request, found_document)]
-    status_notes = shown.status_notes(request.urls, found_document.collection, found_document.record.address)
-    return [*status_notes, *_citation_notes(found_document), *notes]
+    collection, address = found_document.collection, found_document.record.address
+    status_notes = shown.status_notes(request.urls, collection, address)
+    proposed = shown.waiting_notes(request, collection, address)
+    return [*status_notes, *_citation_notes(found_document), *proposed, *toolset_notes(request, found_document)]
+
+
+def toolset_notes(request: PageRequest, found_document: FoundDocument | None) -> list[CardRow]:
+    """Rows of toolsets about a document, beside any version of it; none for a deleted document."""
+    if found_document is None:
+        return []
+    return [note for pages in request.toolsets for note in pages.notes(request, found_document)]
 
 
 def _citation_notes(found_document: FoundDocument) -> list[CardRow]:

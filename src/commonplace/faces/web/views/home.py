@@ -56,8 +56,15 @@ def overview(request: PageRequest) -> PageResponse:
         cards=cards,
         added=added,
         is_empty=is_empty,
+        waiting=_waiting(request),
         description=partial(visible_description, request),
     )
+
+
+def _waiting(request: PageRequest) -> list[tuple[Collection, CardRow]]:
+    """The number of proposals that wait, by collection; those of toolsets' own stores too."""
+    decided = request.services.decided if request.tier != "read" else ()
+    return [(collection, note) for collection in decided for note in shown.waiting_notes(request, collection)]
 
 
 def _card(request: PageRequest, collection: Collection) -> CollectionCard:

@@ -18,6 +18,7 @@ from commonplace.faces.web.views.editor import after_write, intent_of, rendered_
 from commonplace.services import writes
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.history import bring_back, is_changed_since, restore, trashed
+from commonplace.services.reviews import mark_reviewed
 from commonplace.services.site.documents import backlinks, document_at_path
 from commonplace.services.writes import WriteRequest, preview_moves
 from commonplace.services.writes.moves import MovePlan
@@ -277,6 +278,14 @@ def ticked(request: PageRequest) -> PageResponse:
     except StaleTextError as error:
         return stale_page(request, collection, error)
     return after_write(request, collection, receipt.address)
+
+
+def reviewed(request: PageRequest) -> PageResponse:
+    """Note that a page was reviewed today, and go back to what is to be reviewed."""
+    document = _page_of(request)
+    mark_reviewed(document.collection, document.record.address, request.caller.name)
+    identifier = request.proposed.get(document.collection.name)
+    return redirect(f"/proposals/{identifier}" if identifier else "/review", 303)
 
 
 def trashed_page(request: PageRequest, collection: Collection, path: str) -> TrashItem | None:

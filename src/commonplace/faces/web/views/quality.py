@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,10 +12,10 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.query import Record
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.findings import shown_lines
 from commonplace.services.links import WantedPage
-from commonplace.services.reviews import queue_of
+from commonplace.services.reviews import ReviewItem, queue_of
 from commonplace.services.site.documents import document_at_path, records
 from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, IssueRow, issues, wanted_pages
 
@@ -138,9 +138,20 @@ def review(request: PageRequest) -> PageResponse:
         total=len(every),
         owner=owner,
         owners=owners[:MAX_OWNERS],
+        edits=_editable(request, rows),
         number=number,
         last=last,
     )
+
+
+def _editable(request: PageRequest, rows: Sequence[tuple[Collection, ReviewItem]]) -> Mapping[str, frozenset[str]]:
+    """The paths of items that the caller may edit, by name of the collection."""
+    paths: dict[str, set[str]] = {}
+    for collection, item in rows:
+        address, editable = Address(item.path), paths.setdefault(collection.name, set())
+        if address.is_document and request.may_edit_page(collection, address, current_bytes(collection, address)):
+            editable.add(item.path)
+    return {name: frozenset(editable) for name, editable in paths.items()}
 
 
 def findings(request: PageRequest) -> PageResponse:
