@@ -102,6 +102,7 @@ class IndexFiles:
     def close(self) -> None:
         """Release all resources."""
         self.catalogue.close()
+        self.snapshots.close()
 
     def abandon(self) -> None:
         """Release all resources and mark the index as no longer current, so that the next query reopens it."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.index.index_files import IndexFiles
-from indexed import MakeBase
+from indexed import Indexed, MakeBase, eventually
 from support import no_more_files
 
 A = Address("a.md")
@@ -100,3 +102,23 @@ def test_an_index_that_could_not_be_filled_is_filled_when_it_is_next_asked(base:
     with no_more_files(12), pytest.raises(UnavailableError):
         made.index.counts()
     assert made.index.counts().documents == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux's list of threads")
+def test_a_closed_index_leaves_no_thread_and_no_file_behind(tmp_path: Path) -> None:
+    """Tantivy watches the files of each open index in a thread, as long as anybody holds a searcher."""
+
+    def watchers() -> int:
+        return sum(name.read_text().startswith("thread-tantivy") for name in Path("/proc/self/task").glob("*/comm"))
+
+    before = watchers()
+    gc.disable()  # what only the collector of circles releases stays for minutes
+    try:
+        with Indexed(tmp_path, {"a.md": "# A\n\nThe tide.\n"}) as indexed:
+            assert indexed.found("tides") == ["a.md"]
+            indexed.update("a.md", "# A\n\nThe tides.\n")
+            assert indexed.found("tides") == ["a.md"]
+            assert watchers()
+        assert eventually(lambda: watchers() <= before)
+    finally:
+        gc.enable()

@@ -376,3 +376,9 @@ class SnapshotCache:
         with self._lock:
             self._latest = snapshot
         return snapshot
+
+    def close(self) -> None:
+        """Release the latest snapshot, whose searchers keep the full text open, and close the full text."""
+        with self._lock:
+            self._latest = None
+        self._fulltext.close()

@@ -79,13 +79,15 @@ class FullText:
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self.analyzer = words_analyzer()
         with failures():
-            self._documents = _opened(folder / "documents", _document_schema(), self.analyzer, create=create)
-            self._sections = _opened(folder / "sections", _section_schema(), self.analyzer, create=create)
-        self.document_schema = self._documents.schema
-        self.section_schema = self._sections.schema
+            documents = _opened(folder / "documents", _document_schema(), self.analyzer, create=create)
+            sections = _opened(folder / "sections", _section_schema(), self.analyzer, create=create)
+        self.document_schema = documents.schema
+        self.section_schema = sections.schema
         self._lock = threading.Lock()
         self._generation = -1
-        self._searchers = Searchers(self._documents.searcher(), self._sections.searcher())
+        self._open: tuple[tantivy.Index, tantivy.Index, Searchers] | None = (
+            documents, sections, Searchers(documents.searcher(), sections.searcher())
+        )  # fmt: skip
 
     def searchers(self, generation: int) -> Searchers:
         """Searchers that see at least the full text's state at a generation.
@@ -94,12 +96,19 @@ class FullText:
             FullTextError: the full text is missing or damaged.
         """
         with self._lock, failures():
+            documents, sections, searchers = self._opened_indexes()
             if self._generation != generation:
-                self._documents.reload()
-                self._sections.reload()
-                self._searchers = Searchers(self._documents.searcher(), self._sections.searcher())
+                documents.reload()
+                sections.reload()
+                searchers = Searchers(documents.searcher(), sections.searcher())
+                self._open = documents, sections, searchers
                 self._generation = generation
-            return self._searchers
+            return searchers
+
+    def close(self) -> None:
+        """Release the files, and end the threads with which Tantivy watches them; searchers in use stay usable."""
+        with self._lock:
+            self._open = None
 
     @contextmanager
     def writing(self, *, bulk: bool) -> Generator[FullTextWriter]:
@@ -114,8 +123,9 @@ class FullText:
         tune_allocator()
         heap = BULK_HEAP if bulk else SMALL_HEAP
         with failures():
-            documents = self._documents.writer(heap, 1)
-            sections = self._sections.writer(heap, 1)
+            opened_documents, opened_sections, _ = self._opened_indexes()
+            documents = opened_documents.writer(heap, 1)
+            sections = opened_sections.writer(heap, 1)
         try:
             writer = FullTextWriter(documents, sections, self.analyzer.analyze)
             yield writer
@@ -130,6 +140,11 @@ class FullText:
                 documents.wait_merging_threads()
             del sections, documents
             trim_heap()
+
+    def _opened_indexes(self) -> tuple[tantivy.Index, tantivy.Index, Searchers]:
+        if self._open is None:
+            raise FullTextError("the full text is closed")
+        return self._open
 
 
 class FullTextWriter:

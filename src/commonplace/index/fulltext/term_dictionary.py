@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Protocol
+from weakref import proxy
 
 import tantivy
 
@@ -153,8 +154,10 @@ class TermDictionary:
         self._analyze = analyze
         self._searcher = searcher
         self._recent = recent
-        self._forms = lru_cache(MAX_CACHED_WORDS)(self._found_forms)
-        self._holding = lru_cache(MAX_CACHED_WORDS)(self._counted_holders)
+        # Without a circle of references, the files of a snapshot are released with the last who uses it.
+        weak = proxy(self)
+        self._forms = lru_cache(MAX_CACHED_WORDS)(partial(TermDictionary._found_forms, weak))
+        self._holding = lru_cache(MAX_CACHED_WORDS)(partial(TermDictionary._counted_holders, weak))
 
     def expand(self, question: ParsedQuery) -> ExpandedQuery:
         """Every word of a query with its forms."""
