@@ -48,7 +48,7 @@ def _home_and_page(browser: Firefox, server: Server) -> None:
 
 def _search_as_you_type(browser: Firefox) -> None:
     browser.press("/", *"Gezei")
-    browser.until("document.querySelector('#ui-suggestions [role=option] mark')")
+    browser.until("document.querySelector('#ui-suggestions[data-query=Gezei] [role=option] mark')")
     browser.press("ArrowDown", "Enter")
     browser.until("location.pathname === '/p/Betrieb/Gezeiten'")
     browser.until("document.readyState === 'complete'")

@@ -57,7 +57,7 @@ class Firefox:
         """Wait until an expression is true."""
         end = time.monotonic() + SECONDS
         while not self.evaluate(f"Boolean({expression})"):
-            assert time.monotonic() < end, expression
+            assert time.monotonic() < end, f"{expression} at {self.evaluate('location.href')}"
 
     def press(self, *keys: str) -> None:
         """Press keys one after the other: names of `KEYS`, or characters."""

@@ -76,12 +76,15 @@ export function startSearch(find = findOnServer) {
     const rows = await find(query, input.form.elements.at?.value ?? "").catch(() => null);
     if (!rows) return fail();
     if (document.activeElement !== input) return;
+    const url = options()[chosen]?.dataset.url; // a late answer does not take away what is chosen
     box.replaceChildren(...rows);
     box.hidden = false;
     box.dataset.query = query;
     chosen = -1;
     input.setAttribute("aria-expanded", "true");
     input.removeAttribute("aria-activedescendant");
+    const same = options().findIndex((row) => row.dataset.url === url);
+    if (same >= 0) choose(same);
   }
 
   /** Leaves the box closed until something else is typed. */
