@@ -26,6 +26,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE, Schema
 from commonplace.domain.schema_problems import declaration_findings
 from commonplace.domain.site_file import SITE_FILE
+from commonplace.domain.status import declared_statuses
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.extensions import Deadline
@@ -42,6 +43,7 @@ from commonplace.services.health.page_rules import (
     text_rule_findings,
 )
 from commonplace.services.sites import site_findings
+from commonplace.services.statuses import CollectionStatuses
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 from commonplace.services.writes import WriteReceipt
 from commonplace.services.writes.recorded import RecordedWrites
@@ -188,6 +190,7 @@ def located_findings(
     progress(len(records), len(records))
     if not collection.is_past:
         located += collection_findings(collection, records, cache.contradicting_links(), read=read)
+        located += CollectionStatuses(collection).findings()
     located += reporter.broken(collections, None, {record.address.path: record for record in records}, cache)
     located += reporter.orphans()
     located += reporter.duplicate_titles(records, milder=not strict and not is_entry(schema))
@@ -254,15 +257,23 @@ def new_findings(
                 same[_sameness(issue)] -= 1
             elif issue.severity is not Severity.INFO or issue.rule == "unportable_name":
                 issues.append(issue)
-        issues += _Reporter(collection, {}).issues(
-            (address, finding) for finding in changed_claim_findings(collection, old, new)
-        )
+        changed = [*changed_claim_findings(collection, old, new), *_new_replacement_findings(collection, old, new)]
+        issues += _Reporter(collection, {}).issues((address, finding) for finding in changed)
     if old is not None:
         issues += _incoming(collection, old, new)
     return [
         NewFinding(path=issue.path, line=issue.line, severity=issue.severity, rule=issue.rule, message=issue.message)
         for issue in {(issue.path, issue.rule, issue.message): issue for issue in issues}.values()
     ]
+
+
+def _new_replacement_findings(collection: Collection, old: Document | None, new: Document) -> Iterator[Finding]:
+    """Findings about what replaces the page or its sections, if the write names it."""
+    before = {declared.by for declared in declared_statuses(old)} if old else frozenset[str]()
+    changed = [declared for declared in declared_statuses(new) if declared.by and declared.by not in before]
+    if changed:
+        statuses = CollectionStatuses(collection)
+        yield from filter(None, (statuses.finding(new.address, declared) for declared in changed))
 
 
 def shown_findings(findings: Sequence[NewFinding], more: int = 0, *, complete: bool = True) -> NewFindings:

@@ -14,7 +14,7 @@ from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
 from commonplace.domain.owners import CODEOWNERS_FILES, CodeOwners, declared_owners
 from commonplace.domain.query import Record
-from commonplace.domain.status import LAPSED, Status, reviewed_fields
+from commonplace.domain.status import Status, reviewed_fields
 from commonplace.services.checks import check_questions
 from commonplace.services.collections import Collection
 from commonplace.services.health.citations import collection_citation_findings
@@ -83,7 +83,7 @@ def _findings(collection: Collection) -> Iterator[LocatedFinding]:
             yield from ((record.address, finding) for finding in record_findings(collection, record, today))
     holding = [record for record in records if record.address not in retired]
     yield from collection_citation_findings(collection, holding)
-    yield from replacement_findings(collection)
+    yield from CollectionStatuses(collection).findings()
     claims = ClaimIndex(collection)
     with collection.store.reading() as read:
         for record in holding:
@@ -98,22 +98,6 @@ def _findings(collection: Collection) -> Iterator[LocatedFinding]:
         yield Address("questions.yaml"), finding_of("unanswered_question", f"{error} {error.hint}".strip())
     else:
         yield from ((Address(issue.path), finding_of(issue.rule, issue.message)) for issue in questions)
-
-
-def replacement_findings(collection: Collection) -> Iterator[LocatedFinding]:
-    """Pages and sections that are replaced by what is not there, or by each other in a circle."""
-    statuses = CollectionStatuses(collection)
-    for address, every in statuses.declared.items():
-        for status in every:
-            if not status.by or "://" in status.by or statuses.status_of(status) not in LAPSED:
-                continue
-            target, _ = statuses.target(address, status.by)
-            if target is None:
-                message = f"It is superseded by {status.by[:100]!r}, which is not there. Name what replaces it."
-                yield address, finding_of("replacement_missing", message)
-            elif statuses.in_circle(address, status):
-                message = f"It is superseded by {target.path}, which leads back here. Say which of them holds."
-                yield address, finding_of("replacement_missing", message)
 
 
 class _Owners:

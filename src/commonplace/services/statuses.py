@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.documents import Finding
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.similarity import ChunkHit
 from commonplace.domain.status import BUILT_IN_NAMES, LAPSED, DeclaredStatus, Status, TextStatus, status_on
@@ -122,6 +124,26 @@ class CollectionStatuses:
                 return False
             at, reference = target, following.by
         return True
+
+    def findings(self) -> Iterator[tuple[Address, Finding]]:
+        """Pages and sections that are replaced by what is not there, or by each other in a circle."""
+        for address, every in self.declared.items():
+            for declared in every:
+                if finding := self.finding(address, declared):
+                    yield address, finding
+
+    def finding(self, address: Address, declared: DeclaredStatus) -> Finding | None:
+        """The finding about what replaces a page or section; None if that is there, or nothing is named."""
+        if not declared.by or "://" in declared.by or self.status_of(declared) not in LAPSED:
+            return None
+        target, _ = self.target(address, declared.by)
+        if target is None:
+            message = f"It is superseded by {declared.by[:100]!r}, which is not there. Name what replaces it."
+        elif self.in_circle(address, declared):
+            message = f"It is superseded by {target.path}, which leads back here. Say which of them holds."
+        else:
+            return None
+        return finding_of("replacement_missing", message)
 
     def target(self, address: Address, reference: str) -> tuple[Address | None, str]:
         """The page, and the fragment in it, that a reference of a page names; None for no page."""

@@ -35,6 +35,8 @@ def test_an_edit_that_makes_front_matter_invalid_says_so(tmp_path: Path, cache_d
         assert "in n.md" not in notes.text("edit", page="n", changes=[mended])
         text = notes.text("edit", page="n", changes=[{"do": "replace", "old": " ^b1", "text": ""}])
         assert "Warning in linking.md: n.md has no heading or block '^b1'. Name one that it has. [dead_anchor]" in text
+        text = notes.text("edit", page="linking", changes=[{"do": "supersede", "by": "gone.md"}])
+        assert "Warning in linking.md: It is superseded by 'gone.md', which is not there." in text
 
 
 def test_a_rename_that_is_refused_names_the_page_and_line_of_the_link(tmp_path: Path, cache_dir: Path) -> None:
