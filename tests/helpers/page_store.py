@@ -130,6 +130,10 @@ class _RecordDates:
         del commit
         return {}
 
+    def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:
+        del addresses
+        return {}
+
     def deleted(self, addresses: Collection[Address]) -> set[Address]:
         """An empty set."""
         del addresses

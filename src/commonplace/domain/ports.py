@@ -176,6 +176,14 @@ class History(Protocol):
         """
         ...
 
+    def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:
+        """The new address of each document of HEAD whose file was renamed since; `addresses` has those that are there.
+
+        Raises:
+            GitError: HEAD has too many files to be listed.
+        """
+        ...
+
     def head(self) -> str:
         """Id of the current commit; "" without commits."""
         ...

@@ -28,7 +28,7 @@ class Deletion(NamedTuple):
     address: Address
     commit: Commit
     moved_to: Address | None
-    """The new path if the commit moved it; None if it was deleted."""
+    """The new path if it was moved; None if it was deleted."""
     is_committed: bool = True
     """Whether the commit took it away; otherwise it is the last one with the page, whose file is gone."""
 
@@ -36,10 +36,10 @@ class Deletion(NamedTuple):
     def sentence(self) -> str:
         """A sentence that says when, by whom and in which commit."""
         day = datetime.fromtimestamp(self.commit.when, UTC).date().isoformat()
+        what = f"moved to {self.moved_to.path}" if self.moved_to else "deleted"
         if not self.is_committed:
             last = f"commit {self.commit.id[:10]} of {day} by {people_of(self.commit)}"
-            return f"It was deleted, and that is not committed; {last} is the last with it."
-        what = f"moved to {self.moved_to.path}" if self.moved_to else "deleted"
+            return f"It was {what}, and that is not committed; {last} is the last with it."
         return f"It was {what} on {day} by {people_of(self.commit)}, in commit {self.commit.id[:10]}."
 
     @property
@@ -74,14 +74,17 @@ def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
         )
         for commit, address in named:
             if store.stat(address) is None and address not in skipped:
-                return _deletion(store.history, commit, address)
+                return _deletion(store, commit, address)
     return None
 
 
-def _deletion(history: History, commit: Commit, address: Address) -> Deletion:
-    moved = {old: new for new, old in history.renames(commit.id).items()}
-    is_there = history.address_at(address, commit.id) == address
-    return Deletion(address, commit, moved.get(address), is_committed=not is_there)
+def _deletion(store: Store, commit: Commit, address: Address) -> Deletion:
+    history = store.history
+    if history.address_at(address, commit.id) == address:
+        moved = history.moved([present for present, _ in store.scan()])
+        return Deletion(address, commit, moved.get(address), is_committed=False)
+    sources = {old: new for new, old in history.renames(commit.id).items()}
+    return Deletion(address, commit, sources.get(address))
 
 
 def _recent(history: History, until: float) -> Iterator[Commit]:

@@ -70,6 +70,11 @@ class NoHistory:
         """All documents, because there are no commits."""
         return set(revisions)
 
+    def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:
+        """No renames."""
+        del addresses
+        return {}
+
     def deleted(self, addresses: Collection[Address]) -> set[Address]:
         """An empty set: there is no commit."""
         del addresses

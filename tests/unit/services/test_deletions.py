@@ -39,6 +39,12 @@ def test_a_deletion_and_a_move_are_told_and_what_never_was_is_not(tmp_path: Path
         assert not loose.is_committed
         assert loose.sentence.startswith("It was deleted, and that is not committed; commit ")
         repo.git("checkout", "--quiet", "new.md")
+        (repo.path / "new.md").rename(repo.path / "newest.md")
+        moved = deletion_of([store], "new")
+        assert moved
+        assert (str(moved.moved_to), moved.hint) == ("newest.md", "Give newest.md.")
+        assert moved.sentence.startswith("It was moved to newest.md, and that is not committed; commit ")
+        (repo.path / "newest.md").rename(repo.path / "new.md")
         for reference in ("never", "new", "", "#x"):
             assert deletion_of([store], reference) is None
         with pytest.raises(NotFoundError, match=f"'gone'. It was deleted on .* in commit {head[:10]}") as caught:

@@ -34,6 +34,7 @@ from commonplace.store.git.past.revision_walk import (
     documents_of,
     oldest_first,
     parents_of,
+    renames_of,
     touched_between,
 )
 from commonplace.store.git.repository import GitRepository, guarded, object_at
@@ -222,6 +223,25 @@ class GitHistory:
             return set()
         gone = documents_of(self.repository, self.head(), os.fsencode(self.prefix)) - set(addresses)
         return {address for address in gone if self._folder.stat(address) is None}
+
+    def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:
+        """The new address of each document of the current commit whose file was renamed since, by the rule of commits.
+
+        Empty if more than `MAX_ADDED` documents are not in the commit, because each of them is read.
+        """
+        gone = self.deleted(addresses)
+        added = set(addresses) - documents_of(self.repository, self.head(), os.fsencode(self.prefix)) if gone else ()
+        if not added or len(added) > MAX_ADDED:
+            return {}
+        texts = {address: text for address in added if (text := self._current_as_stored(address)) is not None}
+        contents = {bytes.fromhex(revision_of(text)): text for text in texts.values()}
+        tree, trees = self.repository.tree_of(self.head()), TreeDiff(self.repository)
+        pairs = renames_of(
+            {os.fsencode(old.path): bytes.fromhex(trees.at(tree, os.fsencode(self._path(old)))) for old in gone},
+            {os.fsencode(new.path): bytes.fromhex(revision_of(text)) for new, text in texts.items()},
+            lambda blob: contents.get(blob) or self.repository.content(blob.hex()),
+        )
+        return {Address(os.fsdecode(old)): Address(os.fsdecode(new)) for new, old in pairs.items()}
 
     def _is_inner(self, head: str, folder: str, inner_folders: dict[str, bool]) -> bool:
         """Whether a folder of the collection belongs to a repository inside this one, by the commit `head`.
@@ -415,6 +435,8 @@ def _not_in_commit(address: Address, revision: str) -> NotFoundError:
 # The commits of every document of a folder: its first and last one, and all that changed it.
 
 
+MAX_ADDED = 1_000
+"""Maximum number of files that are not committed and are compared with deleted ones."""
 MAX_CACHED_HEADS = 2
 """Number of commits whose spans are cached, so that switching between two branches does not read them again."""
 MAX_CACHED_CHANGES = 400_000

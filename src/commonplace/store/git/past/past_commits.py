@@ -191,6 +191,11 @@ class PastHistory(GitHistory):
         del revisions
         return set()
 
+    def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:
+        """No renames: the files are those of a commit."""
+        del addresses
+        return {}
+
     def deleted(self, addresses: Collection[Address]) -> set[Address]:
         """An empty set: the files are those of a commit."""
         del addresses

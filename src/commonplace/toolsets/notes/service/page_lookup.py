@@ -178,7 +178,8 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
     for collection in chosen:
         for reference in collection.index.nearest(name):
             record = record_of(collection.index, reference)
-            nearest.append(record.address.path if record else reference)
+            path = record.address.path if record else reference
+            nearest.append(f"{collection.name}:{path}" if len(chosen) > 1 else path)
     stores = [collection.store for collection in chosen]
     skipped = skipped_file(stores, name)
     gone = None if skipped else deletion_of(stores, name)
