@@ -255,15 +255,26 @@ def ambiguous_targets(link: Link, source: Address, lookup: LinkLookup) -> list[A
     """The documents between which a link without a target does not decide; empty if none fits."""
     if link.collection and link.collection not in lookup.own_names:
         return []
-    return next(filter(None, (_fitting(reading, source, lookup) for reading in readings(link))), list[Address]())
+    targets = ((reading.target, reading.kind in MARKDOWN_KINDS) for reading in readings(link))
+    fitting = (documents_named(target, source, lookup, markdown=markdown) for target, markdown in targets)
+    return next(filter(None, fitting), list[Address]())
 
 
-def _fitting(link: Link, source: Address, lookup: LinkLookup) -> list[Address]:
-    path = slashed(link.target).strip()
+def documents_named(
+    target: str, source: Address | None, lookup: LinkLookup, *, markdown: bool = False
+) -> list[Address]:
+    """The documents between which a target does not decide; empty if it names one or none.
+
+    Args:
+        target: A path, id, title or alias, without fragment.
+        source: The document that contains it; None for the root.
+        lookup: The collection.
+        markdown: Whether the target is from a Markdown link or image.
+    """
+    path = slashed(target).strip()
     if not path:
         return []
-    markdown = link.kind in MARKDOWN_KINDS
-    site = site_of(lookup.sites, source) if markdown and lookup.sites else None
+    site = site_of(lookup.sites, source) if source and markdown and lookup.sites else None
     places = list(_places(path, source, site, markdown=markdown))
     named = lookup.named(link_key(path)) if places else ()
     fitting = next((some for _, some in _named(path, places, named, site) if some), None) if named else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, fold, is_attachment_name
 from commonplace.domain.documents import Document, Link, LinkKind
-from commonplace.domain.links import cut_text, inverse, readings
+from commonplace.domain.links import ambiguous_targets, cut_text, inverse, readings
 from commonplace.domain.markdown.paths import is_fixed, joined, slashed, without_suffix
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.schema import declared_schema
@@ -142,12 +142,17 @@ class WantedPage:
 def wanted_pages(collections: Collections, collection: Collection, address: Address | None = None) -> list[WantedPage]:
     """The missing pages and files to which one document links, or any; those with most linking documents first.
 
-    A link into another collection that has its page wants none, nor does one that leads out of the folder.
+    A link into another collection that has its page wants none, nor does one that leads out of the folder, or that
+    names several pages.
     """
+    lookup = collection.index.lookup()
+    several: dict[str, bool] = {}
     wanting: dict[str, tuple[str, dict[Address, list[int]]]] = {}
     for link in broken(collections, collection, address):
         name, span = wanted_name(link.link, link.source), link.link.span
-        if name.startswith("../"):
+        if name not in several:
+            several[name] = bool(ambiguous_targets(link.link, link.source, lookup))
+        if several[name] or name.startswith("../"):
             continue
         places = wanting.setdefault(fold(name), (name, {}))[1]
         places.setdefault(link.source, []).append(span.start if span.end else -1)
@@ -156,6 +161,14 @@ def wanted_pages(collections: Collections, collection: Collection, address: Addr
         for name, places in wanting.values()
     ]
     return sorted(pages, key=lambda page: (-len(page.places), page.name))
+
+
+def ambiguous(collections: Collections, collection: Collection, address: Address) -> dict[str, Sequence[Address]]:
+    """The pages between which links of a document do not decide, by `wanted_name`."""
+    lookup = collection.index.lookup()
+    names = {wanted_name(link.link, link.source): link for link in broken(collections, collection, address)}
+    pages = {name: ambiguous_targets(link.link, link.source, lookup) for name, link in names.items()}
+    return {name: addresses for name, addresses in pages.items() if addresses}
 
 
 def wanted_name(link: Link, source: Address) -> str:

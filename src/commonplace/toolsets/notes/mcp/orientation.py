@@ -187,6 +187,15 @@ def _closed(answer: BoundedAnswer, lines: Sequence[str]) -> str:
     return answer.text(f"{added} of {len(lines)} shown; a larger max_tokens shows more." if left else "")
 
 
+def _unresolved(call: Call, page: FoundPage) -> Iterator[str]:
+    """The links of a page that lead nowhere, or to none of several pages."""
+    collections, collection, address = call.services.collections, page.collection, page.record.address
+    for wanted_page in links_service.wanted_pages(collections, collection, address):
+        yield f"?? {wanted_page.name} (not there)"
+    for name, several in links_service.ambiguous(collections, collection, address).items():
+        yield f"?? {name} (ambiguous: {', '.join(shown_path(collections, collection, place) for place in several)})"
+
+
 def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
     collections, collection, address = call.services.collections, page.collection, page.record.address
     lines: list[str] = []
@@ -197,8 +206,7 @@ def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
         back = links_service.incoming(collections, collection, address)
         lines += [_line(call, "<-", document) for document in links_service.distinct(back)]
     if kind in {"all", "wanted"}:
-        pages = links_service.wanted_pages(collections, collection, address)
-        lines += [f"?? {wanted_page.name} (not there)" for wanted_page in pages]
+        lines += _unresolved(call, page)
     if kind in {"all", "mentions"}:
         lines += [
             f"~ {shown_path(collections, collection, mention.found.record.address)} names it without a link:"

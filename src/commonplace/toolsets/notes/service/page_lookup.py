@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.links import documents_named
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.services.collections import (
     Collection,
@@ -167,12 +168,21 @@ def _record(collection: Collection, name: str) -> Record | None:
     return None
 
 
+def _pages_named(chosen: Sequence[Collection], name: str) -> list[str]:
+    """The pages of a name that does not decide between them."""
+    pages = [(base, page) for base in chosen for page in documents_named(name, None, base.index.lookup())]
+    return [f"{base.name}:{page.path}" if len(chosen) > 1 else page.path for base, page in pages]
+
+
 def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
     name = text.partition("#")[0].strip() or text
     if any(has_folder(collection, name) for collection in chosen if name.strip("/")):
         return NotFoundError(
             f"{name.strip('/')!r} is a folder, not a page.", kind="document", reference=name, folder=name.strip("/")
         )
+    if several := _pages_named(chosen, name):
+        message = f"{name[:120]!r} names {len(several)} pages."
+        return NotFoundError(message, kind="document", reference=text, nearest=several[:MAX_NEAREST_PAGES])
     day = _DAY.fullmatch(name.removesuffix(".md").rpartition("/")[2])
     nearest: list[str] = []
     for collection in chosen:

@@ -9,8 +9,7 @@ import pygit2
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.store.git.past import history as document_spans
-from commonplace.store.git.past import revision_walk
+from commonplace.store.git.past import document_spans, revision_walk
 from commonplace.store.git.trees import TreeDiff
 from histories import history
 from support import GitRepo, new_repo

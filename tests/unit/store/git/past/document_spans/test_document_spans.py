@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.store import open_store
-from commonplace.store.git.past.history import MAX_CACHED_CHANGES, CommitChanges
+from commonplace.store.git.past.document_spans import MAX_CACHED_CHANGES, CommitChanges
 from histories import replayed
 from support import GitRepo, MakeRepo
 
