@@ -140,7 +140,10 @@ class Settings:
     ] = "never"
     commit: Annotated[
         CommitMode,
-        Doc("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
+        Doc(
+            "`auto`: each write is one commit; `manual`: writes over MCP and in the browser are files until they are "
+            "committed. Writes over REST and of `wiki` are always commits."
+        ),
     ] = "manual"
     commit_client: Annotated[
         ClientCredit,

@@ -83,6 +83,12 @@ def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
         assert (" waits for a person." in page(site.server, "/", key=site.keys[key])) is sees, key
         assert ("is proposed for this page" in page(site.server, "/p/tea", key=site.keys[key])) is sees, key
     assert "is proposed for this page" not in page(site.server, "/history/tea", key=site.keys["write"])
+    part = page(site.server, f"{url}?file=tea.md", key=site.keys["write"])
+    assert ("Show all of the proposal" in part, "Accept this page" in part, "Accept all of it" in part) == (
+        True,
+        True,
+        False,
+    )
 
     assert site.decide(url, html, "accept", word="Thank you") == 303
     assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").replace("Five", "Four").encode()

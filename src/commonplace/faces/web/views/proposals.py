@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -133,6 +134,8 @@ def _proposal_page(
         last=max(1, -(-full.total // FILES)),
         decides=proposal.proposal.state == "open" and allows(request.tier, "write"),
         own=proposal.proposal.state == "open" and page_proposer(request.caller).owns(proposal.proposal),
+        part=f"&{urlencode({'file': chosen.page})}" if chosen.page else "",
+        only=bool(chosen.page) and full.total > len(files),
         conflicts=any(file_report.conflicts for file_report in full.files),
         problem=problem,
         action=f"/proposals/{proposal.proposal.id}",
