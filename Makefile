@@ -81,11 +81,12 @@ words: setup-dev ## the field's terms as names and in prose; no word that was gi
 licences: setup ## the pinned packages have licences that forbid no use (tools/release/licences.toml)
 	@$(BIN)/python tools/release/licences.py
 
-tables: setup-dev ## the pages of tools, commands, settings, errors and releases say what the code says (tools/list_*.py make them)
+tables: setup-dev ## the pages of tools, commands, settings, errors, releases and Confluence say what the code says (tools/list_*.py make them)
 	@$(BIN)/python tools/list_tools.py --check
 	@$(BIN)/python tools/list_commands.py --check
 	@$(BIN)/python tools/list_settings.py --check
 	@$(BIN)/python tools/list_release.py --check
+	@$(BIN)/python tools/list_confluence.py --check
 
 web: setup-dev ## the files that browsers load, built from src/commonplace/faces/web/browser (npm packages, esbuild)
 	@$(BIN)/python tools/build_web.py

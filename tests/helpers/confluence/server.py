@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 from zlib import crc32
 
 from confluence.judge import judge
@@ -73,6 +73,8 @@ class SiteServer(ThreadingHTTPServer):
         self.fault: Fault = lambda _number, _method, _path: None
         self.tokens = {"secret"}
         self.searchable = True
+        self.judged = True
+        self.redirect = ""
         self.counting = threading.Lock()
 
     @property
@@ -122,6 +124,9 @@ class _Handler(BaseHTTPRequestHandler):
         if "secret" not in self._token():
             self._send(401, {"errors": [{"title": "Unauthorized"}]})
             return
+        if self.server.redirect and "/download/" in self.path:
+            self._raw(302, b"", "text/plain", {"Location": self.server.redirect})
+            return
         with self.server.site.lock:
             status, answer = self._answer(parts.path, parse_qs(parts.query), body)
         self._judge(parts.path, parts.query, body, status, answer)
@@ -138,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
         return next((token for token in self.server.tokens if text.endswith(token)), "") and "secret"
 
     def _judge(self, path: str, query: str, body: bytes, status: int, answer: Any) -> None:
-        if judge() is not None and path.startswith(V2):
+        if self.server.judged and judge() is not None and path.startswith(V2):
             inner = path.removeprefix(V2)
             faults = judge().request(self.command, inner, query, body) + judge().reply(
                 self.command, inner, status, answer
@@ -316,7 +321,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._missing()
         if wanted["version"]["number"] != page.version + 1:
             return 409, {"errors": [{"status": 409, "title": "Version must be incremented on update"}]}
-        if self._is_taken(wanted["title"], page):
+        if wanted["title"] != page.title and self._is_taken(wanted["title"], page):
             return self._taken()
         message = wanted["version"].get("message", "")
         self.server.site.write(page, wanted["title"], wanted["body"]["value"], wanted.get("parentId"), message)
@@ -391,5 +396,5 @@ class _Handler(BaseHTTPRequestHandler):
             "fileSize": len(content),
             "mediaType": "application/octet-stream",
             "version": {"number": version},
-            "downloadLink": f"/download/attachments/{page.id}/{name.replace(' ', '%20')}",
+            "downloadLink": f"/download/attachments/{page.id}/{quote(name, safe='')}",
         }

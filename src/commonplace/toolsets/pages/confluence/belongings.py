@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,8 @@ SEARCH_MARGIN = timedelta(days=2)
 """Time by which a search begins before the last one, for time zones and for a search index that is behind."""
 PROGRESS_STEP = 50
 """Number of pages after which a line about progress is said."""
-_NAMES_FILES = re.compile(rb"ri:attachment|view-file|viewpdf|attachments|gallery")
+_FILE_NAME = re.compile(rb'ri:filename="([^"]*)"')
+_SHOWS_FILES = re.compile(rb"view-file|viewpdf|attachments|gallery")
 Body = Callable[[SyncedPage], bytes | None]
 
 
@@ -170,10 +172,17 @@ class Belongings:
     def _has_new_files(self, page: SyncedPage) -> bool:
         before_pull = self.state.pages.get(page.id)
         current = {(identifier, version) for identifier, _, version in page.attachments}
-        if any(file for file in self._by_page().get(page.id, ()) if (file.id, file.version) not in current):
+        if any((file.id, file.version) not in current for file in self._by_page().get(page.id, ())):
             return True
         is_new = before_pull is None or before_pull.version != page.version
-        return is_new and bool(_NAMES_FILES.search(self.body(page) or b""))
+        return is_new and self._names_new_files(page)
+
+    def _names_new_files(self, page: SyncedPage) -> bool:
+        body = self.body(page) or b""
+        names = {html.unescape(name.decode("utf-8", "replace")) for name in _FILE_NAME.findall(body)}
+        if self.notes:  # without the search, a file may have another version
+            return bool(names or _SHOWS_FILES.search(body))
+        return not names <= {title for _, title, _ in page.attachments}
 
     def _by_page(self) -> Mapping[str, Sequence[SearchResult]]:
         by_page = dict[str, list[SearchResult]]()

@@ -315,7 +315,7 @@ class _Pull:
             self._change_attachments(new, page, work, committed)
             self._change_comments(new, page, work, committed)
         raw = self.repository.store(space_file(new, self.synced, self.settings))
-        if work or committed or self.old.paths != new.paths:
+        if work or committed or self._is_other_space_file(new):
             work[SPACE_FILE.path] = committed[SPACE_FILE.path] = raw
         work = {
             path: digest
@@ -323,6 +323,10 @@ class _Pull:
             if digest != self.repository.digest(self.repository.read(path))
         }
         return FolderChange(work, committed, self._message(state), self.seen), state
+
+    def _is_other_space_file(self, new: Tree) -> bool:
+        names = (self.settings.get("spaceKey"), self.settings.get("spaceName"))
+        return self.old.paths != new.paths or names != (new.state.key, new.state.name)
 
     def _touched(self, new: Tree) -> set[str]:
         """The pages whose file changes: other text, other facts, another place, or links to what moved."""

@@ -35,6 +35,11 @@ _NO_LINE = _BLOCK_TAGS - {"ac:structured-macro", "ac:macro", "ac:adf-extension"}
 _TEXT_MACROS = {"status", "anchor", "jira", "emoji"}
 
 
+def as_name(text: str) -> str:
+    """A name of the site as part of a marker, which it can neither end nor leave."""
+    return re.sub(r"[^\w.:-]+|-{2,}", "-", text)
+
+
 class PageLinks(Protocol):
     """Targets of the links of one page, as they are written in Markdown."""
 
@@ -249,7 +254,7 @@ class StorageReader:
     def _rich_macro(self, element: Element, rich: Element, title: str, depth: int) -> None:
         """A macro around blocks: a panel, what unfolds, or any other, named by itself and its head's digest."""
         name = element.attributes["ac:name"]
-        kind, value, key = "rich", tuple[str, ...](), f"{name}/{self._digest(element.start, rich.inside)}"
+        kind, value, key = "rich", tuple[str, ...](), f"{as_name(name)}/{self._digest(element.start, rich.inside)}"
         if name in PANELS or name == "expand":
             kind, value, key = ("panel", (title,), name) if name in PANELS else ("expand", (title,), "")
         shell = Element(element.tag, element.start, rich.inside, rich.close, element.end)
@@ -277,7 +282,7 @@ class StorageReader:
         elif tag == "a" and "href" in attributes:
             self._paired(element, "link", (), lambda: self._inside(element, depth), key=self._href(attributes["href"]))
         elif tag == "ac:inline-comment-marker":
-            key = attributes.get("ac:ref", "")
+            key = as_name(attributes.get("ac:ref", ""))
             self._paired(element, "comment", (), lambda: self._inside(element, depth), key=key)
         elif tag == "ac:link":
             self._link(element, depth)

@@ -416,7 +416,9 @@ class _PieceWriter:
     def _link(self, tokens: Sequence[Token], number: int, base: Token | None) -> bytes:
         if tokens[number].kind == "close":
             form, self._form = self._form, ""
-            return b"</a>" if base is None else _link_end(self._base[base.start : base.end], base.form, form)
+            if base is None:
+                return b"</a>" if self._attachment(tokens[number]) is None else b"</ac:link-body></ac:link>"
+            return _link_end(self._base[base.start : base.end], base.form, form)
         if base is None:
             return self._new(tokens, number)
         raw = self._base[base.start : base.end]
@@ -443,10 +445,20 @@ class _PieceWriter:
             return self._new_leaf(token)
         source = token if opens else token.partner or token
         if token.name == "link":
-            return f"<a href={quoteattr(self._href(token))}>".encode() if opens else b"</a>"
+            return self._new_link(token)
         if token.name == "p" and _is_first_in_task(tokens, number if opens else tokens.index(source)):
             return b""
         return new_tag(source, opens=opens).encode()
+
+    def _new_link(self, token: Token) -> bytes:
+        name = self._attachment(token)
+        if name is None:
+            return f"<a href={quoteattr(self._href(token))}>".encode()
+        return f"<ac:link><ri:attachment ri:filename={quoteattr(name)} /><ac:link-body>".encode()
+
+    def _attachment(self, link: Token) -> str | None:
+        """Name of the attachment to which a link leads; None if it leads elsewhere."""
+        return None if ":" in link.key else self._targets.attachment_name(link.key)
 
     def _href(self, token: Token) -> str:
         target = token.key
