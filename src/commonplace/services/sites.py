@@ -160,10 +160,11 @@ def site_findings(collection: Collection) -> Iterator[Finding]:
             yield _finding(key, f"`{key}` is larger than {limit:,} bytes, so it is not shown. Make it smaller.")
     if settings.start and collection.index.find(settings.start) is None:
         yield _finding("start", f"`start` names {shortened(settings.start)}, which is not a page. Correct the name.")
-    paths = [address.path for address in collection.index.revisions()]
+    targets = list(entry_targets(settings.navigation))
+    paths = [address.path for address in collection.index.revisions()] if targets else []
     known_paths = {*paths, *(path.removesuffix(suffix) for path in paths for suffix in document_suffixes())}
     folders = {parent for path in paths for parent in _parents(path)}
-    for target in entry_targets(settings.navigation):
+    for target in targets:
         if target.strip("/") not in known_paths | folders and collection.index.find(target) is None:
             yield _finding(
                 "navigation", f"`navigation` names {shortened(target)}, which is not a page. Correct the path."
