@@ -219,7 +219,7 @@ class WebPages:
             if not _wants_html(scope):
                 raise
             if isinstance(error, IndexingError):
-                return waiting_page(request, error)
+                return waiting_page(replace(request, method=str(scope["method"])), error)
             near = f"/p/{_collection_in(rest)}" if name in VIEWS or name in EDITING or not name else f"/{name}/"
             return error_page(request, error, 404 if _is_bad_url(scope, error) else error_mapping(error).http, near)
 

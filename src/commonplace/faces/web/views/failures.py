@@ -32,7 +32,11 @@ def error_page(request: PageRequest, error: KnowledgeError, status: int, near: s
 
 
 def waiting_page(request: PageRequest, error: IndexingError) -> PageResponse:
-    """The page that is shown while the first index is being built. Browsers reload it every two seconds."""
+    """The page that is shown while the first index is being built. Browsers reload it every two seconds.
+
+    One that answers a form stays, because loading it again would lose what was typed.
+    """
     done, total = error.context.get("done", 0), error.context.get("total", 0)
     made = page(request, "waiting.html", 503, done=done, total=total)
-    return made.with_headers({"refresh": "2", "retry-after": "2", "cache-control": "no-store"})
+    reload = {} if request.method == "POST" else {"refresh": "2"}
+    return made.with_headers({**reload, "retry-after": "2", "cache-control": "no-store"})
