@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -40,6 +41,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the project's own markers."""
     config.addinivalue_line("markers", "soak: runs only in `make soak` (SOAK=1)")
+    config.addinivalue_line(
+        "markers", "sampled(step): outside `make soak` every step-th case runs, from the first one on"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -54,11 +58,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=reason))
         if item.get_closest_marker("soak"):
             item.add_marker(pytest.mark.skip(reason="runs in `make soak` only"))
+    _sample(config, items)
+
+
+def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cases of a test that its marker `sampled` leaves to `make soak`: the same ones in every run."""
+    cases: Counter[str] = Counter()
+    left: list[pytest.Item] = []
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % sampled.args[0]:
+                left.append(item)
+            cases[test] += 1
+    config.hook.pytest_deselected(items=left)
+    out = frozenset(left)
+    items[:] = [item for item in items if item not in out]
 
 
 def _is_longer_in_soak(item: pytest.Item) -> bool:
     fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
-    return "amount" in fixtures or item.get_closest_marker("soak") is not None
+    markers = (item.get_closest_marker(name) for name in ("soak", "sampled"))
+    return "amount" in fixtures or any(marker is not None for marker in markers)
 
 
 @pytest.hookimpl(trylast=True)

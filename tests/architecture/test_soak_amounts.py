@@ -1,4 +1,4 @@
-"""A test that does more in `make soak` runs there: it takes `amount`, or has the marker `soak`."""
+"""A test that does more in `make soak` runs there: it takes `amount`, or has the marker `soak` or `sampled`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def _defined(statement: ast.stmt) -> set[str]:
 def _is_longer(test: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     marked = "".join(map(ast.unparse, test.decorator_list))
     arguments = {arg.arg for arg in (*test.args.args, *test.args.kwonlyargs)}
-    return "amount" in arguments or "mark.soak" in marked or "usefixtures('amount')" in marked
+    return (
+        "amount" in arguments or "mark.soak" in marked or "mark.sampled" in marked or "usefixtures('amount')" in marked
+    )
 
 
 def left_out(source: str) -> Iterator[str]:

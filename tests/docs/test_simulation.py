@@ -45,6 +45,7 @@ def test_the_time_of_a_larger_shard_grows_as_between_the_measured_sizes_or_at_mo
     assert carried_over((SMALL, LARGE), 160_000, in_proportion=True).mean == pytest.approx(60)
 
 
+@pytest.mark.soak
 def test_one_machine_fewer_than_the_fewest_is_too_slow() -> None:
     found_simulated = fewest(WIDE, 4, 5.0, 450.0)
     assert found_simulated is not None

@@ -15,7 +15,7 @@ from support import GitRepo, MakeRepo
 from wire import Wire, wire
 
 WRITERS = 4
-EDITS = 50
+EDITS = 30
 SHARED = 5
 
 

@@ -56,8 +56,9 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             receiver.got.append((self.path, headers, body))
             status = receiver.statuses.pop(0) if receiver.statuses else 200
-            if status == 200 and headers["webhook-id"] not in taken:
-                taken.add(headers["webhook-id"])
+            identity = headers.get("webhook-id", "")  # some receivers of tests get other calls than notices
+            if status == 200 and identity not in taken:
+                taken.update(filter(None, [identity]))
                 receiver.taken.append(json.loads(body))
             self.send_response(status)
             if 300 <= status < 400:

@@ -22,7 +22,7 @@ from commonplace.services.proposals.decisions import ProposalConflictError
 from proposing import ProposedBase
 from support import Amount
 
-SAMPLED, WHOLE = 10, 2_000
+SAMPLED, WHOLE = 6, 2_000
 SEED = 41
 LINES, PAGES, STEPS = 6, 5, 9
 FOLDERS = ("", "drafts/", "done/")

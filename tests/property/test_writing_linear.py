@@ -42,6 +42,7 @@ def test_creating_a_page_is_linear_in_its_headings(collection: Collection) -> No
     assert_linear(work, HEADINGS)
 
 
+@pytest.mark.soak
 def test_looking_for_a_page_that_says_the_same_costs_the_same_however_long_pages_are(collection: Collection) -> None:
     def comparing(headings: int) -> Callable[[], object]:
         body, title = page_of(headings, f"of{headings} words"), f"First of {headings}"

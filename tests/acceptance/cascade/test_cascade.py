@@ -246,6 +246,7 @@ def test_wrong_arguments_are_named(reader: Agent) -> None:
             reader.call(tool, **arguments)
 
 
+@pytest.mark.soak
 def test_a_section_of_five_megabytes_is_whole(tmp_path: Path) -> None:
     big = "word " * 1_000_000
     manifest = write_cascade(tmp_path, {"a": (1, {"big.md": f"# Big\n{big}"}), "b": (0, {"big.md": "# Big\nsmall"})})

@@ -205,6 +205,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("cache_dir", "interruptible")
+@pytest.mark.soak
 def test_an_interrupted_index_is_gone_on_with(tmp_path: Path) -> None:
     for number in range(4_000):
         (tmp_path / f"{number}.md").write_text(f"# Page {number}\n\n{'Some words of text. ' * 100}\n")

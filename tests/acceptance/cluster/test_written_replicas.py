@@ -148,6 +148,7 @@ def _pushed(work: GitRepo, path: str) -> bool:
     return True
 
 
+@pytest.mark.soak
 def test_writers_on_two_replicas_and_another_program_lose_nothing(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with (
@@ -285,6 +286,7 @@ def test_one_of_several_servers_writes_and_the_others_hand_over_to_it(tmp_path: 
     assert len(history(remote, work)) == 1 + 3 + 32 + 3
 
 
+@pytest.mark.soak
 def test_servers_whose_clocks_are_an_hour_apart_agree_on_who_writes(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     clocks = [_moved_clock(tmp_path / name, by) for name, by in (("fast", 3600), ("slow", -3600))]

@@ -94,6 +94,7 @@ def test_a_taken_port_is_told(server: Server, repo: GitRepo) -> None:
 SLOW = 1_000
 
 
+@pytest.mark.soak
 def test_a_thousand_slow_connections_keep_nobody_out(server: Server) -> None:
     """Each kind is slow in its way: with nothing, a request's head, a later one's, a body, taking an answer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -270,6 +271,7 @@ def test_a_signal_as_soon_as_it_serves_ends_it_in_good_order(tmp_path: Path, cac
             assert server.stop() == 0
 
 
+@pytest.mark.soak
 def test_killed_clients_free_their_calls(site: tuple[Server, GitRepo]) -> None:
     server, repo = site
     before = int(repo.git("rev-list", "--count", "HEAD"))

@@ -49,6 +49,7 @@ def test_a_page_of_very_many_headings_is_created_updated_found_listed_and_checke
         assert writer.call("kb_qa_validate", kb_name="base", entry_id="large")["count"] == 0
 
 
+@pytest.mark.soak
 def test_such_a_page_is_written_over_rest_and_by_the_command(base: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     with served(base) as server:

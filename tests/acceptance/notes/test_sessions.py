@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from benchmarks.sessions.base import write_base
 from benchmarks.sessions.kb import KbPlayer
 from benchmarks.sessions.notes import NotesPlayer
@@ -23,6 +24,7 @@ def tokens(player: type[Player], session: str, folder: Path) -> float:
     return playing.meter.tokens
 
 
+@pytest.mark.soak
 def test_a_session_costs_less_than_with_kb(tmp_path: Path, amount: Amount) -> None:
     for session in list(SESSIONS)[: amount(2, len(SESSIONS))]:  # `make bench` measures all
         most = SHARES.get(session, 0.5) * tokens(KbPlayer, session, tmp_path / session / "kb")

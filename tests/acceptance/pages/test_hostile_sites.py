@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -136,7 +135,7 @@ def test_bombs_and_markup_in_bodies_are_text() -> None:
 
 
 def test_a_run_that_something_comes_between_says_so_and_the_next_one_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     site = small_site()
     with served_clone(tmp_path, site) as served:
@@ -162,7 +161,7 @@ def test_a_run_that_something_comes_between_says_so_and_the_next_one_is_whole(
         served.server.fault = renames
         site.edit(served.page("Deploy"), "<p>alpha</p>")
         served.edit("drawer/inside.md", "inside\n", "mine, not committed\n")
-        monkeypatch.setattr(time, "time", lambda now=time.time: now() - 3600)
+        served.server.ahead = 3600
         assert (
             "runbooks/deploy.md" in served.pull().changed
         )  # and the addresses of all pages, if the key is new already

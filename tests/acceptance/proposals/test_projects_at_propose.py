@@ -15,16 +15,13 @@ from at_propose import served as served_state
 from forms import page
 from knowledge import CHAPTERS, index, subjects
 from serving import Server, served
-from support import SOAK, GitRepo
-
-STEP = 1 if SOAK else 8
-"""Every how many-th case runs; each accepts all that it writes."""
-CASES = suite.CASES[::STEP]
+from support import GitRepo
 
 test_project_ids_are_kept_as_they_are = suite.test_project_ids_are_kept_as_they_are_and_have_folders_of_their_own
 
 
-@pytest.mark.parametrize(("steps", "holds"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
+@pytest.mark.parametrize(("steps", "holds"), [row[1:] for row in suite.CASES], ids=[row[0] for row in suite.CASES])
+@pytest.mark.sampled(8)
 def test_calls_answer_as_at_write(client: Agent, steps: list[suite.Step], holds: suite.Check) -> None:
     suite.test_calls_answer_as_their_users_know_them(client, steps, holds)
 

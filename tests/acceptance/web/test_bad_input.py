@@ -36,6 +36,7 @@ def get(server: Server, path: str) -> Answer:
     return answer
 
 
+@pytest.mark.soak
 def test_a_page_of_five_megabytes_is_shown_in_parts(server: Server) -> None:
     assert len(str(FILES["huge.md"])) > 5_000_000
     first = get(server, "/p/huge").body.decode()
@@ -59,6 +60,7 @@ def test_the_outline_of_three_thousand_headings_is_cut(server: Server) -> None:
     assert '<h2 id="heading-2999">' in page
 
 
+@pytest.mark.soak
 def test_a_page_with_many_backlinks_counts_them_and_names_the_first(server: Server) -> None:
     page = get(server, "/p/hub").body.decode()
     backlinks = page.partition('<section class="backlinks"')[2].partition("</section>")[0]

@@ -80,6 +80,7 @@ def test_a_page_is_written_with_its_preview_beside_and_saved_by_keyboard(
     assert problems == []
 
 
+@pytest.mark.soak
 def test_lists_go_on_and_buttons_mark_what_is_selected(page: Page, server: Server, repo: GitRepo) -> None:
     opened(page, f"{server.url}/edit/tea?section=green")
     editor(page)
@@ -183,6 +184,7 @@ def test_the_keyboard_leaves_the_editor_and_reaches_everything(page: Page, serve
     raise AssertionError("Tab does not reach Save")
 
 
+@pytest.mark.soak
 def test_a_page_of_a_megabyte_is_written_with_the_part_at_the_cursor_beside(
     page: Page, server: Server, repo: GitRepo
 ) -> None:

@@ -17,6 +17,7 @@ HEADING = "document.querySelector('h1')?.textContent"
 
 
 @pytest.mark.timeout(300)  # a second browser starts, and nothing of it is warm
+@pytest.mark.soak
 def test_the_main_ways(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "vault", FILES)
     rules = repo.path / "Betrieb" / "Hafenordnung.md"

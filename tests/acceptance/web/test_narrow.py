@@ -41,6 +41,7 @@ def page_of(browser: Browser, width: int, *, scripts: bool = True) -> Page:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.sampled(3)
 def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, server: Server, width: int) -> None:
     page = page_of(browser, width)
     opened(page, f"{server.url}/p/many/page%2030")
@@ -153,6 +154,7 @@ def test_sections_load_when_they_are_opened(browser: Browser, server: Server) ->
     plain.context.close()
 
 
+@pytest.mark.soak
 def test_a_large_graph_begins_as_communities_that_open(browser: Browser, tmp_path: Path) -> None:
     text = "# P{0} N{1}\n\n[[part {0}/page 0]] [[part {0}/page {2}]]\n"
     files = {

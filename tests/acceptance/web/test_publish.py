@@ -251,6 +251,7 @@ def _forge(out: Path, files: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "name", ["{0}/mine.txt", "../mine.txt", "guides/../../mine.txt", "link/mine.txt", "a\0b", "\ud800"]
 )
+@pytest.mark.sampled(3)
 def test_a_forged_manifest_removes_nothing_elsewhere(repo: GitRepo, tmp_path: Path, name: str) -> None:
     out, mine = tmp_path / "site", tmp_path / "mine.txt"
     publish(repo, out)
@@ -353,6 +354,7 @@ UNSAFE: dict[str, str | bytes] = {
 
 
 @pytest.mark.parametrize("text", UNSAFE.values(), ids=UNSAFE)
+@pytest.mark.sampled(4)
 def test_nothing_is_published_if_the_rules_are_wrong(tmp_path: Path, text: str | bytes) -> None:
     base = new_repo(tmp_path / "base", {"a.md": "# A\n", "internal/b.md": f"# {CANARY}\n", "commonplace.yaml": text})
     done = Shell(tmp_path)("publish", base.path, tmp_path / "site")
@@ -391,6 +393,7 @@ def test_other_errors_in_the_file_are_warnings(tmp_path: Path) -> None:
     "line",
     ["status: [draft]", "draft: [yes]", "publish: [[false]]", "access: [team, Secret]", "Draft: true\ndraft: false"],
 )
+@pytest.mark.sampled(3)
 def test_lists_of_words_mark_pages_like_words(tmp_path: Path, line: str) -> None:
     base = new_repo(tmp_path / "base", {"a.md": "# A\n", "b.md": f"---\n{line}\n---\n# {CANARY}\n"})
     assert [element["path"] for element in publish(base, tmp_path / "site")["left_out"]] == ["b.md"]

@@ -281,6 +281,7 @@ def test_a_key_that_is_made_meanwhile_is_known_to_all(tmp_path: Path, monkeypatc
         eventually(lambda: [server.ask("GET", f"{API}/pages").status for _ in range(6)] == [401] * 6)
 
 
+@pytest.mark.soak
 def test_a_worker_that_is_killed_under_load_loses_nothing_and_is_replaced(tmp_path: Path) -> None:
     written: list[str] = []
     with workers(tmp_path) as (server, repo):
@@ -335,6 +336,7 @@ def is_gone(session: RawSession) -> bool:
     return server.ask("POST", "/mcp/kb", message, headers=headers).status == 404
 
 
+@pytest.mark.soak
 def test_the_death_of_the_supervisor_ends_the_workers(tmp_path: Path) -> None:
     with workers(tmp_path) as (server, _):
         pids = children(server)

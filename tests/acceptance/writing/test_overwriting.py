@@ -91,6 +91,7 @@ READS: dict[str, Callable[[Agent], object]] = {
 
 
 @pytest.mark.parametrize("read", READS)
+@pytest.mark.sampled(3)
 def test_an_answer_that_holds_the_whole_body_shows_it(base: Path, read: str) -> None:
     with served_kb(base) as kb:
         READS[read](kb)
@@ -148,6 +149,7 @@ PARTIAL: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("git", [False, True], ids=["plain", "git"])
 @pytest.mark.parametrize("edit", PARTIAL)
+@pytest.mark.sampled(3)
 def test_the_revision_of_a_receipt_over_unseen_text_does_not_count_as_seen(base: Path, edit: str, git: bool) -> None:
     if git:
         base = new_repo(base.parent / "git" / "base", {"n.md": PAGE, "long.md": LONG}).path

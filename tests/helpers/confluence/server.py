@@ -8,6 +8,7 @@ import re
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,6 +76,8 @@ class SiteServer(ThreadingHTTPServer):
         self.searchable = True
         self.judged = True
         self.redirect = ""
+        self.ahead = 0
+        """Seconds by which the clock of the answers is ahead."""
         self.counting = threading.Lock()
 
     @property
@@ -106,6 +109,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string((time.time() if timestamp is None else timestamp) + self.server.ahead)
 
     def _handle(self) -> None:
         parts = urlsplit(self.path)

@@ -31,6 +31,7 @@ for number in range(int(sys.argv[2])):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read as Linux tells it")
+@pytest.mark.soak
 def test_what_writers_of_the_full_text_needed_is_given_back(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, tmp_path / "full", str(ROUNDS)], capture_output=True, text=True, check=False

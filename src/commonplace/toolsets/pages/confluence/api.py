@@ -32,18 +32,18 @@ from commonplace.domain.errors import (
 from commonplace.toolsets.pages.confluence.credentials import Login
 from commonplace.toolsets.pages.confluence.remote import (
     NODE_KINDS,
+    ContentHit,
     Json,
     RemoteAttachment,
     RemoteComment,
     RemotePage,
     RemoteSpace,
-    SearchResult,
     attachment_of,
     body_of,
+    content_hit_of,
     identifier_of,
     page_of,
     part_of,
-    search_result_of,
     space_of,
     text_of,
 )
@@ -177,7 +177,7 @@ class Api:
         """The files of a page."""
         return [attachment_of(row) for row in self._list(f"{V2}/pages/{page}/attachments", {"limit": PAGE_SIZE})]
 
-    def search(self, space: str, held: Sequence[str], since: str) -> list[SearchResult]:
+    def search(self, space: str, held: Sequence[str], since: str) -> list[ContentHit]:
         """The nodes of a space and what pages hold, as the site's search knows them, which may be some minutes behind.
 
         Args:
@@ -193,7 +193,7 @@ class Api:
         cql = f"space = {json.dumps(space)} and ({clauses})"
         query = {"cql": cql, "limit": PAGE_SIZE, "expand": "content.container,content.version"}
         contents = (part_of(row, "content") for row in self._list(f"{V1}/search", query))
-        return [search_result_of(content) for content in contents if content]
+        return [content_hit_of(content) for content in contents if content]
 
     def comments(self, page: str) -> list[RemoteComment]:
         """The comments of a page, oldest first: those below it, then those in its text."""

@@ -12,10 +12,10 @@ from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoun
 from commonplace.toolsets.pages.confluence.api import Api
 from commonplace.toolsets.pages.confluence.remote import (
     NODE_KINDS,
+    ContentHit,
     RemoteAttachment,
     RemoteComment,
     RemotePage,
-    SearchResult,
 )
 from commonplace.toolsets.pages.confluence.repository import SpaceRepository
 from commonplace.toolsets.pages.confluence.workspace import SpaceState, SyncedPage
@@ -54,7 +54,7 @@ class Belongings:
     notes: list[str] = field(default_factory=list[str])
     """Sentences about what was not looked for, and why."""
     searched: str = ""
-    _results: list[SearchResult] = field(default_factory=list[SearchResult])
+    _results: list[ContentHit] = field(default_factory=list[ContentHit])
 
     def search(self) -> None:
         """Ask the site's search once for nodes without pages below, and for attachments and comments that are new."""
@@ -184,8 +184,8 @@ class Belongings:
             return bool(names or _SHOWS_FILES.search(body))
         return not names <= {title for _, title, _ in page.attachments}
 
-    def _by_page(self) -> Mapping[str, Sequence[SearchResult]]:
-        by_page = dict[str, list[SearchResult]]()
+    def _by_page(self) -> Mapping[str, Sequence[ContentHit]]:
+        by_page = dict[str, list[ContentHit]]()
         for result in self._results:
             if result.kind == "attachment":
                 by_page.setdefault(result.page, []).append(result)

@@ -64,7 +64,7 @@ class RemoteComment:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class ContentHit:
     """Something in a space that a search found."""
 
     id: str
@@ -125,11 +125,11 @@ def space_of(row: Mapping[str, Json]) -> RemoteSpace:
     return RemoteSpace(identifier_of(row), key, text_of(row, "name") or key, text_of(row, "homepageId"))
 
 
-def search_result_of(content: Mapping[str, Json]) -> SearchResult:
+def content_hit_of(content: Mapping[str, Json]) -> ContentHit:
     """The result of a search, from the content of a row."""
     container = part_of(content, "container")
     page = identifier_of(container) if container else ""
-    return SearchResult(identifier_of(content), text_of(content, "type"), version_of(content), page)
+    return ContentHit(identifier_of(content), text_of(content, "type"), version_of(content), page)
 
 
 def page_of(row: Mapping[str, Json]) -> RemotePage:

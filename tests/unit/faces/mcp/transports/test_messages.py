@@ -107,6 +107,7 @@ def test_a_number_that_would_become_infinite_is_refused_with_the_id() -> None:
     assert read_message(b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"x":1e300,"y":1e-999}}')
 
 
+@pytest.mark.soak
 def test_looking_for_an_id_ends_however_much_there_is_to_look_through() -> None:
     """Each of these took minutes where every quotation mark or bracket began a search of its own."""
     opened = b'{"jsonrpc":"2.0","x":%s,"y":' % DEEP

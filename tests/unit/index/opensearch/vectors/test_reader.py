@@ -223,6 +223,7 @@ def test_a_chunk_that_stays_keeps_its_vector(
     cluster.writer.drop(base)
 
 
+@pytest.mark.soak
 def test_verify_finds_chunks_that_the_cluster_lost_and_pages_without_any(
     cluster: SearchCluster, opensearch_url: str
 ) -> None:
@@ -298,6 +299,7 @@ def test_a_claim_is_one_workers_until_it_is_released_or_not_renewed(
     cluster.writer.drop(base)
 
 
+@pytest.mark.soak
 def test_a_worker_that_is_killed_is_succeeded_by_another_which_embeds_the_rest(
     cluster: SearchCluster, opensearch_url: str, tmp_path: Path
 ) -> None:
@@ -333,6 +335,7 @@ def test_a_worker_that_is_killed_is_succeeded_by_another_which_embeds_the_rest(
     cluster.writer.drop(base)
 
 
+@pytest.mark.soak
 def test_two_workers_share_the_work(cluster: SearchCluster, embedding: EmbeddingService) -> None:
     base = _filled(cluster, TEXTS)
     stop = threading.Event()
