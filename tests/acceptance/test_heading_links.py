@@ -51,6 +51,7 @@ def dead_anchors(folder: Path) -> list[str]:
     return [str(finding["message"]) for finding in findings if finding["rule"] == "dead_anchor"]
 
 
+@pytest.mark.soak
 def test_check_read_and_edits_find_every_kind_of_heading(folder: Path) -> None:
     assert dead_anchors(folder) == []
     for at, (heading, fragment) in enumerate(KINDS.items()):
@@ -93,6 +94,7 @@ def rename(editor: Editor, path: str, line: int, name: str) -> None:
     editor.apply(edit)
 
 
+@pytest.mark.soak
 def test_a_rename_of_a_heading_edits_the_links_in_every_spelling(tmp_path: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     files: dict[str, str | bytes] = {

@@ -86,6 +86,7 @@ def test_a_preset_of_a_plugin_begins_a_schema_and_its_validator_judges_what_is_t
     assert "description: Ours\n" in text
 
 
+@pytest.mark.soak
 def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path, base: Path) -> None:
     shell = Shell(base, {"PYTHONPATH": str(scratch), "COMMONPLACE_PORT": "0", "HOME": str(scratch)})
     done = shell("doctor", "--json")
@@ -103,6 +104,7 @@ def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path
     assert "tide-range" in shell.ok("--help").text
 
 
+@pytest.mark.soak
 def test_doctor_finds_nothing_where_nothing_is_wrong(base: Path) -> None:
     fine = Shell(base, {"COMMONPLACE_PORT": "0", "HOME": str(base)}).ok("doctor", "--json").json
     assert (fine["count"], [finding for finding in fine["findings"] if finding["severity"] != "info"]) == (0, [])

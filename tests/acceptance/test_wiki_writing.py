@@ -183,6 +183,7 @@ NAMES = (
 )
 
 
+@pytest.mark.soak
 def test_odd_names_are_names_like_others(used: Site) -> None:
     wiki, repo = used
     neighbours = {"Lang/C.md": "c\n", "A/B.md": "ab\n", "notes.md": "n\n", "Why is it.md": "w\n", "x.md": "x\n"}

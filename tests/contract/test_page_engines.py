@@ -78,6 +78,7 @@ def test_a_hit_has_all_that_the_frontmatter_says(pages: SpacePages, space: Space
     assert len(seen) > 80
 
 
+@pytest.mark.soak
 def test_filters_keep_what_the_frontmatter_says(pages: SpacePages, space: SpaceFolder, amount: Amount) -> None:
     chance = random.Random(11)
     sizes: set[int] = set()
@@ -193,6 +194,7 @@ def test_a_sort_orders_by_date_and_puts_unknown_dates_last(pages: SpacePages, sp
         assert len(known_dates) > 5
 
 
+@pytest.mark.soak
 def test_the_snippet_has_a_matched_word_wherever_the_body_has_one(pages: SpacePages, space: SpaceFolder) -> None:
     chance = random.Random(5)
     words = sorted({word for page in space.pages.values() for word in re.findall(r"\w{4,}", page.body)})
@@ -306,6 +308,7 @@ def test_deleted_moved_and_changed_pages_are_right_after_a_rebuild(kind: str, sc
             assert pages.engine.path_of("two") is None
 
 
+@pytest.mark.soak
 def test_searches_are_answered_while_the_index_is_rebuilt(
     pages: SpacePages, space: SpaceFolder, amount: Amount, record_property: Callable[[str, object], None]
 ) -> None:

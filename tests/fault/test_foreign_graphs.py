@@ -77,6 +77,7 @@ def test_nodes_of_a_foreign_graph_are_concepts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["die", "flood", "error", "text", "nan", "shape"])
+@pytest.mark.soak
 def test_a_graph_that_fails_costs_one_warning_and_the_others_answer(tmp_path: Path, mode: str) -> None:
     log = tmp_path / "log"
     with agent("mcp", "--manifest", stack(tmp_path, mode), log=log) as connected:

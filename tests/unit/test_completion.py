@@ -27,10 +27,12 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return paths
 
 
+@pytest.mark.soak
 def test_named_folders_come_in_their_order_and_those_without_a_catalogue_are_left_out(folders: dict[str, str]) -> None:
     assert list(catalogue_paths(["two", "nowhere", "one"])) == [folders["two"], folders["one"]]
 
 
+@pytest.mark.soak
 def test_the_environment_comes_before_the_file_and_the_file_before_the_current_folder(
     folders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

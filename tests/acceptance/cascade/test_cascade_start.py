@@ -91,6 +91,7 @@ def test_two_folders_are_two_layers(tmp_path: Path) -> None:
         assert ids(connected.call("list_concepts")["result"]) == ["a", "b"]
 
 
+@pytest.mark.soak
 def test_paths_are_from_the_manifest_or_from_home_and_a_missing_folder_is_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ def test_paths_are_from_the_manifest_or_from_home_and_a_missing_folder_is_empty(
         assert connected.call("search", query="text")["result"][0]["layers"] == ["home", "beside"]
 
 
+@pytest.mark.soak
 def test_a_concept_is_resolved_at_the_command_line(tmp_path: Path) -> None:
     manifest = write_cascade(tmp_path, {"a": (1, {"x/y.md": CONCEPT}), "b": (2, {"x/y.md": "# H\nother\n"})})
     done = run("resolve", "--manifest", manifest, "--concept", "x/y.md")
@@ -155,6 +157,7 @@ def test_conflicts_are_listed_newest_dissent_first(tmp_path: Path) -> None:
     assert lines[:3] == ["b  section 'two'", "    top (?): 2", "    low (2026-09-09): y"]
 
 
+@pytest.mark.soak
 def test_a_bundle_is_checked_and_only_what_does_not_conform_is_told(tmp_path: Path) -> None:
     good = {
         "index.md": '---\nokf_version: "0.2"\n---\n# All\n* [a](a.md)\n',

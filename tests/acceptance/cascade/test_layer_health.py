@@ -48,6 +48,7 @@ def test_nothing_is_said_of_layers_that_are_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.soak
 def test_a_folder_that_is_gone_is_named_in_every_answer_until_it_is_back(tmp_path: Path, tool: str) -> None:
     manifest = write_cascade(tmp_path, {"team": (1, OWNED), "company": (0, FINANCE)})
     with agent("mcp", "--manifest", manifest) as reader:

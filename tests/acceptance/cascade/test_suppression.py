@@ -133,6 +133,7 @@ def test_merge_conflict_markers_are_a_finding(tmp_path: Path) -> None:
     assert "findings" not in low
 
 
+@pytest.mark.soak
 def test_a_section_without_a_date_has_that_of_its_last_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = new_repo(tmp_path / "kb")
     for day, files in (

@@ -107,6 +107,7 @@ def bad() -> Iterator[Bad]:
 
 
 @pytest.mark.usefixtures("amount")  # how much of a page is too much
+@pytest.mark.soak
 def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: Bad) -> None:
     requested_texts = [
         [{"PAGE": page, "FIRST": bad.first}.get(word, word) for word in words] for page in WRONG for words in OF_A_PAGE
@@ -127,6 +128,7 @@ def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: B
 
 
 @pytest.mark.usefixtures("amount")
+@pytest.mark.soak
 def test_every_command_about_all_pages_lists_the_rest_of_a_read_only_folder_without_a_cache(bad: Bad) -> None:
     (bad.repo.path / "big.md").unlink()  # its size is the other test's
     folders = [bad.repo.path, *(path for path in bad.repo.path.rglob("*") if path.is_dir() and not path.is_symlink())]

@@ -35,6 +35,7 @@ def by_check(findings: Any) -> dict[str, Any]:
     return {finding["check"]: finding for finding in findings}
 
 
+@pytest.mark.soak
 def test_every_finding_comes_with_what_mends_it(repo: GitRepo, cache_dir: Path, tmp_path: Path, taken: int) -> None:
     config = tmp_path / "home" / "config.toml"
     config.parent.mkdir()

@@ -51,6 +51,7 @@ def test_the_help_begins_with_examples_and_lists_commands_and_exit_codes(shell: 
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.soak
 def test_every_command_shows_examples_that_are_no_mistakes(shell: Shell, command: str) -> None:
     text = shell.ok(command, "--help").text
     shown = text[text.index("Examples:") : text.index("Options:")]
@@ -159,6 +160,7 @@ def test_a_terminal_shows_matched_words_bold(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.soak
 def test_no_styles_where_they_are_not_wanted(shell: Shell, environment: dict[str, str]) -> None:
     plain = Shell(shell.folder, environment)
     for arguments in (["search", "tea"], ["list"], ["check"], ["read", "gone"]):

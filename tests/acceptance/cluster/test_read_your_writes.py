@@ -11,6 +11,7 @@ from remotes.replicas import team, writing_pair
 
 
 @pytest.mark.parametrize("peers", [False, True], ids=["alone", "handed over to an owner"])
+@pytest.mark.soak
 def test_the_answer_to_a_write_names_its_commit(tmp_path: Path, *, peers: bool) -> None:
     work, remote = team(tmp_path)
     with writing_pair(tmp_path, remote, peers=peers) as (server, two):

@@ -155,6 +155,7 @@ def _paths(server: Server, text: str, at_least: str = "") -> list[str]:
     return [hit["path"] for hit in answer.json["results"]]
 
 
+@pytest.mark.soak
 def test_a_cluster_that_goes_away_is_said_while_answers_go_on_and_is_used_again_when_it_is_back(
     tmp_path: Path, opensearch_url: str
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_thousand_slow_connections_keep_nobody_out(server: Server) -> None:
         assert server.ask("GET", f"{API}/pages/x").status == 404
 
 
+@pytest.mark.soak
 def test_a_server_that_gets_no_more_files_says_so_in_one_line_and_goes_on(repo: GitRepo) -> None:
     with served(repo.path, "--toolset", "wiki") as server:
         eventually(lambda: _answers(server))

@@ -88,6 +88,7 @@ def test_the_streams_of_one_key_are_bounded_and_another_key_has_its_own(folder: 
         eventually(lambda: begins(server, uris(1), headers))
 
 
+@pytest.mark.soak
 def test_sessions_of_the_older_era_count_together_with_streams(folder: Path) -> None:
     with served(folder) as server:
         sessions = [RawSession(server) for _ in range(2)]

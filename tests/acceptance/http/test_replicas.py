@@ -146,6 +146,7 @@ def signed(body: bytes, secret: str = SECRET) -> dict[str, str]:
     return {"X-Hub-Signature-256": f"sha256={hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}"}
 
 
+@pytest.mark.soak
 def test_a_signed_webhook_makes_a_replica_read_its_remote_at_once(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with replica(tmp_path / "home", remote, env={"COMMONPLACE_WEBHOOK_SECRET": SECRET}, poll=3600) as server:
@@ -179,6 +180,7 @@ def wait_for_change(server: Server, commit: str) -> None:
     raise AssertionError("the commit did not arrive")
 
 
+@pytest.mark.soak
 def test_the_base_is_read_as_it_was_at_a_tag_of_the_remote(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     first = work.git("rev-parse", "HEAD")

@@ -34,6 +34,7 @@ def base(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_a_page_of_very_many_headings_is_created_updated_found_listed_and_checked(base: Path) -> None:
     with agent("mcp", "--toolset", "kb", base, "--tier", "write") as writer:
         given_values = {"kb_name": "base", "entry_type": "note", "title": "Large", "body": page("kangaroo")}

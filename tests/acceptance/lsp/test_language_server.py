@@ -32,6 +32,7 @@ def texts(items: list[types.CompletionItem]) -> list[str]:
     return [element.text_edit.new_text for element in items if isinstance(element.text_edit, types.TextEdit)]
 
 
+@pytest.mark.soak
 def test_a_link_is_completed_by_title_path_heading_and_block(editor: Editor) -> None:
     editor.open("index.md")
     assert "guide]]" in texts(completed(editor, "index.md", "see [[gui¦\n"))
@@ -68,6 +69,7 @@ def test_a_hover_shows_the_section_that_a_link_names(editor: Editor) -> None:
     ("text", "path", "line"),
     [("[[guide]]", "guide.md", 0), ("guide#Set", "guide.md", 9), ("notes/deep", "notes/deep.md", 4)],
 )
+@pytest.mark.soak
 def test_a_definition_is_the_page_or_heading_that_a_link_names(editor: Editor, text: str, path: str, line: int) -> None:
     editor.open("index.md")
     params = types.DefinitionParams(**editor.place("index.md", text, 3))
@@ -76,6 +78,7 @@ def test_a_definition_is_the_page_or_heading_that_a_link_names(editor: Editor, t
     assert (found_value.uri, found_value.range.start.line) == (editor.uri(path), line)
 
 
+@pytest.mark.soak
 def test_references_are_those_of_the_page_or_of_the_heading(editor: Editor) -> None:
     editor.open("guide.md")
 
@@ -137,6 +140,7 @@ def test_a_heading_is_renamed_with_every_link_to_it_in_each_style(editor: Editor
     assert "😀😀 [[guide#First steps]]" in (editor.root / "notes/ключ.md").read_text()
 
 
+@pytest.mark.soak
 def test_unsaved_text_counts_in_a_rename(editor: Editor) -> None:
     editor.open("notes/deep.md", "# Deep\n\nNew line.\n\nNow [[guide]] twice: [[guide|g]].\n")
     editor.open("index.md")
@@ -177,6 +181,7 @@ def test_images_in_a_folder_that_the_editor_moves_stay_beside_their_pages(editor
     assert made[editor.uri("notes/deep.md")] == ["![](pot.png) [home](../../index.md)\n"]
 
 
+@pytest.mark.soak
 def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(editor: Editor) -> None:
     editor.open("index.md", "# Start\n\nSee [[guide]] and [[deep]].\n")
     params = types.RenameParams(new_name="/deep", **editor.place("index.md", "[[guide]]", 3))
@@ -200,6 +205,7 @@ def test_a_rename_to_a_taken_name_is_refused_with_the_reason(editor: Editor) -> 
     assert (editor.root / "guide.md").exists()
 
 
+@pytest.mark.soak
 def test_diagnostics_follow_what_is_typed_and_what_is_mended_elsewhere(editor: Editor) -> None:
     editor.open("index.md")
     editor.diagnosed("index.md")
@@ -209,6 +215,7 @@ def test_diagnostics_follow_what_is_typed_and_what_is_mended_elsewhere(editor: E
     editor.diagnosed("index.md", "broken_link", "dead_anchor")
 
 
+@pytest.mark.soak
 def test_a_wanted_page_is_made_and_a_dead_link_is_mended_by_the_nearest_name(editor: Editor) -> None:
     editor.open("index.md", "# Start\n\n[[giude]] and [[guide#Set upp]]\n")
     editor.diagnosed("index.md", "broken_link", "dead_anchor")
@@ -231,6 +238,7 @@ def test_a_wanted_page_is_made_and_a_dead_link_is_mended_by_the_nearest_name(edi
     assert (editor.root / "giude.md").read_text() == "# giude\n"
 
 
+@pytest.mark.soak
 def test_front_matter_that_is_broken_is_shown_on_its_line(editor: Editor) -> None:
     editor.open("index.md", "---\ntitle: [a\n---\n# X\n")
     editor.diagnosed("index.md", "bad_yaml")
@@ -260,6 +268,7 @@ def test_a_file_outside_of_the_folder_is_answered_with_nothing(editor: Editor, t
     assert not symbols
 
 
+@pytest.mark.soak
 def test_odd_positions_are_answered_with_nothing(editor: Editor) -> None:
     editor.open("index.md")
     for line, character in ((9_999, 0), (2, 9_999), (0, 0)):
@@ -278,6 +287,7 @@ def test_a_folder_on_the_command_line_counts_more_than_that_of_the_editor(root: 
         assert {information.name for information in informations or ()} == {"Alone"}
 
 
+@pytest.mark.soak
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     done = subprocess.run(

@@ -116,6 +116,7 @@ def test_without_a_model_hybrid_is_by_words_and_semantic_says_what_to_install(ha
         assert "commonplace model install" in refused["suggestion"]
 
 
+@pytest.mark.soak
 def test_no_start_no_search_and_no_write_waits_for_a_model_that_does_not_answer(tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "a.md").write_text("# Tea\n\nA kettle.\n")
@@ -183,6 +184,7 @@ def test_a_search_on_the_command_line_embeds_what_few_pages_have_changed(tmp_pat
     assert (collection["status"], collection["documents"]) == ("ready", 2)
 
 
+@pytest.mark.soak
 def test_a_wiki_answers_by_meaning_with_the_text_and_its_place(harbour: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     environment = {"COMMONPLACE_MODEL_DIR": str(MODELS)}
@@ -199,6 +201,7 @@ def test_a_wiki_answers_by_meaning_with_the_text_and_its_place(harbour: Path, ca
         eventually(lambda: wiki.text("semantic_search", query="xqzzv wrtlpk", n=3) == nothing, 60)
 
 
+@pytest.mark.soak
 def test_rest_answers_by_meaning_and_takes_a_mode(harbour: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     with served(harbour, env={"COMMONPLACE_MODEL_DIR": str(MODELS)}) as server:
@@ -224,6 +227,7 @@ def test_rest_answers_by_meaning_and_takes_a_mode(harbour: Path, cache_dir: Path
         assert server.ask("GET", "/api/v1/search?q=tea&mode=magic").status == 422
 
 
+@pytest.mark.soak
 def test_every_face_says_how_many_pages_are_not_compared_by_meaning_yet(tmp_path: Path, cache_dir: Path) -> None:
     (tmp_path / "kb").mkdir()
     for name in ("tea", "kettle", "biscuit"):

@@ -31,6 +31,7 @@ def many_commits(folder: Path, count: int) -> GitRepo:
     return repo
 
 
+@pytest.mark.soak
 def test_a_long_history_answers_at_its_dates(amount: Amount, tmp_path: Path) -> None:
     count = amount(3_000, 100_000)
     repo = many_commits(tmp_path / "long", count)

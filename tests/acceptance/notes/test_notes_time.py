@@ -135,6 +135,7 @@ def test_commands_answer_as_of_a_moment(repo: GitRepo, command: list[str]) -> No
     ("name", "text"),
     [("Of 05", "# Of 05\n"), ("gone05", "# Of 05\n"), ("gone05.md", "# Of 05\n"), ("tea", "Hot water.")],
 )
+@pytest.mark.soak
 def test_a_command_reads_a_page_by_the_name_that_it_had(repo: GitRepo, name: str, text: str) -> None:
     done = commonplace("read", name, "--at", "v05", "--kb", repo.path)
     assert done.returncode == 0, done.stderr

@@ -35,6 +35,7 @@ def space(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str, st
     return space
 
 
+@pytest.mark.soak
 def test_an_answer_in_json(space: SpaceFolder, environment: Mapping[str, str]) -> None:
     done = cn(space.root, "search", "--labels", "runbook", "gateway", "--labels", "FAQ", "--json", env=environment)
     assert (done.code, done.stderr) == (0, "")

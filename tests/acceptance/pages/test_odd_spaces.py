@@ -47,6 +47,7 @@ def write(folder: Path, files: Mapping[str, str], **more: Any) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_pages_with_broken_frontmatter_are_found_named_and_counted(
     tmp_path: Path, environment: Mapping[str, str]
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_nested_space_is_no_part_of_the_outer_one(tmp_path: Path, environment:
 
 
 @pytest.mark.parametrize("pages", [0, 150])
+@pytest.mark.soak
 def test_a_page_whose_title_is_the_query_comes_first(
     tmp_path: Path, environment: Mapping[str, str], pages: int
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_server_is_named_with_its_url_and_never_its_key(
 
 
 @pytest.mark.parametrize("kind", ["embedded", "meilisearch"])
+@pytest.mark.soak
 def test_a_signal_in_the_middle_of_calls_ends_it_cleanly(
     space: SpaceFolder, indexed: Mapping[str, str], kind: str
 ) -> None:

@@ -70,6 +70,7 @@ def metadata(page: Written) -> dict[str, Any]:
     }
 
 
+@pytest.mark.soak
 def test_two_tools_that_only_read_are_offered(desk: Desk) -> None:
     tools = desk.agent.tools()
     assert list(tools) == ["search", "read_page"]

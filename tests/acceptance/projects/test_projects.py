@@ -66,6 +66,7 @@ def client(shared: tuple[Path, Agent]) -> Iterator[Agent]:
     empty(shared[1])
 
 
+@pytest.mark.soak
 def test_the_first_start_makes_a_store_and_the_identity_of_commits_is_the_servers(tmp_path: Path) -> None:
     home = tmp_path / "home"
     env = {"GIT_AUTHOR_NAME": "Somebody", "GIT_COMMITTER_EMAIL": "else@example.org"}

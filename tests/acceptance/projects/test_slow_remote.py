@@ -45,6 +45,7 @@ def running(remote: SlowRemote) -> list[str]:
 
 
 @pytest.mark.parametrize("pace", ["byte by byte", "never"])
+@pytest.mark.soak
 def test_a_synchronisation_ends_in_time_and_says_that_nothing_was_pushed(
     home: Path, origin: GitRepo, pace: Pace
 ) -> None:

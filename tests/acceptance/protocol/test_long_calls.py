@@ -20,6 +20,7 @@ STEP = 50
 
 
 @pytest.mark.parametrize("tool", ["kb_qa_validate", "kb_qa_status"])
+@pytest.mark.soak
 def test_a_check_of_all_says_how_far_it_is(tool: str, client: Agent) -> None:
     reported_told = Told()
     assert start(client, tool, reported_told).result().is_error is False
@@ -96,6 +97,7 @@ def busy(cache: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
+@pytest.mark.soak
 def test_waiting_for_the_first_index_is_told_and_can_be_cancelled(era: Mode, tmp_path: Path) -> None:
     folder, cache, log = tmp_path / "notes", tmp_path / "cache", tmp_path / "log"
     folder.mkdir()

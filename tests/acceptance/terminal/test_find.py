@@ -109,6 +109,7 @@ def test_every_width_shows_list_and_text(folder: Path, columns: int) -> None:
         assert lines[-1].startswith("Enter opens")
 
 
+@pytest.mark.soak
 def test_a_terminal_that_changes_its_size_and_one_of_few_rows(folder: Path) -> None:
     with Screen(folder, "commonplace find boats", columns=120) as screen:
         screen.wait(lambda lines: any("│" in line for line in lines), "the page beside the list")
@@ -135,6 +136,7 @@ def test_control_characters_are_shown_and_not_obeyed(folder: Path) -> None:
         assert "\\x1b[31m" in lines
 
 
+@pytest.mark.soak
 def test_no_styles_where_none_are_wanted(folder: Path) -> None:
     with Screen(folder, "commonplace find boats", columns=120, environment={"NO_COLOR": "1"}) as screen:
         screen.wait_for("A harbour has boats")

@@ -54,6 +54,7 @@ def documented_client() -> str:
 
 @NEEDS_TMUX
 @pytest.mark.skipif(shutil.which("nvim") is None and "REQUIRE_TOOLS" not in os.environ, reason="needs Neovim")
+@pytest.mark.soak
 def test_the_recorded_walk_is_as_it_was(git_repo: MakeRepo, tmp_path: Path) -> None:
     repo = git_repo("harbour", FILES)
     (tmp_path / "init.lua").write_text(documented_client() + KEYS)

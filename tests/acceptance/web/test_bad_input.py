@@ -51,6 +51,7 @@ def test_a_page_of_five_megabytes_is_shown_in_parts(server: Server) -> None:
     assert 'rel="next"' not in last
 
 
+@pytest.mark.soak
 def test_the_outline_of_three_thousand_headings_is_cut(server: Server) -> None:
     page = get(server, "/p/heads").body.decode()
     outline = page.partition('aria-label="On this page"')[2].partition("</nav>")[0]

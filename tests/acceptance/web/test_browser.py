@@ -103,6 +103,7 @@ def test_no_payload_runs_and_nothing_is_loaded_from_elsewhere(browser: Browser, 
     assert answers.count(200) >= len(answers) - 3, "the pages themselves are shown"
 
 
+@pytest.mark.soak
 def test_the_payloads_would_run_without_the_sanitizer(browser: Browser) -> None:
     context = browser.new_context()
     context.add_init_script(RECORD)
@@ -161,6 +162,7 @@ def test_the_switch_keeps_dark_across_pages(page: Page, server: Server) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 25, 28)"
 
 
+@pytest.mark.soak
 def test_a_page_that_changes_while_it_is_read_says_so(page: Page, tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "live", {"a.md": "# A\n\nBefore.\n"})
     with served(repo.path) as server:
@@ -218,6 +220,7 @@ def test_a_commit_that_renamed_a_page_of_a_long_path_fits_a_narrow_window(page: 
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.soak
 def test_below_each_section_stands_on_demand_who_wrote_it(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/p/guides/guide")
     page.get_by_role("link", name="Who wrote what").click()
@@ -247,6 +250,7 @@ def test_a_page_weighs_little(page: Page, server: Server) -> None:
 
 
 @needs_npm
+@pytest.mark.soak
 def test_tabs_and_versions_show_one_part_at_a_time_and_a_link_to_a_hidden_part_shows_it(
     page: Page, server: Server
 ) -> None:

@@ -62,6 +62,7 @@ def editor(page: Page) -> None:
     page.keyboard.press("Control+End")
 
 
+@pytest.mark.soak
 def test_a_page_is_written_with_its_preview_beside_and_saved_by_keyboard(
     page: Page, server: Server, repo: GitRepo, problems: list[str]
 ) -> None:
@@ -125,6 +126,7 @@ def test_an_agents_write_meanwhile_is_merged_by_a_person(
     assert [problem for problem in problems if "409" not in problem] == []
 
 
+@pytest.mark.soak
 def test_a_draft_survives_the_browser_and_is_offered_again(page: Page, server: Server, repo: GitRepo) -> None:
     opened(page, f"{server.url}/edit/tea")
     editor(page)
@@ -205,6 +207,7 @@ def test_a_page_of_a_megabyte_is_written_with_the_part_at_the_cursor_beside(
     assert (repo.path / "big.md").read_text() == f"{text}The last words."
 
 
+@pytest.mark.soak
 def test_boxes_are_ticked_in_place_one_after_the_other(page: Page, server: Server, repo: GitRepo) -> None:
     opened(page, f"{server.url}/p/tea")
     page.evaluate("window.same = true")
@@ -225,6 +228,7 @@ def test_boxes_are_ticked_in_place_one_after_the_other(page: Page, server: Serve
     ]
 
 
+@pytest.mark.soak
 def test_a_page_is_made_moved_deleted_and_restored(page: Page, server: Server, repo: GitRepo) -> None:
     opened(page, f"{server.url}/p/guides/cup")
     page.get_by_role("link", name="Create this page").click()

@@ -61,6 +61,7 @@ def reach(page: Page, text: str) -> None:
     raise AssertionError(f"Tab does not reach {text!r}")
 
 
+@pytest.mark.soak
 def test_the_first_stop_leads_past_the_menu_to_the_text(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/")
     reach(page, "Skip to the text")
@@ -70,6 +71,7 @@ def test_the_first_stop_leads_past_the_menu_to_the_text(page: Page, server: Serv
     assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
 
 
+@pytest.mark.soak
 def test_the_switch_between_light_and_dark(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/")
     reach(page, "Switch between light and dark")
@@ -93,6 +95,7 @@ def test_code_is_copied_callouts_unfold_and_previews_show(page: Page, server: Se
     assert "def tiefe" in page.evaluate("navigator.clipboard.readText()")
 
 
+@pytest.mark.soak
 def test_who_wrote_what_and_mentions_are_shown(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/p/Betrieb/Gezeiten")
     reach(page, "Who wrote what")
@@ -103,6 +106,7 @@ def test_who_wrote_what_and_mentions_are_shown(page: Page, server: Server) -> No
     expect(page.locator(".mentions")).to_contain_text("Der Lotse kennt")
 
 
+@pytest.mark.soak
 def test_two_versions_are_chosen_and_compared(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/history/Betrieb/Hafenordnung")
     reach(page, "From ")
@@ -117,6 +121,7 @@ def test_two_versions_are_chosen_and_compared(page: Page, server: Server) -> Non
     expect(page.locator(".diff-inline")).to_be_visible()
 
 
+@pytest.mark.soak
 def test_a_search_is_narrowed_and_widened_again(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/search?q=Lotse")
     reach(page, "Narrow down")
@@ -130,6 +135,7 @@ def test_a_search_is_narrowed_and_widened_again(page: Page, server: Server) -> N
     page.wait_for_url(lambda url: "tag" not in url)
 
 
+@pytest.mark.soak
 def test_the_graph_is_filtered_and_a_page_of_it_opened(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/graph")
     status = page.locator("#ui-graph-status")
@@ -145,6 +151,7 @@ def test_the_graph_is_filtered_and_a_page_of_it_opened(page: Page, server: Serve
     page.wait_for_url("**/p/Betrieb/Lotse")
 
 
+@pytest.mark.soak
 def test_parts_that_scroll_are_reached(page: Page, server: Server) -> None:
     opened(page, f"{server.url}{RULES}")
     unreachable = page.evaluate(

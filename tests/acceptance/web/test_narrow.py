@@ -61,6 +61,7 @@ def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, serve
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.soak
 def test_the_drawers_need_only_the_keyboard(browser: Browser, server: Server, scripts: bool) -> None:
     page = page_of(browser, 390, scripts=scripts)
     opened(page, f"{server.url}/p/many/page%2030")
@@ -85,6 +86,7 @@ def test_the_drawers_need_only_the_keyboard(browser: Browser, server: Server, sc
     page.context.close()
 
 
+@pytest.mark.soak
 def test_the_header_is_away_while_somebody_reads_down(browser: Browser, server: Server) -> None:
     page = page_of(browser, 390)
     opened(page, f"{server.url}/p/many/page%2030")

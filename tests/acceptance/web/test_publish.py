@@ -186,6 +186,7 @@ def test_pages_are_those_of_the_server(site: Path) -> None:
         assert f'url={new}"' in names[old].decode(), old
 
 
+@pytest.mark.soak
 def test_the_same_base_gives_the_same_bytes_and_a_change_only_what_it_concerns(repo: GitRepo, tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     publish(repo, first)
@@ -464,6 +465,7 @@ def browser() -> Iterator[Browser]:
 
 @needs_browser
 @pytest.mark.xdist_group("browser")
+@pytest.mark.soak
 def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1300, "height": 900})
     page = context.new_page()

@@ -14,6 +14,7 @@ from support import new_repo
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 
 
+@pytest.mark.soak
 def test_search_on_an_earlier_version_stays_at_its_moment(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {"plain.md": "# Plain\n\nNothing but words.\n"})
     repo.commit("Other words", **{"plain.md": "# Plain\n\nOther words.\n"})

@@ -42,6 +42,7 @@ def sign_in(page: Page, key: str) -> None:
     page.locator("main button[type=submit]").click()
 
 
+@pytest.mark.soak
 def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Server, key: str) -> None:
     context = browser.new_context()
     page = context.new_page()
@@ -65,6 +66,7 @@ def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Serv
 
 @needs_npm
 @pytest.mark.timeout(300)
+@pytest.mark.soak
 def test_a_person_signs_in_at_the_provider(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     repo = new_repo(tmp_path / "handbook", {"guide.md": "# Guide\n\nHow to install.\n"})

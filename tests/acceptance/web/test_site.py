@@ -230,6 +230,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
+@pytest.mark.soak
 def test_the_page_being_read_is_in_its_navigation_and_the_rest_loads(wide: Server) -> None:
     for number in (0, 39, 40, 366, 700, 732):
         page = get(wide, f"/p/many/p{number}")

@@ -57,6 +57,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.mark.parametrize(
     ("path", "lang", "dir_"), [(ARABIC, "ar", "rtl"), (GERMAN, "de", "ltr"), (CHINESE, "zh", "ltr")]
 )
+@pytest.mark.soak
 def test_a_page_has_its_language_and_direction(page: Page, server: Server, path: str, lang: str, dir_: str) -> None:
     opened(page, f"{server.url}{path}")
 
@@ -66,6 +67,7 @@ def test_a_page_has_its_language_and_direction(page: Page, server: Server, path:
     assert page.evaluate("getComputedStyle(document.querySelector('article.text')).hyphens") == "auto"
 
 
+@pytest.mark.soak
 def test_a_name_from_right_to_left_stands_before_the_number_behind_it(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/overview")
     name, links = page.evaluate(PLACES, ["الميناء القديم", "from 3 pages"])

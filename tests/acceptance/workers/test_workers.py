@@ -102,6 +102,7 @@ def listed(session: RawSession, number: int) -> Any:
     return session.ask(number, "tools/call", {"name": "kb_list_entries", "arguments": {"limit": 3}})
 
 
+@pytest.mark.soak
 def test_a_session_is_found_by_whichever_worker_a_request_comes_to(both: tuple[Server, GitRepo]) -> None:
     server, _ = both
     sessions = [session for some in served_by(server).values() for session in some]
@@ -251,6 +252,7 @@ def test_a_taken_port_is_told_before_any_worker_starts(both: tuple[Server, GitRe
     assert f"Cannot listen on 127.0.0.1, port {server.port}" in done.stderr
 
 
+@pytest.mark.soak
 def test_calls_are_limited_by_all_workers_together(tmp_path: Path) -> None:
     with workers(tmp_path, "--rate-limit", "40") as (server, _):
         begun = time.monotonic()
@@ -272,6 +274,7 @@ def test_metrics_count_what_every_worker_did(both: tuple[Server, GitRepo]) -> No
         assert float(counted[1]) == 40
 
 
+@pytest.mark.soak
 def test_a_key_that_is_made_meanwhile_is_known_to_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)

@@ -180,6 +180,7 @@ def test_a_passed_revision_that_the_session_was_never_shown_replaces_the_text_an
         assert rest["revision"] == revision, "the refusal named it, and showed no text"
 
 
+@pytest.mark.soak
 def test_a_client_without_a_session_gets_what_it_replaces_at_the_revision_of_a_receipt(base: Path) -> None:
     with served(base, "--tier", "write") as server, online(kb_of(server)) as kb:
         page = {"entry_id": "n", "kb_name": "base"}

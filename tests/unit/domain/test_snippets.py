@@ -158,6 +158,7 @@ def test_a_snippet_contains_the_match_wherever_it_stands(before: str, behind: st
         "[ ] ",
     ],
 )
+@pytest.mark.soak
 def test_plain_text_takes_time_in_proportion_to_the_text(piece: str) -> None:
     assert_linear(lambda size: partial(strip_markdown, piece * (size // len(piece))), 50_000)
 

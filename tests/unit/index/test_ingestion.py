@@ -161,6 +161,7 @@ def test_fresh_changes_move_into_the_full_text_without_a_trace(base: MakeBase) -
         assert made.index.search(SearchQuery(text="shared")).total == 64
 
 
+@pytest.mark.soak
 def test_scores_of_fresh_documents_are_those_of_the_full_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("MAX_NAMED", "MAX_RERANKED"):
         monkeypatch.setattr(ranking, limit, 300)

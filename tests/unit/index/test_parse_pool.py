@@ -32,6 +32,7 @@ def children() -> set[int]:
     return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
 
 
+@pytest.mark.soak
 def test_several_processes_parse_as_this_one_does_and_in_order() -> None:
     with parsing(MIN_FILES, CORES) as parse:
         assert list(parse(files())) == list(parse_here(files()))

@@ -42,5 +42,6 @@ def test_the_code_of_a_text_is_found_as_it_stands(markdown: str, code: list[str]
 @pytest.mark.parametrize(
     "piece", ["`", "``a", "`a``b```c", "```\n", "~~~a\n", "- ```", "> ", "\\`", "` `` ", "    a\n\n", " ", "\n\n >"]
 )
+@pytest.mark.soak
 def test_code_is_found_in_time_in_proportion_to_the_text(piece: str) -> None:
     assert_linear(lambda size: partial(code_pieces, piece * (size // len(piece))), 50_000)

@@ -74,6 +74,7 @@ def test_a_line_means_the_same_as_to_typer_alone(line: list[str]) -> None:
 
 
 @pytest.mark.parametrize("line", [["mcp", "--help"], ["search", "-C", "/nowhere", "tea", "-n", "3", "--sort", "date"]])
+@pytest.mark.soak
 def test_a_command_line_that_is_right_needs_no_library_of_types(line: list[str]) -> None:
     program = (
         f"import sys\nfrom commonplace.main import main\ncode = main({line!r})\n"

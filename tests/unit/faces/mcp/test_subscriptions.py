@@ -25,6 +25,7 @@ def followers() -> int:
 
 
 @pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")
+@pytest.mark.soak
 def test_a_session_of_the_older_era_is_forgotten_at_its_end() -> None:
     async def talk() -> None:
         async with Client(SERVER, mode="legacy") as client:

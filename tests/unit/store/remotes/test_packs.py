@@ -76,6 +76,7 @@ def require_sound(clone: ReplicaClone) -> None:
     subprocess.run(["git", "fsck", "--full", "--strict"], cwd=clone.path, check=True, capture_output=True)
 
 
+@pytest.mark.soak
 def test_packs_and_descriptors_stay_level_over_many_fetches(
     remote: Remote, amount: Amount, record_property: Callable[[str, object], None]
 ) -> None:
@@ -113,6 +114,7 @@ def test_another_process_that_reads_meanwhile_reads_on(remote: Remote) -> None:
     assert all(map(other.content, commits))
 
 
+@pytest.mark.soak
 def test_loose_objects_of_many_writes_are_gathered(remote: Remote) -> None:
     clone = clone_of(remote)
     clone.fetch()

@@ -102,6 +102,7 @@ print("afterwards")
 
 
 @pytest.mark.parametrize("told", [True, False])
+@pytest.mark.soak
 def test_what_is_printed_meanwhile_goes_to_standard_error(*, told: bool) -> None:
     command = (
         [sys.executable, "-c", PRINTING]
