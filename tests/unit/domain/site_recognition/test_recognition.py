@@ -172,9 +172,9 @@ def test_an_odd_configuration_is_no_error_and_no_folder_leads_out(name: str, tex
 )
 def test_a_large_configuration_is_read_in_linear_time(name: str, piece: str) -> None:
     def spent(size: int) -> float:
-        start = time.process_time()
+        start = time.thread_time()
         tree(name, "docs_dir: a" + piece * (size // len(piece)) + "'")
-        return time.process_time() - start
+        return time.thread_time() - start
 
     assert spent(MAX_CONFIG_BYTES // 8) < 2  # CPU seconds; what is quadratic takes minutes
 
@@ -311,12 +311,12 @@ def test_a_configuration_of_hexo_or_jupyter_book_is_not_of_jekyll(text: str) -> 
 
 def test_a_configuration_that_refers_to_itself_a_million_times_is_read_at_once() -> None:
     bomb = "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*{'a' if not n else f'b{n - 1}'}{', *a' * 9}]\n" for n in range(30))
-    start = time.process_time()
+    start = time.thread_time()
     for name in ("_config.yml", "hugo.yaml"):
         assert tree(name, f"{bomb}module: *b9\ncollections: *b9\nlanguages: *a\n") is not None
     tree("hugo.toml", "a = " + "[" * 100_000)
     tree("hugo.json", '{"baseURL": ' + "[" * 100_000)
-    assert time.process_time() - start < 5  # CPU seconds; what follows the references never ends
+    assert time.thread_time() - start < 5  # CPU seconds; what follows the references never ends
 
 
 def test_starlight_publishes_the_default_language_in_place_of_a_missing_translation() -> None:

@@ -85,8 +85,8 @@ def test_ten_thousand_citations_take_less_than_a_second(tmp_path: Path) -> None:
             for at in range(2_500)
         ]
         record = Record(address=Address("x.md"), id="x", title="X", type="")
-        before = time.process_time()
+        before = time.thread_time()
         rules = CitationRules(base.collection)
         findings = [finding for _ in range(4) for finding in rules.findings(record, citations)]
-        assert time.process_time() - before < 1.0
+        assert time.thread_time() - before < 1.0
     assert len(findings) == 2_000
