@@ -51,7 +51,6 @@ def dead_anchors(folder: Path) -> list[str]:
     return [str(finding["message"]) for finding in findings if finding["rule"] == "dead_anchor"]
 
 
-@pytest.mark.soak
 def test_check_read_and_edits_find_every_kind_of_heading(folder: Path) -> None:
     assert dead_anchors(folder) == []
     for at, (heading, fragment) in enumerate(KINDS.items()):

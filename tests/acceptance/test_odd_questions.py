@@ -131,7 +131,6 @@ def test_a_question_that_holds_words_of_a_page_finds_it(ask: Ask, question: str)
 
 
 @pytest.mark.parametrize("question", OTHERS.values(), ids=OTHERS)
-@pytest.mark.soak
 def test_an_odd_question_is_answered(ask: Ask, question: str) -> None:
     answered = ask(question)
     assert answered.pages or answered.notice

@@ -16,7 +16,6 @@ SORTS: list[SortKey] = ["path", "title", "type", "date", "created", "updated"]
 
 
 @pytest.mark.parametrize("fresh", [False, True], ids=["settled", "fresh"])
-@pytest.mark.soak
 def test_lists_and_searches_keep_exactly_what_the_filter_says(tmp_path: Path, *, fresh: bool) -> None:
     chance = random.Random(7)
     files = documents(chance, 250)

@@ -78,7 +78,6 @@ def test_a_hit_has_all_that_the_frontmatter_says(pages: SpacePages, space: Space
     assert len(seen) > 80
 
 
-@pytest.mark.soak
 def test_filters_keep_what_the_frontmatter_says(pages: SpacePages, space: SpaceFolder, amount: Amount) -> None:
     chance = random.Random(11)
     sizes: set[int] = set()

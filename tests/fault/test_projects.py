@@ -166,7 +166,6 @@ def test_a_project_folder_deleted_by_hand(home: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root to become somebody else")
 @pytest.mark.usefixtures("cache_dir")
-@pytest.mark.soak
 def test_a_store_that_may_not_be_written(shown_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = shown_to_all / "home"
     trust(home, monkeypatch)

@@ -38,7 +38,6 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
         yield made
 
 
-@pytest.mark.soak
 def test_known_items_of_mixed_scripts_are_found(judged: JudgedSet, base: Indexed) -> None:
     by_path = {f"{number:06}.md": document["_id"] for number, document in enumerate(judged.documents)}
     found_texts = [{by_path[path] for path in base.found(question.text, limit=DEPTH)} for question in judged.questions]
@@ -48,7 +47,6 @@ def test_known_items_of_mixed_scripts_are_found(judged: JudgedSet, base: Indexed
     assert right / len(judged.questions) >= LEAST_RECALL
 
 
-@pytest.mark.soak
 def test_no_notice_denies_a_piece_of_a_text(judged: JudgedSet, base: Indexed, amount: Amount) -> None:
     chance = random.Random(4)
     for document in chance.sample(judged.documents, amount(60, 400)):

@@ -107,7 +107,6 @@ def bad() -> Iterator[Bad]:
 
 
 @pytest.mark.usefixtures("amount")  # how much of a page is too much
-@pytest.mark.soak
 def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: Bad) -> None:
     requested_texts = [
         [{"PAGE": page, "FIRST": bad.first}.get(word, word) for word in words] for page in WRONG for words in OF_A_PAGE

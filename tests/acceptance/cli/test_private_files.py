@@ -98,7 +98,6 @@ def test_the_files_of_a_running_server_and_its_clones_are_private(tmp_path: Path
     assert exposed(tmp_path / "cache") == []
 
 
-@pytest.mark.soak
 def test_workers_write_pages_with_the_umask_of_the_user(tmp_path: Path) -> None:
     folder = tmp_path / "kb"
     folder.mkdir()

@@ -162,7 +162,6 @@ def test_a_deletion_names_the_commit_that_has_the_last_text_and_restore_finds_it
     assert "--at REV" in there.stderr
 
 
-@pytest.mark.soak
 def test_a_page_that_was_committed_and_deleted_later_comes_back_from_history(git_repo: MakeRepo) -> None:
     repo: GitRepo = git_repo("repo", {"b.md": "x"})
     repo.write("a.md", TEXT)

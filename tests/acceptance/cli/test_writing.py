@@ -187,7 +187,6 @@ def test_a_page_that_is_not_utf8_does_not_prevent_a_rename_and_is_named(shell: S
     assert (repo.path / "archive/latin.md").read_bytes() == latin
 
 
-@pytest.mark.soak
 def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(shell: Shell, repo: GitRepo) -> None:
     shell.ok("write", "a/Compost", stdin="Of the garden.\n")
     shell.ok("write", "b/Router", stdin="# Router\n")

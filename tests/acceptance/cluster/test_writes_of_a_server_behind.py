@@ -50,7 +50,6 @@ def test_an_agent_changes_what_only_the_remote_has(
     assert not answer.get("isError"), text_of(answer)
 
 
-@pytest.mark.soak
 def test_a_write_that_changes_nothing_at_a_server_behind_is_not_confirmed_while_the_remote_has_another_text(
     behind: Server, remote: tuple[GitRepo, Path]
 ) -> None:

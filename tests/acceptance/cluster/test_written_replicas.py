@@ -68,7 +68,6 @@ def test_a_confirmed_write_is_in_the_remote_and_any_replica_reads_it(tmp_path: P
 
 
 @pytest.mark.parametrize("peers", [False, True])
-@pytest.mark.soak
 def test_a_page_read_at_one_server_is_changed_at_another_that_is_behind(tmp_path: Path, *, peers: bool) -> None:
     work, remote = team(tmp_path)
     with writing_pair(tmp_path, remote, peers=peers) as (other_server, two):
@@ -149,7 +148,6 @@ def _pushed(work: GitRepo, path: str) -> bool:
     return True
 
 
-@pytest.mark.soak
 def test_writers_on_two_replicas_and_another_program_lose_nothing(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with (
@@ -264,7 +262,6 @@ def _ranked(nodes: Sequence[Server], remote: Path, work: GitRepo) -> list[Server
     return sorted(nodes, key=lambda node: node.url not in named.splitlines())
 
 
-@pytest.mark.soak
 def test_one_of_several_servers_writes_and_the_others_hand_over_to_it(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with ExitStack() as stack:

@@ -139,7 +139,6 @@ WAYS: list[Callable[[Path], set[str]]] = [
 
 
 @pytest.mark.parametrize("write", WAYS)
-@pytest.mark.sampled(3)
 def test_a_commit_holds_what_was_written_and_a_push_sends_nothing_else(
     code: Code, write: Callable[[Path], set[str]]
 ) -> None:

@@ -94,7 +94,6 @@ def test_a_taken_port_is_told(server: Server, repo: GitRepo) -> None:
 SLOW = 1_000
 
 
-@pytest.mark.soak
 def test_a_thousand_slow_connections_keep_nobody_out(server: Server) -> None:
     """Each kind is slow in its way: with nothing, a request's head, a later one's, a body, taking an answer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -116,7 +115,6 @@ def test_a_thousand_slow_connections_keep_nobody_out(server: Server) -> None:
         assert server.ask("GET", f"{API}/pages/x").status == 404
 
 
-@pytest.mark.soak
 def test_a_server_that_gets_no_more_files_says_so_in_one_line_and_goes_on(repo: GitRepo) -> None:
     with served(repo.path, "--toolset", "wiki") as server:
         eventually(lambda: _answers(server))

@@ -42,7 +42,6 @@ def committed(repo: GitRepo, path: str, message: str) -> None:
     repo.git("commit", "-qam", message)
 
 
-@pytest.mark.soak
 def test_a_receiver_is_told_of_everything_in_order_whatever_happens(
     tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -203,7 +203,6 @@ def test_a_sweep_finds_what_no_watcher_tells(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("credit", ["", "none", "co-author", "author"])
-@pytest.mark.soak
 def test_commits_name_the_program_that_asked_as_it_is_set(tmp_path: Path, credit: str) -> None:
     repo = new_repo(tmp_path / "notes", {"a.md": PAGE.format("herons")})
     program = Implementation(name="some-agent", title="Some <Agent>", version="2")

@@ -181,7 +181,6 @@ def test_images_in_a_folder_that_the_editor_moves_stay_beside_their_pages(editor
     assert made[editor.uri("notes/deep.md")] == ["![](pot.png) [home](../../index.md)\n"]
 
 
-@pytest.mark.soak
 def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(editor: Editor) -> None:
     editor.open("index.md", "# Start\n\nSee [[guide]] and [[deep]].\n")
     params = types.RenameParams(new_name="/deep", **editor.place("index.md", "[[guide]]", 3))

@@ -116,7 +116,6 @@ def test_without_a_model_hybrid_is_by_words_and_semantic_says_what_to_install(ha
         assert "commonplace model install" in refused["suggestion"]
 
 
-@pytest.mark.soak
 def test_no_start_no_search_and_no_write_waits_for_a_model_that_does_not_answer(tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "a.md").write_text("# Tea\n\nA kettle.\n")

@@ -136,7 +136,7 @@ def differing(first: str, second: str) -> tuple[str, str]:
 def shared(first: str, second: str) -> int:
     """With how many characters two texts begin alike."""
     pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
+    return next((at for at, (left, right) in pairs if left != right), min(len(first), len(second)))
 
 
 def test_one_edited_word_in_each_kind_of_block_of_each_body_changes_that_word_alone(amount: Amount) -> None:

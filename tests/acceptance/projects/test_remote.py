@@ -181,7 +181,6 @@ def test_a_true_conflict_keeps_the_remotes_text_and_a_rescue_branch(
 
 
 @pytest.mark.parametrize("rewound", [True, False])
-@pytest.mark.soak
 def test_commits_that_the_remote_dropped_are_rescued_and_not_sent_back(
     home: Path, origin: GitRepo, other: GitRepo, tmp_path: Path, *, rewound: bool
 ) -> None:

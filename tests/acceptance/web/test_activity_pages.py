@@ -120,7 +120,6 @@ def test_a_conflict_is_shown_and_the_other_files_are_undone_alone(site: Site) ->
     assert "the person's line" in site.text("tea.md")
 
 
-@pytest.mark.soak
 def test_only_who_may_write_sees_activity_and_only_own_pages_undo(site: Site) -> None:
     site.edit("tea", "first line", "FIRST line")
     session, head = site.session(), site.repo.git("rev-parse", "HEAD")

@@ -116,7 +116,6 @@ def test_changes_of_different_lines_are_merged_and_shown_before_they_are_saved(s
         ("mine", "Boil old water.\n"),
     ],
 )
-@pytest.mark.soak
 def test_of_a_line_that_both_changed_a_person_chooses(server: Server, repo: GitRepo, choice: str, text: str) -> None:
     form = fields(page(server, "/edit/tea"))
     repo.commit("By an agent", **{"tea.md": TEA.replace("Boil water", "Boil fresh water")})

@@ -252,7 +252,6 @@ def _forge(out: Path, files: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "name", ["{0}/mine.txt", "../mine.txt", "guides/../../mine.txt", "link/mine.txt", "a\0b", "\ud800"]
 )
-@pytest.mark.sampled(3)
 def test_a_forged_manifest_removes_nothing_elsewhere(repo: GitRepo, tmp_path: Path, name: str) -> None:
     out, mine = tmp_path / "site", tmp_path / "mine.txt"
     publish(repo, out)

@@ -54,7 +54,6 @@ def begin_link(page: httpx2.Response) -> str:
     return match[1].replace("&amp;", "&")
 
 
-@pytest.mark.soak
 def test_a_person_signs_in_and_is_where_they_wanted_to_be(browser: httpx2.Client, issuer: str) -> None:
     wanted_text = "/search?q=words+of+%22the+hub%22+type:"
     refused = browser.get(wanted_text)

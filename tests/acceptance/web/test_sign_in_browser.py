@@ -42,7 +42,6 @@ def sign_in(page: Page, key: str) -> None:
     page.locator("main button[type=submit]").click()
 
 
-@pytest.mark.soak
 def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Server, key: str) -> None:
     context = browser.new_context()
     page = context.new_page()

@@ -180,7 +180,6 @@ def test_a_file_goes_up_and_down_as_bytes(site: Site) -> None:
     assert repo.git("status", "--porcelain") == ""
 
 
-@pytest.mark.soak
 def test_a_page_has_the_same_limit_over_rest_and_stdio(site: Site, tmp_path: Path) -> None:
     server, repo = site
     most = f"{'ä' * 62}\n" * 32_000

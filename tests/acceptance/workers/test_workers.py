@@ -252,7 +252,6 @@ def test_a_taken_port_is_told_before_any_worker_starts(both: tuple[Server, GitRe
     assert f"Cannot listen on 127.0.0.1, port {server.port}" in done.stderr
 
 
-@pytest.mark.soak
 def test_calls_are_limited_by_all_workers_together(tmp_path: Path) -> None:
     with workers(tmp_path, "--rate-limit", "40") as (server, _):
         begun = time.monotonic()
@@ -274,7 +273,6 @@ def test_metrics_count_what_every_worker_did(both: tuple[Server, GitRepo]) -> No
         assert float(counted[1]) == 40
 
 
-@pytest.mark.soak
 def test_a_key_that_is_made_meanwhile_is_known_to_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
@@ -284,7 +282,6 @@ def test_a_key_that_is_made_meanwhile_is_known_to_all(tmp_path: Path, monkeypatc
         eventually(lambda: [server.ask("GET", f"{API}/pages").status for _ in range(6)] == [401] * 6)
 
 
-@pytest.mark.soak
 def test_a_worker_that_is_killed_under_load_loses_nothing_and_is_replaced(tmp_path: Path) -> None:
     written: list[str] = []
     with workers(tmp_path) as (server, repo):

@@ -149,7 +149,6 @@ PARTIAL: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("git", [False, True], ids=["plain", "git"])
 @pytest.mark.parametrize("edit", PARTIAL)
-@pytest.mark.sampled(3)
 def test_the_revision_of_a_receipt_over_unseen_text_does_not_count_as_seen(base: Path, edit: str, git: bool) -> None:
     if git:
         base = new_repo(base.parent / "git" / "base", {"n.md": PAGE, "long.md": LONG}).path
@@ -180,7 +179,6 @@ def test_a_passed_revision_that_the_session_was_never_shown_replaces_the_text_an
         assert rest["revision"] == revision, "the refusal named it, and showed no text"
 
 
-@pytest.mark.soak
 def test_a_client_without_a_session_gets_what_it_replaces_at_the_revision_of_a_receipt(base: Path) -> None:
     with served(base, "--tier", "write") as server, online(kb_of(server)) as kb:
         page = {"entry_id": "n", "kb_name": "base"}

@@ -30,7 +30,6 @@ def test_an_absolute_path_means_a_page_of_the_folder(repo: GitRepo, tmp_path: Pa
     assert {path.name for path in repo.path.iterdir()} - {"canary.env"} == {".git", "a.md", "sub"}
 
 
-@pytest.mark.soak
 def test_any_other_absolute_path_is_refused(repo: GitRepo, tmp_path: Path) -> None:
     shell = Shell(repo.path)
     (tmp_path / "outside.md").write_text("# Outside\n")

@@ -94,7 +94,9 @@ def _rows(text: str) -> Iterator[_Row]:
             value = (inner if inner is not None else part.text) or ""
             row.values[name] = value if name == "body" else value.strip()
             row.values[name] = "".join(
-                chr(ord(one) - _STANDS_FOR_CONTROL) if 0 <= ord(one) - _STANDS_FOR_CONTROL < 32 else one
-                for one in row.values[name].replace("]] >", "]]>")
+                chr(ord(character) - _STANDS_FOR_CONTROL)
+                if 0 <= ord(character) - _STANDS_FOR_CONTROL < 32
+                else character
+                for character in row.values[name].replace("]] >", "]]>")
             )
         yield row

@@ -271,9 +271,9 @@ class _Handler(BaseHTTPRequestHandler):
         since = re.search(r'type in \(([^)]*)\) and lastmodified >= "(\d{4}-\d\d-\d\d)"', cql)
         kinds = {kind for kinds in re.findall(r"type in \(([^)]*)\)", cql) for kind in kinds.split(", ")}
         first_day = dict.fromkeys(since[1].split(", "), since[2]) if since else {}
-        found = [row for row in self._everything() if row[0] in kinds and row[1] >= first_day.get(row[0], "")]
+        hits = [row for row in self._everything() if row[0] in kinds and row[1] >= first_day.get(row[0], "")]
         rows = (
-            [{"content": content, "title": "x"} for _, _, content in found] if space[1] == self.server.site.key else []
+            [{"content": content, "title": "x"} for _, _, content in hits] if space[1] == self.server.site.key else []
         )
         return self._listed(rows, request)
 

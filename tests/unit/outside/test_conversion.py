@@ -21,7 +21,6 @@ def converted(name: str, content: bytes, url: str = "", adapter: SourceAdapter |
     return "\n".join([f"<{facts}>", result.text, *result.notes])
 
 
-@pytest.mark.soak
 def test_each_format_keeps_its_text_and_what_it_says_of_itself() -> None:
     report = converted("r.pdf", pdf(["A turnover of 12 million", "", "Third page"]))
     assert "<Annual report Ada Brown 2024-03-01>" in report

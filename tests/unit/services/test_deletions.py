@@ -52,7 +52,6 @@ def test_a_deletion_and_a_move_are_told_and_what_never_was_is_not(tmp_path: Path
         assert caught.value.hint == f"Bring it back with restore, or read it as it was before {head[:10]}."
 
 
-@pytest.mark.soak
 def test_a_file_that_is_there_and_not_served_was_not_deleted(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {"tea.md": "# Tea\n", "target.md": "# Target\n"})
     (repo.path / "link.md").symlink_to("/etc/passwd")

@@ -76,7 +76,6 @@ def require_sound(clone: ReplicaClone) -> None:
     subprocess.run(["git", "fsck", "--full", "--strict"], cwd=clone.path, check=True, capture_output=True)
 
 
-@pytest.mark.soak
 def test_packs_and_descriptors_stay_level_over_many_fetches(
     remote: Remote, amount: Amount, record_property: Callable[[str, object], None]
 ) -> None:

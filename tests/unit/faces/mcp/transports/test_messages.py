@@ -82,7 +82,6 @@ def test_what_is_no_json_is_a_parse_error_without_an_id(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
-@pytest.mark.soak
 def test_a_message_that_is_nested_without_end_is_answered_with_its_id_where_that_stands_first_or_last(
     opening: bytes, closing: bytes
 ) -> None:

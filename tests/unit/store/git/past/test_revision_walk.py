@@ -81,7 +81,6 @@ def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_fo
     assert past.touched()[A][1].message == "Main, amended\n"
 
 
-@pytest.mark.soak
 def test_readers_beside_a_writer_read_each_commit_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = new_repo(tmp_path / "repo", {"a.md": "1\n"})
     for number in range(5):

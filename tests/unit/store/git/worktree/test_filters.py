@@ -35,7 +35,6 @@ CONTENTS = (
     "line", ["", "text", "-text", "text=auto", "eol=lf", "eol=crlf", "text=auto eol=crlf", "binary", "crlf", "-crlf",
              "crlf=input", "ident", "text ident", "text=odd", "!text"],
 )  # fmt: skip
-@pytest.mark.soak
 def test_git_stores_the_same_bytes(repo: GitRepo, line: str, autocrlf: str) -> None:
     repo.git("config", "core.autocrlf", autocrlf)
     repo.git("config", "core.safecrlf", "false")
