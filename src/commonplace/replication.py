@@ -17,6 +17,7 @@ from pathlib import Path
 from subprocess import Popen
 from urllib.parse import urlsplit
 
+from commonplace.domain.budget import WRITE_SECONDS
 from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, StorageError, UnavailableError
 from commonplace.domain.ports import Index, Store
@@ -58,6 +59,7 @@ class Follower:
         writes: Whether documents can be written; writes are pushed to the remote.
         secret: Secret shared with other servers that write to the remote; "" if there are none.
         optional: Whether requests are answered from other collections if the remote was never read.
+        write_seconds: Maximum time of a write in seconds.
     """
 
     def __init__(
@@ -68,10 +70,14 @@ class Follower:
         writes: bool = False,
         secret: str = "",
         optional: bool = False,
+        write_seconds: float = WRITE_SECONDS,
     ) -> None:
         self.clone = clone
+        self.write_seconds = write_seconds
         self._optional = optional
-        self._written = WritableReplicaStore(clone, self._on_pushed, self._refusal, secret) if writes else None
+        self._written = (
+            WritableReplicaStore(clone, self._on_pushed, self._refusal, secret, write_seconds) if writes else None
+        )
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
         self._read = threading.Event()
@@ -372,6 +378,7 @@ def open_followers(settings: Settings) -> dict[Path, Follower]:
             float(settings.replica_poll),
             writes=settings.replica_writes,
             secret=settings.cluster_secret or "",
+            write_seconds=float(settings.write_timeout),
         )
     return followers
 

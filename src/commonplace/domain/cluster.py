@@ -397,6 +397,9 @@ class ReplicaStatus:
 class Replica(Protocol):
     """A collection that follows the branch of a remote."""
 
+    write_seconds: float
+    """Maximum time of a write in seconds, whatever it waits for."""
+
     def status(self, begun_at: str = "") -> ReplicaStatus:
         """The current state, without a request to the remote.
 

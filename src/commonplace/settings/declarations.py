@@ -71,6 +71,10 @@ class Settings:
     replica_writes: Annotated[
         bool, Doc("Whether such repositories can be written: each write is a commit, pushed before it is confirmed.")
     ] = False
+    write_timeout: Annotated[
+        int,
+        Doc("How long one write to such a repository takes at most, whatever it waits for.", unit="seconds"),
+    ] = 10
     node_url: Annotated[
         str | None,
         Doc("URL of this server for others that write to the same repositories; needs `cluster_secret`."),

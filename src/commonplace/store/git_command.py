@@ -194,15 +194,33 @@ def _finished(process: subprocess.Popen[bytes], name: str, limits: TimeLimits) -
         try:
             output, errors = _outputs(process, limits)
         except _NoEndError as end:
-            raise GitError(
+            raise EndedGitError(
                 f"git {name} {end}.",
                 kind=end.kind,
                 hint="Try again; if it persists, check the network and the remote.",
                 retryable=1,
+                printed=end.printed,
             ) from end
         finally:
             end_group(process)
     return GitResult(process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
+
+
+class EndedGitError(GitError):
+    """A command was ended because it exceeded a limit.
+
+    Args:
+        printed: What it had printed on standard error.
+    """
+
+    def __init__(self, message: str, *, printed: str, kind: str, hint: str, **context: str | int | list[str]) -> None:
+        super().__init__(message, kind=kind, hint=hint, **context)
+        self.printed = printed
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether a push may have sent something: git tells of the objects that it packs before it sends them."""
+        return "objects" in self.printed or "Total" in self.printed
 
 
 class _NoEndError(Exception):
@@ -211,13 +229,31 @@ class _NoEndError(Exception):
     def __init__(self, message: str, kind: str = "timeout") -> None:
         super().__init__(message)
         self.kind = kind
+        self.printed = ""
+        """The text that the process had printed on standard error."""
 
 
 def _outputs(process: subprocess.Popen[bytes], limits: TimeLimits) -> tuple[bytes, bytes]:
     """The output and the error output of a process, read until it ends."""
-    started = said = time.monotonic()
     pipes = process.stdout, process.stderr
     parts = {pipe.fileno(): bytearray() for pipe in pipes if pipe}
+    try:
+        _collect(process, limits, parts)
+    except _NoEndError as end:
+        *_, errors = parts.values()
+        end.printed = errors.decode("utf-8", "replace")
+        raise
+    output, errors = map(bytes, parts.values())
+    return output, errors
+
+
+def _collect(process: subprocess.Popen[bytes], limits: TimeLimits, parts: dict[int, bytearray]) -> None:
+    """Read what a process writes to these descriptors until it ends.
+
+    Raises:
+        _NoEndError: it exceeded a limit.
+    """
+    started = said = time.monotonic()
     with selectors.DefaultSelector() as selector:
         for descriptor in parts:
             selector.register(descriptor, selectors.EVENT_READ)
@@ -238,8 +274,6 @@ def _outputs(process: subprocess.Popen[bytes], limits: TimeLimits) -> tuple[byte
         process.wait(max(0.0, started + limits.whole - time.monotonic()))
     except subprocess.TimeoutExpired as error:
         raise _NoEndError(_limit_reached(limits, limits.whole)) from error
-    output, errors = map(bytes, parts.values())
-    return output, errors
 
 
 def _limit_reached(limits: TimeLimits, seconds: float) -> str:

@@ -73,19 +73,20 @@ class RemoteTransfer:
     """Called with each git process; see `git_command.try_git`."""
 
     def fetch(
-        self, references: str | Sequence[str], *, settings: Mapping[str, Sequence[str]], timeout: float
+        self, references: str | Sequence[str], *, settings: Mapping[str, Sequence[str]], timeout: float | TimeLimits
     ) -> GitResult:
         """Run git fetch. `tip` returns the fetched commit.
 
         Args:
             references: The refspec, or several.
             settings: Further configuration.
-            timeout: Seconds.
+            timeout: Timeout in seconds, or a total timeout with one for the time without progress.
 
         Raises:
             GitError: git timed out or is not installed.
         """
         command = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
+        command += ["--progress"] * isinstance(timeout, TimeLimits)
         return self._git([*command, self._end("upload-pack")], references, settings, timeout)
 
     def push(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
+from commonplace.domain.budget import write_budget
 from commonplace.domain.cluster import Replica, recording_written
 from commonplace.domain.errors import (
     AlreadyExistsError,
@@ -50,6 +51,11 @@ def on_latest(collection: Collection, write: Callable[[], T]) -> T:
     replica = collection.replica
     if replica is None:
         return write()
+    with write_budget(replica.write_seconds):
+        return _on_latest(collection, replica, write)
+
+
+def _on_latest(collection: Collection, replica: Replica, write: Callable[[], T]) -> T:
     seen: object = None
     attempt = 0
     while True:
@@ -87,13 +93,14 @@ def call_on_latest(collections: Iterable[Collection], call: Callable[[], T]) -> 
     ]
     if not followed:
         return call()
-    with recording_written() as written:
-        try:
-            return call()
-        except _REFUSALS as error:
-            if written or error.is_latest or not _misses(error) or not _has_moved(followed):
-                raise
-    return call()
+    with write_budget(max(replica.write_seconds for _, replica, _ in followed)):
+        with recording_written() as written:
+            try:
+                return call()
+            except _REFUSALS as error:
+                if written or error.is_latest or not _misses(error) or not _has_moved(followed):
+                    raise
+        return call()
 
 
 def _misses(error: KnowledgeError) -> bool:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from subprocess import Popen
 
 from pygit2.enums import SortMode
 
+from commonplace.domain.budget import is_limited, seconds_left
 from commonplace.domain.errors import GitError, KnowledgeError, StorageError, UnavailableError
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.folder_store import key_of
@@ -26,7 +28,7 @@ from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git_command import ENDED, GitResult, TimeLimits
+from commonplace.store.git_command import EndedGitError, GitResult, TimeLimits
 from commonplace.store.remotes import RemoteTransfer, exchange, gather
 from commonplace.store.replica.clone_repository import (
     BRANCH,
@@ -49,6 +51,12 @@ FETCH_SECONDS = 60.0
 """Timeout in seconds of a fetch into a clone that has the branch."""
 FIRST_FETCH_SECONDS = 1800.0
 """Timeout in seconds of the first fetch, which transfers the whole history."""
+STILL_SECONDS = 20.0
+"""Timeout in seconds for a fetch without progress; four times as long for the first one."""
+WAIT_SHARE = 0.2
+"""The part of a write's time for which it waits for the fetch of another thread, before it fetches beside it."""
+PUSH_SHARE = 0.7
+"""The part of a write's time that its push may use; the rest is for finding out what became of it."""
 REFUSAL = "it is a replica, which follows its remote; write to a server of the repository itself, or push to its remote"
 
 _FETCHED = "refs/heads/fetched"
@@ -91,6 +99,8 @@ class ReplicaClone:
         """Held while the branch moves."""
         self._target = ""
         """The remote's branch that pushes update; "" if not known yet."""
+        self._followed = 0.0
+        """Time of `time.monotonic` at which the last fetch began that moved the branch."""
         self._lost = 0
         """Number of consecutive pushes that failed because the remote's branch had moved."""
         self.lease: WriterLease | None = None
@@ -162,8 +172,8 @@ class ReplicaClone:
         self._make_folder()
         known_tip = self.tip() if self._is_made else ""
         seconds = FETCH_SECONDS if known_tip else FIRST_FETCH_SECONDS
-        with self._lock.held(seconds):
-            self._make()
+        with self._turn(seconds):
+            began = time.monotonic()
             last_tip = self.tip()
             if last_tip and (last_tip == self.source.commit or (until and self.holds(last_tip, until))):
                 return last_tip
@@ -182,7 +192,19 @@ class ReplicaClone:
             self.repository.commit(tip)  # raises unless the clone received it
             if listing is not None:
                 store_tags(self.repository, listing)
-            return self._follow(last_tip, tip)
+            return self._follow(last_tip, tip, began)
+
+    @contextmanager
+    def _turn(self, seconds: float) -> Generator[None]:
+        """Hold the lock of fetches. A write waits for a part of its time only: the fetch of another thread may hang."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._lock.held(seconds_left(seconds, WAIT_SHARE)))
+                self._make()
+            except UnavailableError:
+                if not is_limited():
+                    raise
+            yield
 
     def packs(self) -> int | None:
         """Number of packs, at most `MAX_COUNTED`; None if their folder cannot be read."""
@@ -219,16 +241,17 @@ class ReplicaClone:
             Whether the remote has the commit. If not, its branch is at another commit, and the clone's branch follows.
 
         Raises:
-            UnavailableError: the remote cannot be reached. It did not receive the commit.
-            GitError: the remote rejected it; or kind "unknown": the remote did not answer, and may have accepted it.
+            UnavailableError: the remote cannot be reached. It did not receive the commit. Or kind "unknown": it did not
+                answer in time, and may have accepted it.
+            GitError: the remote rejected it.
         """
         if not commit or (expected and not self.holds(commit, expected)):
             raise ValueError("a push must not drop commits: its commit must be on top of the expected one")
         try:
             outcome = self._sent(commit, expected)
-        except GitError as error:
-            if error.kind not in ENDED:
-                raise
+        except EndedGitError as error:
+            if not error.has_sent:
+                raise self._unreached(str(error).rstrip(".")) from error
             return self._took(commit, str(error).rstrip("."))
         pushed = outcome.is_pushed(self._target)
         if pushed:
@@ -242,12 +265,7 @@ class ReplicaClone:
             return self._moved(expected, outcome)
         if not is_unreached(outcome):
             return self._took(commit, outcome.reason)
-        raise UnavailableError(
-            f"The remote of {self.source.name} cannot be reached: {outcome.reason}. Nothing was written.",
-            kind="remote",
-            hint="Try again when it answers; check the network, the address and the credentials if it persists.",
-            retry_after=1,
-        )
+        raise self._unreached(outcome.reason)
 
     def advance(self, commit: str) -> str:
         """Move the branch to a commit that the remote has accepted.
@@ -291,23 +309,26 @@ class ReplicaClone:
         tips = [commit, expected, *(renewal or ())]
         with exchange(self.repository, REMOTE, tips) as own:
             settings = own_programs(self.repository)
-            self._target = self._target or self.source.branch or own.default_branch(settings, FETCH_SECONDS)
+            self._target = self._target or self.source.branch
+            if not self._target:
+                self._target = own.default_branch(settings, seconds_left(FETCH_SECONDS, PUSH_SHARE))
             references, leases = [f"{commit}:{self._target}"], [f"--force-with-lease={self._target}:{expected}"]
             if renewal:
                 references.append(f"{renewal[0]}:{LEASE_REF}")
                 leases.append(f"--force-with-lease={LEASE_REF}:{renewal[1]}")
-            limits = TimeLimits(PUSH_TIMEOUT, QUIET_SECONDS)
+            limits = TimeLimits(seconds_left(PUSH_TIMEOUT, PUSH_SHARE), QUIET_SECONDS)
             outcome = own.push(references, leases, settings=settings, timeout=limits)
         if self.lease and renewal and outcome.is_pushed(LEASE_REF):
             self.lease.observe(renewal[0])
         return outcome
 
-    def _follow(self, last_tip: str, tip: str) -> str:
-        """Move the branch to a fetched commit, unless a push has moved it further. Returns the branch's commit."""
+    def _follow(self, last_tip: str, tip: str, began: float) -> str:
+        """Move the branch to a fetched commit, unless a push or a later fetch has moved it. Returns its commit."""
         with self._moving.held():
             now = self.tip()
-            if now != last_tip and self.repository.holds(now, tip):
+            if now != last_tip and (began < self._followed or self.repository.holds(now, tip)):
                 return now
+            self._followed = began
             if tip != now:
                 set_branch(self.repository, tip, self.source.name)
         if now and not self.holds(tip, now):
@@ -344,7 +365,7 @@ class ReplicaClone:
         """Fetch after a push without a result; returns true if the remote has the commit.
 
         Raises:
-            GitError: kind "unknown": the remote does not have the commit now, or cannot be read.
+            UnavailableError: kind "unknown": the remote does not have the commit now, or cannot be read.
         """
         try:
             tip = self.fetch()
@@ -364,7 +385,8 @@ class ReplicaClone:
             references = [f"+{self.source.commit or self.source.branch or 'HEAD'}:{_FETCHED}"]
             if self.lease:
                 references.append(f"+{LEASE_REF}*:{_LEASE}*")
-            outcome = own.fetch(references, settings=settings, timeout=seconds)
+            limits = TimeLimits(seconds_left(seconds), STILL_SECONDS if last_tip else 4 * STILL_SECONDS)
+            outcome = own.fetch(references, settings=settings, timeout=limits)
             if self.lease and not outcome.code:
                 self.lease.observe(own.tip(_LEASE))
             return outcome, own.tip(_FETCHED), listing
@@ -372,7 +394,7 @@ class ReplicaClone:
     def _listed_tags(self, own: RemoteTransfer, settings: Mapping[str, Sequence[str]]) -> str | None:
         """The remote's tags; None if the listing failed. The following fetch reports an unreachable remote."""
         try:
-            outcome = own.list_tags(settings=settings, timeout=FETCH_SECONDS)
+            outcome = own.list_tags(settings=settings, timeout=STILL_SECONDS)
             problem = outcome.reason if outcome.code else ""
         except GitError as error:
             outcome, problem = None, str(error)
@@ -390,6 +412,14 @@ class ReplicaClone:
             hint="Push the branch again, or follow another one: URL#BRANCH.",
         )
 
+    def _unreached(self, reason: str) -> UnavailableError:
+        return UnavailableError(
+            f"The remote of {self.source.name} cannot be reached: {reason}. Nothing was written.",
+            kind="remote",
+            hint="Try again when it answers; check the network, the address and the credentials if it persists.",
+            retry_after=1,
+        )
+
     def _unreachable(self, reason: str) -> UnavailableError:
         return UnavailableError(
             f"The remote of {self.source.name} cannot be read: {reason}.",
@@ -398,11 +428,11 @@ class ReplicaClone:
         )
 
 
-def unknown_outcome(name: str, reason: str) -> GitError:
+def unknown_outcome(name: str, reason: str) -> UnavailableError:
     """The error for a push without a result: the remote may have accepted the commits."""
-    return GitError(
+    return UnavailableError(
         f"Whether the remote of {name} has the write is unknown: {reason}.",
         kind="unknown",
         hint="Read it again. The same write sent again is not made twice.",
-        retryable=1,
+        retry_after=1,
     )

@@ -24,7 +24,8 @@ from typing import Protocol, TypeAlias
 
 from pygit2.enums import SortMode
 
-from commonplace.domain.errors import GitError, KnowledgeError, UnavailableError
+from commonplace.domain.budget import is_spent, seconds_left
+from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.commits import CommitMessage
@@ -98,9 +99,10 @@ class PushQueue:
         Raises:
             UnavailableError: another draft took too long.
         """
-        if not self._drafts.acquire(timeout=WAIT_SECONDS):
+        seconds = seconds_left(WAIT_SECONDS)
+        if not self._drafts.acquire(timeout=seconds):
             raise UnavailableError(
-                f"Another write to {self.clone.source.name} took longer than {WAIT_SECONDS:g} seconds.",
+                f"Another write to {self.clone.source.name} took longer than {seconds:.0f} seconds.",
                 kind="collection",
                 hint="Try again.",
             )
@@ -164,7 +166,7 @@ class PushQueue:
             StorageError: the clone cannot be written.
         """
         start = time.monotonic()
-        with self._fetches:
+        with self._turn(self._fetches):
             if self._fetched_at < start:
                 self._fetched_at, self._fetch_error = time.monotonic(), None
                 try:
@@ -208,21 +210,63 @@ class PushQueue:
 
         Raises:
             ConflictError: another writer has changed one of the write's files at the remote.
-            UnavailableError: the remote cannot be reached. Nothing was written.
-            GitError: the remote rejected the push; or kind "unknown": it did not answer, and may have accepted it.
+            UnavailableError: the remote cannot be reached, or the time is over. Nothing was written. Or kind "unknown":
+                the remote did not answer in time, and may have accepted it.
+            GitError: the remote rejected the push.
         """
-        while not write.is_settled:
-            with self._pushes:
-                if not write.is_settled:
-                    self._push()
+        try:
+            while not write.is_settled:
+                with self._turn(self._pushes):
+                    if not write.is_settled:
+                        if is_spent():
+                            raise self._late()
+                        self._push()
+        except UnavailableError as error:
+            self._withdraw(write, error)
         if write.error is not None:
             raise write.error
         if not self.clone.holds(self.clone.tip(), write.commit):
             self._catch_up(write.commit)
 
+    @contextmanager
+    def _turn(self, lock: threading.Lock) -> Generator[None]:
+        """Hold a lock.
+
+        Raises:
+            UnavailableError: the time of the write is over.
+        """
+        if not lock.acquire(timeout=seconds_left(threading.TIMEOUT_MAX)):
+            raise self._late()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _late(self) -> UnavailableError:
+        return UnavailableError(
+            f"The remote of {self.clone.source.name} did not answer in time. Nothing was written.",
+            kind="remote",
+            hint="Try again; reading goes on.",
+            retry_after=1,
+        )
+
+    def _withdraw(self, write: PendingWrite, error: UnavailableError) -> None:
+        """Settle a write whose time is over with an error.
+
+        Raises:
+            UnavailableError: kind "unknown": it is being pushed. It stays in the queue, and the push settles it.
+        """
+        with self._state:
+            if not write.is_settled and (write.is_sent or write.is_pushed):
+                raise unknown_outcome(self.clone.source.name, "it was not answered in time") from error
+            self._settle_as(write, "", self._unanswered() if write.is_uncertain else error)
+        self._replay()
+
     def _push(self) -> None:
         try:
             for lost in range(MAX_PUSHES):
+                if lost and is_spent():
+                    return
                 if lost > 1:  # otherwise servers that push at the same time would collide again
                     time.sleep(_random.uniform(0, min(FIRST_BACKOFF * 2 ** (lost - 2), MAX_BACKOFF)))
                 with self._state:
@@ -253,13 +297,16 @@ class PushQueue:
         with self._state:  # a fetch of another thread may make the writes again, or settle some, while they are pushed
             is_behind = any(write.is_settled or write.is_deferred for write in self._pending)
             sent = [(write, write.commit, write.parent) for write in self._pending]
+            for write in () if is_behind else self._pending:
+                write.is_pushed = True
         if is_behind:  # the remote is ahead of this clone
             self.clone.fetch()
             self._replay()
             return False
         if not sent:
             return True
-        if self.clone.push(sent[-1][1], sent[0][2]):
+        is_accepted = self.clone.push(sent[-1][1], sent[0][2])
+        if is_accepted:
             with self._state:
                 for write, write.commit, write.parent in sent:
                     write.error, write.is_settled = None, True
@@ -270,6 +317,9 @@ class PushQueue:
                 ]
             self._pushed()
             return True
+        with self._state:
+            for write, _, _ in sent:
+                write.is_pushed = False
         self._replay()
         return False
 
@@ -369,7 +419,7 @@ class PushQueue:
     def _overtaken(self, write: PendingWrite, path: str, entry: TreeEntry | None) -> KnowledgeError:
         return self._unanswered() if write.is_uncertain else changed_meanwhile(path, entry.id if entry else "")
 
-    def _unanswered(self) -> GitError:
+    def _unanswered(self) -> UnavailableError:
         return unknown_outcome(self.clone.source.name, "the server that writes did not answer")
 
     def _make(self, write: PendingWrite, objects: NewObjects, parent: str) -> None:
@@ -392,8 +442,11 @@ class PushQueue:
     def _reject_all(self, error: KnowledgeError) -> None:
         with self._drafts, self._state:
             for write in self._pending:
-                # Each error is raised in another thread, hence the copy. A forwarded write may still be pushed.
-                self._settle_as(write, "", self._unanswered() if write.is_uncertain else copy(error))
+                # Each error is raised in another thread, hence the copy. A forwarded write may still be pushed, and
+                # one that came during the push was not sent.
+                is_unsent = error.kind == "unknown" and not write.is_pushed
+                own = self._unanswered() if write.is_uncertain else self._late() if is_unsent else copy(error)
+                self._settle_as(write, "", own)
             self._pending = [write for write in self._pending if not write.error]
 
     def _objects(self) -> NewObjects:
@@ -428,6 +481,8 @@ class PendingWrite:
     """Whether another server forwarded the write."""
     is_sent: bool = False
     """Whether another server has the write now and has not answered yet."""
+    is_pushed: bool = False
+    """Whether this server is pushing the write, and the remote may have it already."""
     is_deferred: bool = False
     """Whether a file of the write has changed at the remote while `is_sent`: perhaps after that server pushed it."""
     is_uncertain: bool = False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address, parse_address, require_new_name
+from commonplace.domain.budget import WRITE_SECONDS, renew_budget, seconds_left, write_budget
 from commonplace.domain.changes import Author, Receipt, RetainedCopy, Revision, record_retained
 from commonplace.domain.cluster import MAX_FORWARDED, WriterStatus, record_written
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
@@ -25,6 +26,7 @@ from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import cache_errors
 from commonplace.store.replica.push_queue import PendingWrite, PushQueue
 from commonplace.store.replica.writer_lease import (
+    ANSWER_SECONDS,
     MAX_WRITES,
     ForwardedWrite,
     WriteResult,
@@ -32,6 +34,10 @@ from commonplace.store.replica.writer_lease import (
     is_alive,
     send_writes,
 )
+
+NOT_WRITTEN = "Nothing was written."
+HANDED_SHARE, ANSWER_SHARE = 0.5, 0.6
+"""Parts of a write's time: for the push of the server to which it is handed over, and for that server's answer."""
 
 
 class WritableReplicaStore(BareStore):
@@ -44,10 +50,16 @@ class WritableReplicaStore(BareStore):
         pushed: Called after each successful push, once the clone's branch has moved.
         problem: Returns the reason why the last fetch failed; "" if it succeeded.
         secret: Shared secret of the servers that write to the remote; "" if there are no others.
+        seconds: Maximum time of a write in seconds, whatever it waits for.
     """
 
     def __init__(
-        self, clone: ReplicaClone, pushed: Callable[[], None], problem: Callable[[], str], secret: str = ""
+        self,
+        clone: ReplicaClone,
+        pushed: Callable[[], None],
+        problem: Callable[[], str],
+        secret: str = "",
+        seconds: float = WRITE_SECONDS,
     ) -> None:
         super().__init__(clone.repository, clone.key, "")
         self._repository = clone.repository
@@ -57,6 +69,7 @@ class WritableReplicaStore(BareStore):
         self._lease = clone.lease
         self._queue = PushQueue(clone, clone.repository, pushed, self._forward)
         self._problem = problem
+        self._seconds = seconds
 
     @contextmanager
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
@@ -64,8 +77,9 @@ class WritableReplicaStore(BareStore):
 
         Raises:
             ConflictError: another writer has changed one of the files at the remote.
-            UnavailableError: the remote cannot be reached now, or the last fetch failed. Nothing was written.
-            GitError: the remote rejected the write; or kind "unknown": it may have accepted it.
+            UnavailableError: the remote cannot be reached now or in time, or the last fetch failed. Nothing
+                was written. Or kind "unknown": it may have accepted the write.
+            GitError: the remote rejected the write.
             StorageError: the clone cannot be written. Nothing was written.
         """
         require_no_proposer(self.name)
@@ -76,8 +90,16 @@ class WritableReplicaStore(BareStore):
                 hint="Reading goes on. Try again when the remote answers.",
                 retry_after=1,
             )
-        with ExitStack() as watching:
-            yield from self._transaction(message, author, watching)
+        with write_budget(self._seconds), ExitStack() as watching:
+            try:
+                yield from self._transaction(message, author, watching)
+            except UnavailableError as error:
+                if error.kind == "unknown" or NOT_WRITTEN in str(error):
+                    raise
+                raise UnavailableError(
+                    f"{error} {NOT_WRITTEN}", kind=error.kind, hint=error.hint, **{"retry_after": 1, **error.context}
+                ) from error
+            renew_budget()
 
     def _transaction(self, message: str, author: Author | None, watching: ExitStack) -> Generator[Transaction]:
         done = None
@@ -123,7 +145,8 @@ class WritableReplicaStore(BareStore):
             UnavailableError: the remote cannot be read now.
             StorageError: the clone cannot be written.
         """
-        self._queue.catch_up()
+        with write_budget(self._seconds):
+            self._queue.catch_up()
 
     def apply(self, writes: Sequence[ForwardedWrite]) -> list[WriteResult]:
         """Apply the writes that another server forwarded, and push them.
@@ -131,15 +154,16 @@ class WritableReplicaStore(BareStore):
         Returns:
             A result for each write, in order.
         """
-        made = [self._made_on_latest(write) for write in writes]
-        for write in made:
-            if isinstance(write, PendingWrite):
-                with suppress(KnowledgeError):  # the error is also in the write, and becomes its result
-                    self._queue.settle(write)
-        return [
-            WriteResult(write.commit, write.parent, write.error) if isinstance(write, PendingWrite) else write
-            for write in made
-        ]
+        with write_budget(self._seconds * HANDED_SHARE):
+            made = [self._made_on_latest(write) for write in writes]
+            return [self._result(write) if isinstance(write, PendingWrite) else write for write in made]
+
+    def _result(self, write: PendingWrite) -> WriteResult:
+        try:
+            self._queue.settle(write)
+        except KnowledgeError as error:
+            return WriteResult(error=error)
+        return WriteResult(write.commit, write.parent)
 
     def _made_on_latest(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
         """Commit a forwarded write. A conflict is retried after a fetch, because the sender may have newer commits."""
@@ -189,12 +213,17 @@ class WritableReplicaStore(BareStore):
             return None
         results = None
         try:
-            results = send_writes(url, self._secret, body, len(handed), lease.url)
-            if results and all(isinstance(element.error, UnavailableError) for element in results):
+            seconds = seconds_left(ANSWER_SECONDS, ANSWER_SHARE)
+            results = send_writes(url, self._secret, body, len(handed), lease.url, seconds)
+            if results and all(_is_unreached(element.error) for element in results):
                 results = None  # that server cannot reach the remote, but this one may
         finally:
             (lease.failed if results is None else lease.took)(url)
         return results
+
+
+def _is_unreached(error: KnowledgeError | None) -> bool:
+    return isinstance(error, UnavailableError) and error.kind != "unknown"
 
 
 # The draft of a write to a replica: reads and changes on top of one commit, before the new commit is created.

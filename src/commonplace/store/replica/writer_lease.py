@@ -205,7 +205,7 @@ def _weight(base: str, url: str) -> bytes:
 CONNECT_SECONDS = 2.0
 """Timeout in seconds of a connection to another server."""
 ANSWER_SECONDS = 15.0
-"""Timeout in seconds for the answer, which includes a push, while the server answers probes."""
+"""Maximum time in seconds for the answer, which includes a push, while the server answers probes."""
 PROBE_SECONDS = 1.0
 """Interval in seconds between probes of a server that has not answered, and timeout of a probe."""
 PROBES = 3
@@ -244,7 +244,9 @@ class WriteResult:
     error: KnowledgeError | None = None
 
 
-def send_writes(url: str, secret: str, body: bytes, count: int, sender: str = "") -> list[WriteResult] | None:
+def send_writes(
+    url: str, secret: str, body: bytes, count: int, sender: str = "", seconds: float = ANSWER_SECONDS
+) -> list[WriteResult] | None:
     """Forward writes to another server and wait until it has pushed them.
 
     Args:
@@ -253,6 +255,7 @@ def send_writes(url: str, secret: str, body: bytes, count: int, sender: str = ""
         body: The writes, formatted by `format_writes`.
         count: Number of the writes.
         sender: URL of this server; "" if it has none.
+        seconds: Timeout in seconds for the whole answer.
 
     Returns:
         A result for each write; None if the server cannot be reached or refuses the writes. Nothing was written then.
@@ -267,10 +270,10 @@ def send_writes(url: str, secret: str, body: bytes, count: int, sender: str = ""
             connection.connect()
         except (OSError, http.client.HTTPException):
             return None
-        connection.sock.settimeout(ANSWER_SECONDS)
+        connection.sock.settimeout(seconds)
         try:
             headers = {"Content-Type": "application/json", WRITES_SIGNATURE: sign(body, secret, sender, url)}
-            with _ended_unless_alive(url, connection.sock):
+            with _ended_unless_alive(url, connection.sock, seconds):
                 connection.request("POST", parts.path.rstrip("/") + WRITES_PATH, body, headers)
                 answer = connection.getresponse()
                 content = answer.read(MAX_ANSWER)
@@ -305,15 +308,16 @@ def is_alive(url: str) -> bool:
 
 
 @contextmanager
-def _ended_unless_alive(url: str, sock: socket.socket) -> Generator[None]:
-    """Shut a connection down if its server leaves `PROBES` consecutive requests to `/health` unanswered."""
+def _ended_unless_alive(url: str, sock: socket.socket, seconds: float) -> Generator[None]:
+    """Shut a connection down after `seconds`, or if its server leaves `PROBES` consecutive probes unanswered."""
     answered = threading.Event()
+    deadline = time.monotonic() + seconds
 
     def watch() -> None:
         lost = 0
-        while not answered.wait(PROBE_SECONDS):
+        while not answered.wait(min(PROBE_SECONDS, max(deadline - time.monotonic(), 0.0))):
             lost = 0 if is_alive(url) else lost + 1
-            if lost == PROBES and not answered.is_set():
+            if (lost == PROBES or time.monotonic() >= deadline) and not answered.is_set():
                 with suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)
                 return

@@ -170,7 +170,7 @@ def test_a_push_without_an_answer_is_looked_up_and_else_said_to_be_unknown(
         if is_taken:
             queue.settle(waiting)
         else:
-            with pytest.raises(GitError, match="is unknown") as error:
+            with pytest.raises(UnavailableError, match="is unknown") as error:
                 queue.settle(waiting)
             assert error.value.kind == "unknown"
             remote.pace = "whole"
@@ -274,7 +274,7 @@ def test_the_outcome_is_unknown_if_a_server_did_not_answer_and(work: GitRepo, is
 
     away = work.path.parent / "away.git"
     _, queue = handed_over(work, handing)
-    with pytest.raises(GitError, match="is unknown"):
+    with pytest.raises(UnavailableError, match="is unknown"):
         queue.settle(write(queue, "b.md", "# B\n"))
     if is_away:
         away.rename(remote_of(work))

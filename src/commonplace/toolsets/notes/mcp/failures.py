@@ -61,6 +61,8 @@ def _way_back(call: Call, error: KnowledgeError) -> str:
 
 
 def _next(tool: str, error: KnowledgeError, inputs: dict[str, Json]) -> str:
+    if error.kind == "unknown" and inputs.get("request_id"):
+        return f"send the same call again, with its request_id {_json(inputs['request_id'])}"
     step, steps = error.context.get("step"), inputs.get("steps")
     if isinstance(step, int) and isinstance(steps, list):
         failed = steps[step - 1]
@@ -139,5 +141,5 @@ def _near(error: KnowledgeError) -> str:
     return str(nearest[0]) if isinstance(nearest, list) and nearest else ""
 
 
-def _json(value: dict[str, Json]) -> str:
+def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
