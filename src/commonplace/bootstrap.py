@@ -207,7 +207,10 @@ class Application:
 
         follower = self._followers.get(folder)
         if follower is None:
-            store = open_store(folder, commit=self.settings.commit, state_dir=self.settings.state_dir)
+            settings = self.settings
+            store = open_store(
+                folder, commit=settings.commit, state_dir=settings.state_dir, cache_dir=self._cache_dir()
+            )
         else:
             store = follower.store()
         for repair in store.recover():

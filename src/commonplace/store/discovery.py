@@ -37,13 +37,16 @@ from commonplace.store.no_history import NoHistory
 # Detects what a folder is, and opens the store for it.
 
 
-def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path) -> Store:
+def open_store(
+    path: Path, *, commit: Literal["auto", "manual"], state_dir: Path, cache_dir: Path | None = None
+) -> Store:
     """Open the store of a folder.
 
     Args:
         path: The folder, which may be inside a Git repository or be a bare repository.
         commit: "auto" commits every write; "manual" leaves commits to the user.
         state_dir: Folder of the locks and journals of folders without Git; created by the first write.
+        cache_dir: Folder of the indexes, in which commits that were read are stored; None to store none.
 
     Raises:
         ConfigError: no such folder, `auto` without Git, or the folder is inside a repository's own files.
@@ -70,17 +73,18 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
         if commit == "auto":
             raise GitError(f"{folder.path.name}: {error}", kind="repository", hint=error.hint) from error
         return _plain(folder, state_dir)
+    stored = cache_dir / key_of(folder) if cache_dir else None
     if discovered_repository.work_tree is None:
-        return _bare(folder, repository)
-    return _in_repository(folder, repository, state_dir, commits=commit == "auto")
+        return _bare(folder, repository, stored)
+    return _in_repository(folder, repository, (state_dir, stored), commits=commit == "auto")
 
 
-def _bare(folder: Folder, repository: GitRepository) -> Store:
+def _bare(folder: Folder, repository: GitRepository, cache_dir: Path | None) -> Store:
     if folder.path != repository.gitdir or not repository.handle.is_bare:
         raise ConfigError(
             f"{folder.path.name} lies inside a Git repository's own files.", hint="Give the folder of the documents."
         )
-    return BareStore(repository, key_of(folder))
+    return BareStore(repository, key_of(folder), cache_dir=cache_dir)
 
 
 def _plain(folder: Folder, state_dir: Path) -> FolderStore:
@@ -90,7 +94,10 @@ def _plain(folder: Folder, state_dir: Path) -> FolderStore:
     return FolderStore(folder, writer, NoHistory(), WriteMode(retention_of(folder, None, state_dir)))
 
 
-def _in_repository(folder: Folder, repository: GitRepository, state_dir: Path, *, commits: bool) -> FolderStore:
+def _in_repository(
+    folder: Folder, repository: GitRepository, folders: tuple[Path, Path | None], *, commits: bool
+) -> FolderStore:
+    state_dir, cache_dir = folders
     below = os.path.relpath(folder.path, repository.root)
     prefix = "" if below == "." else f"{below}/"
     gitdir = repository.gitdir
@@ -101,7 +108,7 @@ def _in_repository(folder: Folder, repository: GitRepository, state_dir: Path, *
     renames = RenameFinder(
         repository, prefix.rstrip("/"), IgnoreRules(folder.path, TrackedDocuments(repository, prefix)).excludes
     )
-    return FolderStore(folder, writer, GitHistory(repository, prefix, folder, renames), terms)
+    return FolderStore(folder, writer, GitHistory(repository, prefix, folder, renames, cache_dir), terms)
 
 
 def retention_of(root: Folder, repository: GitRepository | None, state_dir: Path) -> Retention:

@@ -145,7 +145,7 @@ class ReplicaClone:
 
     def store(self) -> BareStore:
         """A read-only store of the documents on the clone's branch."""
-        return BareStore(self.repository, self.key, REFUSAL)
+        return BareStore(self.repository, self.key, REFUSAL, self.path)
 
     def tip(self) -> str:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Container, Generator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit, CommitSpan
+from commonplace.domain.changes import CommitSpan
 from commonplace.store.git.past.revision_walk import (
     DocumentChanges,
     RenameFinder,
@@ -19,77 +21,20 @@ from commonplace.store.git.past.revision_walk import (
     oldest_first,
     touched_between,
 )
+from commonplace.store.git.past.walked_history import Ends, WalkedCommit, WalkedHistory, read_history, write_history
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees import TreeDiff
 
 MAX_CACHED_HEADS = 2
 """Number of commits whose spans are cached, so that switching between two branches does not read them again."""
-MAX_CACHED_CHANGES = 400_000
-"""Maximum number of changes cached for one head, of `_CHANGE_BYTES` each; if exceeded, none are cached."""
 CACHED_TREE_BYTES = 2_000_000
 """Maximum size in bytes of the raw trees cached from head to head: a commit changes few of a folder's entries."""
-_ID_BYTES = 20
-_CHANGE_BYTES = 2 * _ID_BYTES
-_NO_BLOB = bytes(_ID_BYTES)
-
-
-class CommitChanges:
-    """The commits that changed each document, with its blob in each; packed, because there may be many."""
-
-    def __init__(self) -> None:
-        self._packed: dict[Address, bytearray] = {}
-        self._count = 0
-        self.is_linear = True
-        """Whether no commit has several parents."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether all changes are stored. False if they exceed `MAX_CACHED_CHANGES`; none are stored then."""
-        return self._count <= MAX_CACHED_CHANGES
-
-    def add(self, address: Address, commit: bytes, blob: bytes) -> None:
-        """Add a change.
-
-        Args:
-            address: The document.
-            commit: Id of the commit, 20 bytes.
-            blob: Id of the document's content in the commit, 20 bytes; b"" if the commit deleted it.
-        """
-        self._count += 1
-        if self.complete:
-            self._packed.setdefault(address, bytearray()).extend(commit + (blob or _NO_BLOB))
-        else:
-            self._packed.clear()
-
-    def of(self, address: Address) -> dict[str, str]:
-        """The commits in which a document differs from all parents, oldest first, with the document's blob in each.
-
-        The blob is "" if the commit deleted the document.
-        """
-        packed = bytes(self._packed.get(address, b""))
-        hexes: dict[str, str] = {}
-        for at in range(0, len(packed), _CHANGE_BYTES):
-            commit, blob = packed[at : at + _ID_BYTES], packed[at + _ID_BYTES : at + _CHANGE_BYTES]
-            hexes[commit.hex()] = "" if blob == _NO_BLOB else blob.hex()
-        return hexes
-
-    def extend(self, other: CommitChanges) -> None:
-        """Add the changes of later commits."""
-        self.is_linear &= other.is_linear
-        self._count += other._count
-        if not self.complete:
-            self._packed.clear()
-            return
-        for address, packed in other._packed.items():
-            self._packed.setdefault(address, bytearray()).extend(packed)
-
-
-@dataclass(slots=True)
-class _Known:
-    """Cached spans and changes of the documents at one head."""
-
-    spans: Spans = field(default_factory=Spans)
-    changes: CommitChanges = field(default_factory=CommitChanges)
+MAX_AHEAD = 200
+"""Maximum number of commits that are read before an answer, to bring a cached history up to the current commit."""
+HISTORY_FILE = "history"
+"""Name of the file with the commits that were read."""
+STORED_EVERY = 100
+"""Number of commits after which the history is stored again."""
 
 
 class DocumentSpans:
@@ -101,16 +46,23 @@ class DocumentSpans:
         repository: The repository.
         folder: "" or a path without trailing slash.
         renames: The renames below the folder.
+        cache_dir: Folder in which the commits that were read are stored for the next process; None for no folder.
     """
 
-    def __init__(self, repository: GitRepository, folder: str, renames: RenameFinder) -> None:
+    def __init__(
+        self, repository: GitRepository, folder: str, renames: RenameFinder, cache_dir: Path | None = None
+    ) -> None:
         self._repository = repository
         self._folder = folder
         self._renames = renames
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, WalkedHistory] = {}
         """Cache entries by head commit, least recently used first."""
         self._lock = threading.Lock()
         self._trees = TreeDiff(repository, CACHED_TREE_BYTES)
+        self._file = cache_dir / HISTORY_FILE if cache_dir else None
+        self._is_read = False
+        self._stored = 0
+        """Number of commits in the file, as far as this process knows."""
 
     def current(self, addresses: Collection[Address] | None = None) -> tuple[str, Spans]:
         """The current commit and the spans of these documents, or of all, at it. Only new commits are read.
@@ -122,13 +74,15 @@ class DocumentSpans:
             head = self._repository.head
             if not head:
                 return "", {}
+            self._read_file()
             walked = self._known.pop(head) if head in self._known else self._advanced(head)
-            self._known[head] = walked
-            while len(self._known) > MAX_CACHED_HEADS:
-                del self._known[next(iter(self._known))]
-            if addresses is None:
-                return head, dict(walked.spans)
-            return head, {address: walked.spans[address] for address in addresses if address in walked.spans}
+            self._keep(head, walked)
+            self._store(head, walked)
+            ends = walked.ends
+            rows = ends.copy() if addresses is None else {item: ends[item] for item in addresses if item in ends}
+        names = {name for row in rows.values() for name in row}
+        commits = {name: commit_value(self._repository.commit(name.hex())) for name in names}
+        return head, {address: CommitSpan(*(commits[name] for name in row)) for address, row in rows.items()}
 
     def touched_between(self, trees: str, head: str) -> set[Address] | None:
         """Documents touched after `trees` up to `head`; None if `trees` is unrelated or too far behind."""
@@ -143,32 +97,85 @@ class DocumentSpans:
         if not self._lock.acquire(blocking=False):
             return ""
         try:
-            span = next(
-                (
-                    other_known.spans[address]
-                    for other_known in reversed(self._known.values())
-                    if address in other_known.spans
-                ),
-                None,
-            )
+            entries = (walked.ends.get(address) for walked in reversed(self._known.values()))
+            ends = next(filter(None, entries), None)
         finally:
             self._lock.release()
-        return span.first.id if span else ""
+        return ends.first.hex() if ends else ""
 
     def changes_of(self, head: str, address: Address) -> DocumentChanges | None:
         """The changes of a document up to a commit; None if they are not cached or the lock is not free.
 
         Those of other files, such as pictures, are never cached.
         """
-        if not address.is_document or not self._lock.acquire(blocking=False):
+        if not address.is_document:
             return None
-        try:
-            walked = self._known.get(head)
+        with self._cached(head) as walked:
             if walked is None or not walked.changes.complete:
                 return None
             return DocumentChanges(walked.changes.of(address), walked.changes.is_linear)
+
+    def contains(self, head: str, commit: str) -> bool:
+        """Whether a commit is known to be `head` or one of its ancestors. False does not mean that it is not."""
+        with self._cached(head) as walked:
+            return walked is not None and bytes.fromhex(commit) in walked.commits
+
+    def next_of(self, head: str, commit: str, stops: Container[bytes]) -> str:
+        """The first of a commit, its parent, and so on, that is among `stops`, or has not exactly one parent.
+
+        The commit itself if the commits up to `head` are not cached.
+        """
+        with self._cached(head) as walked:
+            return commit if walked is None else walked.commits.next_of(bytes.fromhex(commit), stops).hex()
+
+    def first_parents(self, head: str) -> list[tuple[int, str]] | None:
+        """Author's date and id of a commit, of its first parent, and so on; None if they are not cached."""
+        with self._cached(head) as walked:
+            return None if walked is None else list(walked.commits.first_parents())
+
+    @contextmanager
+    def _cached(self, head: str) -> Generator[WalkedHistory | None]:
+        """The cache entry of a commit; None if making it takes long, or if the lock is not free."""
+        if not self._lock.acquire(blocking=False):
+            yield None
+            return
+        try:
+            self._read_file()
+            if head not in self._known and self._is_near(head):
+                self._keep(head, self._advanced(head))
+            yield self._known.get(head)
         finally:
             self._lock.release()
+
+    def _is_near(self, head: str) -> bool:
+        """Whether the entry of a commit is made from another one by reading `MAX_AHEAD` commits or fewer."""
+        ancestor = self._nearest(head)
+        ahead = oldest_first(self._repository, head, ancestor) if ancestor else ()
+        return bool(ancestor) and len(list(islice(ahead, MAX_AHEAD + 1))) <= MAX_AHEAD
+
+    def _keep(self, head: str, walked: WalkedHistory) -> None:
+        self._known[head] = walked
+        while len(self._known) > MAX_CACHED_HEADS:
+            del self._known[next(iter(self._known))]
+
+    def _read_file(self) -> None:
+        """Read what an earlier process has stored, once."""
+        if self._file is None or self._is_read:
+            return
+        self._is_read = True
+        if self._repository.handle.is_shallow:  # deepening the clone gives its commits further ancestors
+            self._file = None
+            return
+        entry = read_history(self._file)
+        if entry is not None and not self._known and self._repository.has_object(entry[0]):
+            self._known[entry[0]] = entry[1]
+            self._stored = len(entry[1].commits)
+
+    def _store(self, head: str, walked: WalkedHistory) -> None:
+        count = len(walked.commits)
+        if self._file is not None and not self._stored <= count < self._stored + STORED_EVERY:
+            write_history(self._file, head, walked)
+            self._stored = count
 
     def _nearest(self, head: str) -> str:
         """The nearest ancestor of `head` whose spans are cached; "" if there is none."""
@@ -177,31 +184,32 @@ class DocumentSpans:
         before = [element for element in reversed(self._known) if holds(head, element)]
         return next((element for element in before if all(holds(element, other) for other in before)), "")
 
-    def _advanced(self, head: str) -> _Known:
+    def _advanced(self, head: str) -> WalkedHistory:
         """The cache entry of a commit, made from the entry of its nearest cached ancestor, which it replaces."""
         ancestor = self._nearest(head)
-        before = self._known.get(ancestor) or _Known()
-        news = _Known()
+        before = self._known.get(ancestor) or WalkedHistory()
+        news, commits = WalkedHistory(), list[WalkedCommit]()
         trees = self._trees if ancestor else TreeDiff(self._repository)
         addresses: dict[bytes, Address | None] = {}
         for commit in oldest_first(self._repository, head, ancestor):
-            value: Commit | None = None
-            news.changes.is_linear &= len(commit.parent_ids) <= 1
+            parents, identifier = [parent.raw for parent in commit.parent_ids], commit.id.raw
+            commits.append(WalkedCommit(identifier, commit.author.time, parents))
+            news.changes.is_linear &= len(parents) <= 1
             changed = changed_blobs(trees, commit, os.fsencode(self._folder))
             sources = self._renames.renames_since_parent(trees, commit, changed)
             same = self._renames.unchanged(trees, commit, changed, sources)
-            spans = {new: news.spans.get(old) or before.spans.get(old) for new, old in sources.items()}
+            sourced = {new: news.ends.get(old) or before.ends.get(old) for new, old in sources.items()}
             for path, blob in changed.items():
                 if path not in addresses:
                     addresses[path] = document_address(path)
                 if address := addresses[path]:
-                    value = value or commit_value(commit)
-                    span = spans.get(address) or news.spans.get(address) or before.spans.get(address)
-                    span = span or CommitSpan(value, value, value)
-                    news.spans[address] = CommitSpan(span.first, value, span.changed if address in same else value)
-                    news.changes.add(address, commit.id.raw, blob)
+                    ends = sourced.get(address) or news.ends.get(address) or before.ends.get(address)
+                    first, last = (ends.first, ends.changed) if ends else (identifier, identifier)
+                    news.ends[address] = Ends(first, identifier, last if address in same else identifier)
+                    news.changes.add(address, identifier, blob)
         # The cache is changed only after all commits are read, so that an error leaves it intact.
         self._known.pop(ancestor, None)
-        before.spans.update(news.spans)
+        before.ends.update(news.ends)
         before.changes.extend(news.changes)
+        before.commits.extend(commits)
         return before

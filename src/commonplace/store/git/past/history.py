@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import islice, takewhile
+from pathlib import Path
 from typing import NamedTuple
 
 import pygit2
@@ -53,7 +54,9 @@ class _Version(NamedTuple):
 class GitHistory:
     """`domain.ports.History` of one collection in its repository."""
 
-    def __init__(self, repository: GitRepository, prefix: str, folder: Folder | None, renames: RenameFinder) -> None:
+    def __init__(
+        self, repository: GitRepository, prefix: str, folder: Folder | None, renames: RenameFinder, cache_dir: Path | None = None
+    ) -> None:
         """Create the history.
 
         Args:
@@ -61,13 +64,14 @@ class GitHistory:
             prefix: Path from the repository's root to the collection: "" or a path with a trailing slash.
             folder: The current files; None for a bare repository.
             renames: The renames below the collection.
+            cache_dir: As for `DocumentSpans`.
         """
         self.repository = repository
         self.prefix = prefix
         self._folder = folder
         self.rename_finder = renames
-        self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames)
-        self.ancestors = AncestorCache(repository)
+        self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames, cache_dir)
+        self.ancestors = AncestorCache(repository, self._spans.contains)
         """Cached ancestors of the current commit."""
         self._counted = ("", 0)
         """A commit, and the number of commits up to it that touched the folder."""
@@ -80,6 +84,10 @@ class GitHistory:
     def head(self) -> str:
         """Id of the current commit; "" before the first."""
         return self.repository.head
+
+    def first_parents(self, head: str) -> list[tuple[int, str]] | None:
+        """Author's date and id of a commit, of its first parent, and so on; None if they are not cached."""
+        return self._spans.first_parents(head)
 
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
         """Commits that touched the document, or (None) anything in the folder, newest first.
@@ -366,10 +374,23 @@ class GitHistory:
     def _walked(self, head: str, address: Address) -> Iterator[_Version]:
         trees = TreeDiff(self.repository)
 
-        def changes(path: str) -> DocumentChanges | None:
-            return self._spans.changes_of(self.head(), self._address(path))
+        current, first = self.head(), self._spans.first_of(address)
 
-        follower = PathFollower(self._spans.first_of(address), cache(changes), self._path_before, trees)
+        @cache
+        def changes(path: str) -> DocumentChanges | None:
+            return self._spans.changes_of(current, self._address(path))
+
+        @cache
+        def stops(path: str) -> frozenset[bytes] | None:
+            cached = changes(path)
+            return frozenset(map(bytes.fromhex, (*cached.blobs, first))) if cached else None
+
+        def next_of(commit: pygit2.Commit, path: str) -> pygit2.Commit:
+            among = stops(path)
+            name = self._spans.next_of(current, str(commit.id), among) if among is not None else ""
+            return self.repository.commit(name) if name and name != str(commit.id) else commit
+
+        follower = PathFollower(first, changes, self._path_before, trees, next_of)
         for commit, path in commits_touching(self.repository, head, self._path(address), follower):
             blob = trees.at(str(commit.tree_id), os.fsencode(path))
             yield _Version(commit, self._address(path), blob)

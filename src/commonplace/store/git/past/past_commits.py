@@ -7,6 +7,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
+from pathlib import Path
 
 import pygit2
 from pygit2.enums import SortMode
@@ -62,6 +63,7 @@ class CommitLookup:
 
     def __init__(self, history: GitHistory, name: str, identity: str, rules: IgnoreRules | None = None) -> None:
         repository, prefix, renames = history.repository, history.prefix, history.rename_finder
+        self._history = history
         self._repository = repository
         self._name = name
         self._identity = identity
@@ -142,7 +144,9 @@ class CommitLookup:
         """The current commit and its first-parent line. Only commits since the last call are read."""
         head = self._repository.head
         known_text, line = self._line
-        if head != known_text:
+        if head != known_text and not line and (cached := self._history.first_parents(head)) is not None:
+            self._line = head, cached
+        elif head != known_text:
             news: _Line = []
             met = False
             for commit in self._newest_first(head):
@@ -371,14 +375,17 @@ class BareStore(TreeStore):
         repository: The repository.
         identity: A stable key of the repository on this machine.
         refusal: The reason why it cannot be written, and what to do instead.
+        cache_dir: As for `DocumentSpans`.
     """
 
-    def __init__(self, repository: GitRepository, identity: str, refusal: str = _READ_ONLY) -> None:
+    def __init__(
+        self, repository: GitRepository, identity: str, refusal: str = _READ_ONLY, cache_dir: Path | None = None
+    ) -> None:
         name = repository.gitdir.name.removesuffix(".git")
         hides = _CurrentRules(repository).hides
         source = TreeSource(repository=repository, commit=lambda: repository.head, hides=hides)
         renames = RenameFinder(repository, "", self._hidden)
-        history = GitHistory(repository, "", None, renames)
+        history = GitHistory(repository, "", None, renames, cache_dir)
         super().__init__(name, identity, source, history, refusal)
         self._past = CommitLookup(history, name, identity)
 

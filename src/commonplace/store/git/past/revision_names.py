@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import pygit2
@@ -103,6 +103,10 @@ MAX_KNOWN = 20_000
 """Maximum number of cached ancestors; the cache is cleared when it is exceeded."""
 
 
+def _nothing_known(_tip: str, _commit: str) -> bool:
+    return False
+
+
 class AncestorCache:
     """Cached ancestors of a commit, which remain valid for its descendants. Thread-safe.
 
@@ -111,10 +115,12 @@ class AncestorCache:
 
     Args:
         repository: The repository.
+        contains: Whether a commit is known to be a tip or one of its ancestors, without a walk.
     """
 
-    def __init__(self, repository: GitRepository) -> None:
+    def __init__(self, repository: GitRepository, contains: Callable[[str, str], bool] = _nothing_known) -> None:
         self._repository = repository
+        self._contains = contains
         self._lock = threading.Lock()
         self._tip = ""
         self._known: set[str] = set()
@@ -128,7 +134,7 @@ class AncestorCache:
         is_carried = self._advance(tip)
         if is_carried and self._is_known(tip, commit):
             return True
-        found_flag = self._repository.holds(tip, commit)
+        found_flag = self._contains(tip, commit) or self._repository.holds(tip, commit)
         if found_flag and is_carried:
             self._add(tip, (commit,))
         return found_flag

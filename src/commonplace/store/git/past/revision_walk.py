@@ -45,6 +45,10 @@ def _unknown_changes(_path: str) -> DocumentChanges | None:
     return None
 
 
+def _same_commit(commit: pygit2.Commit, _path: str) -> pygit2.Commit:
+    return commit
+
+
 def _same_path(_trees: TreeDiff, _commit: pygit2.Commit, _parent: pygit2.Commit, path: str) -> str:
     return path
 
@@ -60,6 +64,8 @@ class PathFollower(NamedTuple):
     """Returns the path that a commit's entry had in a parent. The default is to follow no rename."""
     trees: TreeDiff | None = None
     """A cache of the repository's trees."""
+    next_of: Callable[[pygit2.Commit, str], pygit2.Commit] = _same_commit
+    """Returns the commit or an ancestor, passing over commits with one parent that did not touch the path."""
 
 
 def commits_touching(
@@ -80,9 +86,9 @@ def commits_touching(
     """
     follower = follower or PathFollower()
     trees = follower.trees or TreeDiff(repository)
-    last = repository.commit(head)
+    last = follower.next_of(repository.commit(head), path)
     queue = [(-last.commit_time, 0, last, path)]
-    met = {(head, path)}
+    met = {(str(last.id), path)}
     while queue:
         _, _, commit, path = heappop(queue)
         changes = follower.changes(path)
@@ -93,9 +99,10 @@ def commits_touching(
             continue
         for parent in followed:
             before = follower.path_before(trees, commit, parent, path) if touched else path
-            if (str(parent.id), before) not in met:
-                met.add((str(parent.id), before))
-                heappush(queue, (-parent.commit_time, len(met), parent, before))
+            earlier = follower.next_of(parent, before)
+            if (str(earlier.id), before) not in met:
+                met.add((str(earlier.id), before))
+                heappush(queue, (-earlier.commit_time, len(met), earlier, before))
 
 
 def count_touching(repository: GitRepository, head: str, path: str, known_pair: tuple[str, int]) -> int:

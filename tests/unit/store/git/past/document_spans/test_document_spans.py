@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.ports import History
 from commonplace.store import open_store
-from commonplace.store.git.past.document_spans import MAX_CACHED_CHANGES, CommitChanges
+from commonplace.store.git.past import document_spans
+from commonplace.store.git.past.document_spans import HISTORY_FILE
+from commonplace.store.git.past.walked_history import MAX_CACHED_CHANGES, CommitChanges
 from histories import replayed
 from support import GitRepo, MakeRepo
 
@@ -32,15 +35,50 @@ def pages_of(repo: GitRepo) -> list[Address]:
     return [Address(name) for name in sorted(set(names)) if name.endswith(".md")]
 
 
-def test_versions_and_log_are_the_same_before_and_after_dates_are_known(repo: GitRepo, tmp_path: Path) -> None:
+def opened(repo: GitRepo, place: Path) -> History:
+    return open_store(repo.path, commit="manual", state_dir=place / "state", cache_dir=place / "cache").history
+
+
+def test_versions_and_log_are_the_same_before_and_after_dates_are_known_and_after_a_restart(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     by_trees = open_store(repo.path, commit="manual", state_dir=tmp_path / "state").history
-    by_changes = open_store(repo.path, commit="manual", state_dir=tmp_path / "state").history
-    by_changes.touched()
+    by_changes = opened(repo, tmp_path)
+    spans = by_changes.touched()
+    monkeypatch.setattr(document_spans, "changed_blobs", None)  # nothing is walked again
+    restarted = opened(repo, tmp_path)
     pages = pages_of(repo)
     assert len(pages) > 20
     for page in pages:
-        assert list(by_changes.versions(page)) == list(by_trees.versions(page)), page
-        assert by_changes.log(page, limit=1000) == by_trees.log(page, limit=1000), page
+        versions, log = list(by_trees.versions(page)), by_trees.log(page, limit=1000)
+        for history in (by_changes, restarted):
+            assert list(history.versions(page)) == versions, page
+            assert history.log(page, limit=1000) == log, page
+    assert restarted.touched() == spans
+    (file,) = (tmp_path / "cache").rglob(HISTORY_FILE)
+    assert not file.stat().st_mode & 0o077
+
+
+def test_a_stored_history_that_is_damaged_or_of_another_branch_is_not_used(
+    git_repo: MakeRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_spans, "STORED_EVERY", 1)
+    repo = git_repo(files={"a.md": "one\n"})
+    begun = opened(repo, tmp_path).touched()
+    (file,) = (tmp_path / "cache").rglob(HISTORY_FILE)
+    stored = file.read_bytes()
+    for damaged in (b"", stored[:-1], stored[:40], stored[:60] + b"\xff" + stored[61:], stored + b"x"):
+        file.write_bytes(damaged)
+        assert opened(repo, tmp_path).touched() == begun
+        assert file.read_bytes() == stored
+    last = repo.commit("More", **{"a.md": "two\n"})
+    grown = opened(repo, tmp_path)
+    assert grown.address_at(Address("a.md"), last) == Address("a.md")
+    assert grown.touched()[Address("a.md")].last.id == last
+    assert grown.touched()[Address("a.md")].first == begun[Address("a.md")].first
+    repo.git("checkout", "-q", "--orphan", "other")
+    other = repo.commit("Other", **{"b.md": "other\n"})
+    assert {span.first.id for span in opened(repo, tmp_path).touched().values()} == {other}
 
 
 def test_changes_of_later_commits_are_added(git_repo: MakeRepo, tmp_path: Path) -> None:

@@ -1,0 +1,234 @@
+"""What a walk over all commits finds, in memory and on disk, so that a new process need not walk again.
+
+The file is a cache: it may be deleted or damaged at any time, and is written again after the next walk.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.private_files import private_folder
+
+log = logging.getLogger(__name__)
+
+MAX_CACHED_CHANGES = 400_000
+"""Maximum number of changes cached for one head, of `_CHANGE_BYTES` each; if exceeded, none are cached."""
+FILE_VERSION = 1
+"""Version of the file; incremented with every change of its format or of the rule for renames."""
+_MAGIC = f"commonplace history {FILE_VERSION}\n".encode()
+_ID_BYTES = 20
+_CHANGE_BYTES = 2 * _ID_BYTES
+_NO_BLOB = bytes(_ID_BYTES)
+_COMMIT = struct.Struct("<20sqi?")
+"""A commit: its id, the author's date, the position of its first parent (-1 if it has none), whether it is a merge."""
+_HEADER = struct.Struct("<20s??II")
+"""The head, whether the history is linear, whether the changes are complete, and the numbers of commits and documents.
+"""
+_DOCUMENT = struct.Struct("<HI60s")
+"""Sizes in bytes of a document's path and of its changes, which follow, and its `Ends`."""
+_SUM = struct.Struct("<I")
+
+
+class Ends(NamedTuple):
+    """Ids of the commits of a `CommitSpan`, 20 bytes each."""
+
+    first: bytes
+    last: bytes
+    changed: bytes
+
+
+class CommitChanges:
+    """The commits that changed each document, with its blob in each; packed, because there may be many."""
+
+    def __init__(self) -> None:
+        self.packed: dict[Address, bytearray] = {}
+        """The id of each commit and of the document's blob in it, 20 bytes each."""
+        self._count = 0
+        self.is_linear = True
+        """Whether no commit has several parents."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all changes are stored. False if they exceed `MAX_CACHED_CHANGES`; none are stored then."""
+        return self._count <= MAX_CACHED_CHANGES
+
+    def add(self, address: Address, commit: bytes, blob: bytes) -> None:
+        """Add a change.
+
+        Args:
+            address: The document.
+            commit: Id of the commit, 20 bytes.
+            blob: Id of the document's content in the commit, 20 bytes; b"" if the commit deleted it.
+        """
+        self._count += 1
+        if self.complete:
+            self.packed.setdefault(address, bytearray()).extend(commit + (blob or _NO_BLOB))
+        else:
+            self.packed.clear()
+
+    def of(self, address: Address) -> dict[str, str]:
+        """The commits in which a document differs from all parents, oldest first, with the document's blob in each.
+
+        The blob is "" if the commit deleted the document.
+        """
+        packed = bytes(self.packed.get(address, b""))
+        hexes: dict[str, str] = {}
+        for at in range(0, len(packed), _CHANGE_BYTES):
+            commit, blob = packed[at : at + _ID_BYTES], packed[at + _ID_BYTES : at + _CHANGE_BYTES]
+            hexes[commit.hex()] = "" if blob == _NO_BLOB else blob.hex()
+        return hexes
+
+    def extend(self, other: CommitChanges) -> None:
+        """Add the changes of later commits."""
+        self.is_linear &= other.is_linear
+        self._count += other._count
+        if not self.complete:
+            self.packed.clear()
+            return
+        for address, packed in other.packed.items():
+            self.packed.setdefault(address, bytearray()).extend(packed)
+
+    def overflow(self) -> None:
+        """Store no changes, as if there were too many."""
+        self._count = MAX_CACHED_CHANGES + 1
+        self.packed.clear()
+
+    def put(self, address: Address, packed: bytes) -> None:
+        """Add all changes of a document in the form of `packed`."""
+        self._count += len(packed) // _CHANGE_BYTES
+        self.packed[address] = bytearray(packed)
+
+
+class WalkedCommit(NamedTuple):
+    """A commit, with ids of 20 bytes."""
+
+    identifier: bytes
+    when: int
+    """The author's date."""
+    parents: Sequence[bytes]
+
+
+class CommitList:
+    """Commits, parents before children; `_COMMIT.size` bytes each."""
+
+    def __init__(self, packed: bytes = b"") -> None:
+        self.packed = bytearray(packed)
+        self._places: dict[bytes, int] = {}
+        """The position of each commit; empty until `next_of` needs it."""
+
+    def __len__(self) -> int:
+        """Number of commits."""
+        return len(self.packed) // _COMMIT.size
+
+    def __contains__(self, identifier: bytes) -> bool:
+        """Whether a commit is in the list."""
+        return self._place(identifier) >= 0
+
+    def extend(self, commits: Iterable[WalkedCommit]) -> None:
+        """Add commits, parents before children."""
+        self._places = {}
+        added: dict[bytes, int] = {}
+        for identifier, when, parents in commits:
+            at = -1
+            if parents:
+                at = added[parents[0]] if parents[0] in added else self._place(parents[0])
+            added[identifier] = len(self)
+            self.packed += _COMMIT.pack(identifier, when, at, len(parents) > 1)
+
+    def first_parents(self) -> Iterator[tuple[int, str]]:
+        """Author's date and id of the last commit, of its first parent, and so on."""
+        at = len(self) - 1
+        while at >= 0:
+            identifier, when, at, _ = _COMMIT.unpack_from(self.packed, at * _COMMIT.size)
+            yield when, identifier.hex()
+
+    def next_of(self, identifier: bytes, stops: Container[bytes]) -> bytes:
+        """The first of a commit, its parent, and so on, that is among `stops`, or has not exactly one parent."""
+        if not self._places:
+            ids = (self.packed[at : at + _ID_BYTES] for at in range(0, len(self.packed), _COMMIT.size))
+            self._places = {bytes(each): place for place, each in enumerate(ids)}
+        at = self._places.get(identifier, -1)
+        while at >= 0:
+            identifier, _, parent, is_merge = _COMMIT.unpack_from(self.packed, at * _COMMIT.size)
+            at = -1 if is_merge or identifier in stops else parent
+        return identifier
+
+    def _place(self, identifier: bytes) -> int:
+        """Position of a commit, from the newest on, because a parent is near; -1 if it is not in the list."""
+        at = self.packed.rfind(identifier)
+        while at > 0 and at % _COMMIT.size:
+            at = self.packed.rfind(identifier, 0, at + len(identifier) - 1)
+        return at // _COMMIT.size
+
+
+@dataclass(slots=True)
+class WalkedHistory:
+    """The commits up to a head, and the ends and changes of each document among them."""
+
+    ends: dict[Address, Ends] = field(default_factory=dict[Address, Ends])
+    changes: CommitChanges = field(default_factory=CommitChanges)
+    commits: CommitList = field(default_factory=CommitList)
+
+
+def read_history(file: Path) -> tuple[str, WalkedHistory] | None:
+    """The head and the history of a file; None if there is no undamaged file of this version."""
+    try:
+        content = file.read_bytes()
+        body = memoryview(content)[len(_MAGIC) : -_SUM.size]
+        if not content.startswith(_MAGIC) or _SUM.unpack(content[-_SUM.size :])[0] != zlib.crc32(body):
+            return None
+        return _unpacked(body)
+    except (OSError, struct.error):
+        return None
+
+
+def _unpacked(body: memoryview) -> tuple[str, WalkedHistory]:
+    head, is_linear, complete, commits, documents = _HEADER.unpack_from(body)
+    at = _HEADER.size + commits * _COMMIT.size
+    walked = WalkedHistory(commits=CommitList(bytes(body[_HEADER.size : at])))
+    walked.changes.is_linear = is_linear
+    for _ in range(documents):
+        path_size, packed_size, ends = _DOCUMENT.unpack_from(body, at)
+        at += _DOCUMENT.size
+        address = Address(os.fsdecode(bytes(body[at : at + path_size])))
+        at += path_size
+        walked.ends[address] = Ends(ends[:_ID_BYTES], ends[_ID_BYTES : 2 * _ID_BYTES], ends[2 * _ID_BYTES :])
+        walked.changes.put(address, bytes(body[at : at + packed_size]))
+        at += packed_size
+    if not complete:
+        walked.changes.overflow()
+    return head.hex(), walked
+
+
+def write_history(file: Path, head: str, walked: WalkedHistory) -> None:
+    """Replace a file by the history of a head. A file that cannot be written is left out."""
+    changes = walked.changes
+    header = (bytes.fromhex(head), changes.is_linear, changes.complete, len(walked.commits), len(walked.ends))
+    parts = [_HEADER.pack(*header), bytes(walked.commits.packed)]
+    for address, ends in walked.ends.items():
+        path, packed = os.fsencode(address.path), bytes(changes.packed.get(address, b""))
+        parts += _DOCUMENT.pack(len(path), len(packed), b"".join(ends)), path, packed
+    body = b"".join(parts)
+    try:
+        private_folder(file.parent)
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", delete=False) as beside:
+            try:
+                beside.write(_MAGIC + body + _SUM.pack(zlib.crc32(body)))
+                beside.close()
+                Path(beside.name).replace(file)
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(beside.name)
+                raise
+    except OSError as error:
+        log.debug("the history could not be stored for the next start: %s", error)
