@@ -55,7 +55,12 @@ class GitHistory:
     """`domain.ports.History` of one collection in its repository."""
 
     def __init__(
-        self, repository: GitRepository, prefix: str, folder: Folder | None, renames: RenameFinder, cache_dir: Path | None = None
+        self,
+        repository: GitRepository,
+        prefix: str,
+        folder: Folder | None,
+        renames: RenameFinder,
+        cache_dir: Path | None = None,
     ) -> None:
         """Create the history.
 
