@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import struct
-import tempfile
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -219,16 +218,12 @@ def write_history(file: Path, head: str, walked: WalkedHistory) -> None:
         path, packed = os.fsencode(address.path), bytes(changes.packed.get(address, b""))
         parts += _DOCUMENT.pack(len(path), len(packed), b"".join(ends)), path, packed
     body = b"".join(parts)
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         private_folder(file.parent)
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", delete=False) as beside:
-            try:
-                beside.write(_MAGIC + body + _SUM.pack(zlib.crc32(body)))
-                beside.close()
-                Path(beside.name).replace(file)
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(beside.name)
-                raise
+        beside.write_bytes(_MAGIC + body + _SUM.pack(zlib.crc32(body)))
+        beside.replace(file)
     except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
         log.debug("the history could not be stored for the next start: %s", error)
