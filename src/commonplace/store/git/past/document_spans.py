@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Container, Generator
+from collections.abc import Collection, Container, Generator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -80,9 +80,12 @@ class DocumentSpans:
             self._store(head, walked)
             ends = walked.ends
             rows = ends.copy() if addresses is None else {item: ends[item] for item in addresses if item in ends}
+        return head, self._spans(rows)
+
+    def _spans(self, rows: Mapping[Address, Ends]) -> Spans:
         names = {name for row in rows.values() for name in row}
         commits = {name: commit_value(self._repository.commit(name.hex())) for name in names}
-        return head, {address: CommitSpan(*(commits[name] for name in row)) for address, row in rows.items()}
+        return {address: CommitSpan(*(commits[name] for name in row)) for address, row in rows.items()}
 
     def touched_between(self, trees: str, head: str) -> set[Address] | None:
         """Documents touched after `trees` up to `head`; None if `trees` is unrelated or too far behind."""

@@ -221,7 +221,8 @@ def write_history(file: Path, head: str, walked: WalkedHistory) -> None:
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         private_folder(file.parent)
-        beside.write_bytes(_MAGIC + body + _SUM.pack(zlib.crc32(body)))
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as written:
+            written.write(_MAGIC + body + _SUM.pack(zlib.crc32(body)))
         beside.replace(file)
     except OSError as error:
         with suppress(OSError):
