@@ -1,4 +1,4 @@
-"""What a walk over all commits finds, in memory and on disk, so that a new process need not walk again.
+"""The result of a walk over all commits, in memory and on disk, so that a new process need not walk again.
 
 The file is a cache: it may be deleted or damaged at any time, and is written again after the next walk.
 """
