@@ -12,9 +12,10 @@ from commonplace.toolsets.pages.confluence.api import Api
 from commonplace.toolsets.pages.confluence.credentials import Login
 from commonplace.toolsets.pages.confluence.pull import PullOptions, PullReport, clone, pull
 from commonplace.toolsets.pages.confluence.push import PushOptions, PushReport, push, status
+from commonplace.toolsets.pages.confluence.space_sync import locked_workspace
 from commonplace.toolsets.pages.confluence.workspace import Workspace
 from confluence.bodies import BLOCKS
-from confluence.server import SiteServer, serving
+from confluence.server import SiteHandler, SiteServer, serving
 from confluence.site import Page, Site
 
 
@@ -41,6 +42,7 @@ class Clone:
 
     server: SiteServer
     folder: Path
+    face: type[Api] = Api
 
     @property
     def site(self) -> Site:
@@ -52,7 +54,7 @@ class Clone:
     @contextmanager
     def api(self) -> Iterator[Api]:
         login = Login("basic", "ann@example.org", "secret")
-        with closing(Api(self.server.url, login, sleep=lambda _: None)) as api:
+        with closing(self.face(self.server.url, login, sleep=lambda _: None)) as api:
             yield api
 
     def clone(self) -> PullReport:
@@ -60,8 +62,8 @@ class Clone:
             return clone(api, self.site.key, self.folder, PullOptions(), lambda _: None)
 
     def pull(self, **options: bool) -> PullReport:
-        with self.api() as api:
-            return pull(api, self.folder, PullOptions(**options), lambda _: None)
+        with locked_workspace(self.folder) as workspace, self.api() as api:
+            return pull(api, workspace, PullOptions(**options), lambda _: None)
 
     def push(self, **options: bool) -> PushReport:
         workspace = Workspace(self.folder)
@@ -96,8 +98,10 @@ class Clone:
 
 
 @contextmanager
-def served_clone(folder: Path, site: Site | None = None) -> Iterator[Clone]:
+def served_clone(
+    folder: Path, site: Site | None = None, handler: type[SiteHandler] | None = None, face: type[Api] = Api
+) -> Iterator[Clone]:
     """A clone to be, with its site served; what the API's description does not allow fails at the end."""
-    with serving(site or small_site()) as server:
-        yield Clone(server, folder / "eng")
+    with serving(site or small_site(), handler) as server:
+        yield Clone(server, folder / "eng", face)
         assert server.violations == []

@@ -65,14 +65,15 @@ class SiteServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, site: Site) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, site: Site, handler: type[SiteHandler] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), handler or SiteHandler)
         self.site = site
         self.count = 0
         self.log: list[str] = []
         self.violations: list[str] = []
         self.fault: Fault = lambda _number, _method, _path: None
         self.tokens = {"secret"}
+        self.granted = 0
         self.searchable = True
         self.judged = True
         self.redirect = ""
@@ -89,9 +90,9 @@ class SiteServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(site: Site) -> Iterator[SiteServer]:
+def serving(site: Site, handler: type[SiteHandler] | None = None) -> Iterator[SiteServer]:
     """Serve a site for the duration of a `with` block."""
-    server = SiteServer(site)
+    server = SiteServer(site, handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -102,7 +103,7 @@ def serving(site: Site) -> Iterator[SiteServer]:
         thread.join()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class SiteHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # else the body of an answer waits 40 ms for the acknowledgement of its head
     server: SiteServer

@@ -19,13 +19,14 @@ from forks.preloaded import SPACES
 from shell import TIMEOUT, Done
 
 
-def cn(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Done:
+def cn(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: str = "") -> Done:
     """Run one `cn` command in a folder, all of it but its process: starting one costs more than most commands do."""
     out, err = _stream(), _stream()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
+        patch.setattr(sys, "stdin", io.StringIO(stdin))
         for name, value in {"HOME": str(folder), **(env or {})}.items():  # nobody's own configuration
             patch.setenv(name, value)
         code = main([str(argument) for argument in arguments])

@@ -8,17 +8,19 @@ import os
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import InvalidInputError, NotFoundError, UnauthenticatedError
 from commonplace.toolsets.pages.cli.failures import CnDependencies, exit_code, message, out
 
 if TYPE_CHECKING:
-    from commonplace.toolsets.pages.confluence.api import Api
+    from commonplace.toolsets.pages.confluence.credentials import Login
     from commonplace.toolsets.pages.confluence.pull import PullReport
     from commonplace.toolsets.pages.confluence.workspace import Workspace
 
@@ -34,14 +36,18 @@ Pages = Annotated[
 class LoginOptions:
     """Credentials on the command line."""
 
-    email: Annotated[str, typer.Option(help="E-mail address of the account; none for a bearer token.")] = ""
+    email: Annotated[
+        str, typer.Option(help="E-mail address of the account; none for a personal token of Data Center.")
+    ] = ""
     token_stdin: Annotated[bool, typer.Option("--token-stdin", help="Read the token from standard input.")] = False
     cloud_id: Annotated[
         str,
-        typer.Option(
-            "--cloud-id", metavar="ID", help="Send requests to api.atlassian.com: for scoped tokens and OAuth."
-        ),
+        typer.Option("--cloud-id", metavar="ID", help="Send requests to api.atlassian.com, as scoped tokens need."),
     ] = ""
+    oauth: Annotated[
+        str, typer.Option("--oauth", metavar="CLIENT_ID", help="Sign in by the browser, with an OAuth app of yours.")
+    ] = ""
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port of the app's callback URL.", min=1, max=65535)] = 8976
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,36 +66,54 @@ def login(
     *,
     options: LoginOptions,
 ) -> int:
-    """Keep who signs in to a site: an e-mail address with an API token, or a bearer token.
+    """Keep who signs in to a site: an e-mail address with an API token, a personal token of Data Center, or OAuth.
 
     The token is kept by the system's keyring, else in a file that only you can read. It is never in a space and never
-    in a log.
+    in a log. With --oauth, the secret of the app takes the token's place, and tokens are renewed as they expire.
     """
     from commonplace.toolsets.pages.confluence import credentials
-    from commonplace.toolsets.pages.confluence.api import Api
+    from commonplace.toolsets.pages.confluence.space_sync import connected
 
     url = credentials.site_url(site)
-    token = _token(from_stdin=options.token_stdin)
-    if not token:
-        raise InvalidInputError("The token is empty.", kind="token")
-    api_url = f"https://api.atlassian.com/ex/confluence/{options.cloud_id}" if options.cloud_id else ""
-    chosen = credentials.Login("basic" if options.email else "bearer", options.email, token, api_url)
-    api = Api(url, chosen)
+    chosen = _login(url, options)
     try:
-        api.check()
-    finally:
-        api.close()
-    place = credentials.save_login(url, chosen, Path.home())
-    message(f"Signed in to {url}; the token is in {place}.")
+        api = connected(url, chosen)
+    except UnauthenticatedError:
+        raise UnauthenticatedError(
+            f"{url} rejects the token.",
+            kind="site",
+            hint="An API token of the cloud needs --email; a personal token of Data Center has none.",
+        ) from None
+    api.close()
+    place = credentials.save_login(api.site, chosen, Path.home())
+    message(f"Signed in to {api.site}; the token is in {place}.")
     return 0
 
 
-def _token(*, from_stdin: bool) -> str:
+def _login(site: str, options: LoginOptions) -> Login:
+    from commonplace.toolsets.pages.confluence import credentials, oauth
+
+    secret = _secret("Secret of the app: " if options.oauth else "API token: ", from_stdin=options.token_stdin)
+    if options.oauth:
+        return oauth.sign_in(site, credentials.OAuthApp(options.oauth, secret), options.port, _show_address)
+    api_url = f"{oauth.GATEWAY}/ex/confluence/{quote(options.cloud_id, safe='')}" if options.cloud_id else ""
+    return credentials.Login("basic" if options.email else "bearer", options.email, secret, api_url)
+
+
+def _show_address(url: str) -> None:
+    message(f"Sign in here: {url}")
+    webbrowser.open(url)
+
+
+def _secret(question: str, *, from_stdin: bool) -> str:
     if not from_stdin and not sys.stdin.isatty():
         raise InvalidInputError(
             "There is no terminal to ask for the token.", kind="token", hint="Pipe it in, with --token-stdin."
         )
-    return (sys.stdin.readline() if from_stdin else getpass.getpass("API token: ")).strip()
+    secret = (sys.stdin.readline() if from_stdin else getpass.getpass(question)).strip()
+    if not secret:
+        raise InvalidInputError("The token is empty.", kind="token")
+    return secret
 
 
 def clone(
@@ -105,14 +129,15 @@ def clone(
     from commonplace.toolsets.pages.confluence import credentials
     from commonplace.toolsets.pages.confluence.pull import PullOptions
     from commonplace.toolsets.pages.confluence.pull import clone as clone_space
+    from commonplace.toolsets.pages.confluence.space_sync import connected
 
-    url = credentials.site_url(options.site or os.environ.get("CN_SITE") or credentials.only_site(Path.home()))
+    home = Path.home()
+    url = credentials.site_url(options.site or os.environ.get("CN_SITE") or credentials.only_site(home))
+    url = credentials.known_site(url, home)
     target = Path(folder or space.lower()).absolute()
-    api = _api(url)
-    try:
-        report = clone_space(api, space, target, PullOptions(dry_run=dry_run, comments=options.comments), _say(as_json))
-    finally:
-        api.close()
+    options_of_pull = PullOptions(dry_run=dry_run, comments=options.comments)
+    with closing(connected(url, credentials.login_for(url, home, os.environ))) as api:
+        report = clone_space(api, space, target, options_of_pull, _say(as_json))
     return _pulled(report, as_json, target.name)
 
 
@@ -131,15 +156,10 @@ def pull(
 ) -> int:
     """Bring the space in this folder up to date, in one commit. Your edits are merged, or left alone in a conflict."""
     from commonplace.toolsets.pages.confluence.pull import PullOptions
-    from commonplace.toolsets.pages.confluence.pull import pull as pull_space
+    from commonplace.toolsets.pages.confluence.space_sync import pull_space
 
-    workspace = _workspace()
-    api = _api(workspace.state.site)
-    try:
-        options = PullOptions(dry_run=dry_run, confirmed=yes, comments=comments)
-        report = pull_space(api, workspace.repository.folder, options, _say(as_json))
-    finally:
-        api.close()
+    options = PullOptions(dry_run=dry_run, confirmed=yes, comments=comments)
+    report = pull_space(_folder(), options, _say(as_json))
     return _pulled(report, as_json, "")
 
 
@@ -230,16 +250,11 @@ def attach(
 ) -> int:
     """Add files to a page on the site, or new versions of them, and say how to link to each."""
     from commonplace.toolsets.pages.confluence.push import attach as attach_files
+    from commonplace.toolsets.pages.confluence.space_sync import api_of, locked_workspace
 
-    workspace = _workspace()
-    path = _page_path(workspace, page)
-    api = _api(workspace.state.site)
-    try:
-        with workspace.repository.locked():
-            for link in attach_files(api, workspace, path, files, dry_run=dry_run):
-                out(link)
-    finally:
-        api.close()
+    with locked_workspace(_folder()) as workspace, api_of(workspace) as api:
+        for link in attach_files(api, workspace, _page_path(workspace, page), files, dry_run=dry_run):
+            out(link)
     return 0
 
 
@@ -312,12 +327,6 @@ def _workspace() -> Workspace:
     from commonplace.toolsets.pages.confluence.workspace import Workspace
 
     return Workspace(_folder())
-
-
-def _api(site: str) -> Api:
-    from commonplace.toolsets.pages.confluence.space_sync import open_api
-
-    return open_api(site)
 
 
 def _page_path(workspace: Workspace, page: str) -> str:

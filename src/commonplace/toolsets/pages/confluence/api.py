@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any, cast
+from threading import Lock
+from typing import Any, ClassVar, cast
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -34,6 +35,7 @@ from commonplace.toolsets.pages.confluence.remote import (
     NODE_KINDS,
     ContentHit,
     Json,
+    Product,
     RemoteAttachment,
     RemoteComment,
     RemotePage,
@@ -44,6 +46,7 @@ from commonplace.toolsets.pages.confluence.remote import (
     identifier_of,
     page_of,
     part_of,
+    rows_of,
     space_of,
     text_of,
 )
@@ -67,22 +70,36 @@ _LIMITED = frozenset({HTTPStatus.TOO_MANY_REQUESTS})
 _BUSY_OR_LIMITED = _LIMITED | {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 V2 = "/wiki/api/v2"
 V1 = "/wiki/rest/api"
+Renewal = Callable[[Login], Login]
+"""Gives the next login for one whose token has expired."""
+
+
+class OtherPageError(UnavailableError):
+    """An answer of no API: a page of a proxy, a sign-in page, or another program."""
 
 
 @dataclass(slots=True)
 class Api:
-    """A signed-in session with one site.
+    """A signed-in session with one site of Confluence Cloud.
 
     Args:
         site: Scheme and host of the site.
         login: The credentials.
         sleep: Waits for a number of seconds.
+        renewal: Called once when the token has expired; None if it cannot be renewed.
     """
 
+    product: ClassVar[Product] = "cloud"
+    _PROBE: ClassVar[str] = f"{V2}/spaces"
+    _REST: ClassVar[str] = V1
     site: str
     login: Login
     sleep: Callable[[float], None] = time.sleep
+    renewal: Renewal | None = None
     _client: httpx2.Client = field(init=False)
+    _renewing: Lock = field(init=False, default_factory=Lock)
+    _is_accepted: bool = True
+    """Whether the site accepted the login since it was renewed."""
     requests: int = 0
     """Number of requests that were sent."""
     date: str = ""
@@ -91,7 +108,7 @@ class Api:
     def __post_init__(self) -> None:
         self._client = httpx2.Client(
             base_url=self.login.api or self.site,
-            headers={"Authorization": self.login.header, "Accept": "application/json"},
+            headers={"Accept": "application/json"},
             timeout=TIMEOUT,
             verify=(self.login.api or self.site).startswith("https"),  # without TLS there is nothing to verify
             http2=importlib.util.find_spec("h2") is not None,
@@ -104,9 +121,15 @@ class Api:
         """Close the connections."""
         self._client.close()
 
-    def check(self) -> None:
-        """Ask for one space, which shows whether the site accepts the login."""
-        self._json("GET", f"{V2}/spaces", query={"limit": 1}, kind="remote_space")
+    def answers(self) -> bool:
+        """Whether the site has this API; asks for one space.
+
+        Raises:
+            UnauthenticatedError: the site rejects the login.
+        """
+        with contextlib.suppress(NotFoundError, OtherPageError):
+            return isinstance(self._json("GET", self._PROBE, query={"limit": 1}, kind="remote_space"), dict)
+        return False
 
     # What there is.
 
@@ -118,10 +141,13 @@ class Api:
         """
         for row in self._list(f"{V2}/spaces", {"keys": key, "limit": 1}):
             return space_of(row)
-        raise NotFoundError(
+        raise self._no_space(key)
+
+    def _no_space(self, key: str) -> NotFoundError:
+        return NotFoundError(
             f"{self.site} has no space {key!r} that you may see.",
             kind="remote_space",
-            hint="Its key is in the URL of its pages, behind /spaces/; capitals count.",
+            hint="Its key is in the URL of its pages, behind /spaces/ or /display/; capitals count.",
         )
 
     def space_with_id(self, identifier: str) -> RemoteSpace:
@@ -163,15 +189,17 @@ class Api:
         """A folder, whiteboard, database or embed."""
         return page_of(self._json("GET", f"{V2}/{kind}s/{identifier}", kind="page"))
 
-    def labels_of_space(self, space: str) -> list[tuple[str, str]]:
-        """Id and name of the labels in a space."""
+    def labels(self, space: str) -> dict[str, list[str]]:
+        """The labels of a space by page id. A label raises no version, so each is asked for its pages."""
         listed = self._list(f"{V2}/spaces/{space}/content/labels", {"limit": PAGE_SIZE})
-        return [(identifier_of(row), text_of(row, "name")) for row in listed if row.get("prefix", "global") == "global"]
-
-    def pages_with_label(self, label: str, space: str) -> list[str]:
-        """Ids of the pages of a space that have a label."""
+        names = [(identifier_of(row), text_of(row, "name")) for row in listed if _is_global(row)]
         query = {"space-id": space, "limit": PAGE_SIZE}
-        return [identifier_of(row) for row in self._list(f"{V2}/labels/{label}/pages", query)]
+        holders = self.each(lambda label: [*self._list(f"{V2}/labels/{label[0]}/pages", query)], names)
+        labels: dict[str, list[str]] = {}
+        for (_, name), rows in zip(names, holders, strict=True):
+            for row in rows:
+                labels.setdefault(identifier_of(row), []).append(name)
+        return labels
 
     def attachments(self, page: str) -> list[RemoteAttachment]:
         """The files of a page."""
@@ -217,10 +245,11 @@ class Api:
             replies=tuple(self._comment(reply, kind, depth + 1) for reply in rows),
         )
 
-    def download(self, attachment: RemoteAttachment) -> bytes:
+    def download(self, page: str, attachment: RemoteAttachment) -> bytes:
         """The bytes of a file."""
-        path = attachment.download
-        path = path if path.startswith("/wiki") else f"/wiki{path}"
+        path = self._inner_path(attachment.download)
+        if self.login.api:  # the gateway has the API alone, not the paths of the site
+            path = f"{V1}/content/{page}/child/attachment/{attachment.id}/download"
         return self._send("GET", path, kind="attachment", redirects=True).content
 
     def names(self, accounts: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -274,12 +303,12 @@ class Api:
     def add_labels(self, page: str, names: Iterable[str]) -> None:
         """Add labels to a page."""
         content = [{"prefix": "global", "name": name} for name in names]
-        self._json("POST", f"{V1}/content/{page}/label", content=content, kind="page", repeat=True)
+        self._json("POST", f"{self._REST}/content/{page}/label", content=content, kind="page", repeat=True)
 
     def remove_label(self, page: str, name: str) -> None:
         """Remove a label from a page; none is removed if it is not there."""
         with contextlib.suppress(NotFoundError):
-            self._send("DELETE", f"{V1}/content/{page}/label", query={"name": name}, kind="page")
+            self._send("DELETE", f"{self._REST}/content/{page}/label", query={"name": name}, kind="page")
 
     def upload(self, page: str, name: str, content: bytes) -> None:
         """Add a file to a page, or a new version of it."""
@@ -312,9 +341,7 @@ class Api:
                 raise UnavailableError("The site's listing goes round in a circle.", kind="site")
             visited.add(url)
             answer = self._json("GET", url, kind="remote_space")
-            results: Json = part_of({"": answer}, "").get("results")
-            rows = cast("list[Json]", results) if isinstance(results, list) else []
-            yield [row for row in rows if isinstance(row, dict)]
+            yield [*rows_of(answer, "results")]
             following = text_of(part_of(answer, "_links"), "next")
             url = self._next_url(following) if following else None
 
@@ -323,15 +350,18 @@ class Api:
             parts = urlsplit(urljoin(self.site, following))
         except ValueError:
             raise UnavailableError("The site's listing leads to no address.", kind="site") from None
-        path = parts.path if parts.path.startswith("/wiki") else f"/wiki{parts.path}"
-        return f"{path}?{parts.query}"
+        return f"{self._inner_path(parts.path)}?{parts.query}"
+
+    def _inner_path(self, path: str) -> str:
+        """A path that the site names, as requests write it."""
+        return path if path.startswith("/wiki/") else f"/wiki{path}"
 
     def _json(self, method: str, path: str, **options: Json) -> Json:
         response = self._send(method, path, **options)
         try:
             answer = response.json()
         except ValueError:
-            raise UnavailableError(
+            raise OtherPageError(
                 "The site answered with a page instead of data, as a proxy or a sign-in page does.",
                 kind="site",
                 hint=f"Open {self.site} in a browser from here.",
@@ -347,9 +377,8 @@ class Api:
         request = _request_arguments(request)
         safe = repeat or method in {"GET", "PUT", "DELETE"}
         for attempt in range(1, ATTEMPTS + 1):
-            self.requests += 1
             try:
-                response = self._answer(method, path, redirects=redirects, **request)
+                response = self._signed_answer(method, path, redirects=redirects, **request)
             except httpx2.ConnectError as error:
                 pause = self._pause(attempt, None, f"{self.site} cannot be reached: {error}")
             except httpx2.InvalidURL as error:
@@ -365,9 +394,28 @@ class Api:
             self.sleep(pause)
         raise AssertionError
 
+    def _signed_answer(self, method: str, path: str, **request: Json) -> httpx2.Response:
+        """The answer to a request, which is sent again with a renewed login if its login has expired."""
+        login = self.login
+        response = self._answer(method, path, **request)
+        if response.status_code != HTTPStatus.UNAUTHORIZED:
+            self._is_accepted = True
+        elif self._is_renewed(login):
+            response = self._answer(method, path, **request)
+        return response
+
+    def _is_renewed(self, rejected: Login) -> bool:
+        """Whether there is another login than the one that the site rejected. One that never worked is not renewed."""
+        with self._renewing:
+            if self.login == rejected and self.renewal is not None and self._is_accepted:
+                self.login, self._is_accepted = self.renewal(rejected), False
+            return self.login != rejected
+
     def _answer(self, method: str, path: str, *, redirects: bool, **request: Json) -> httpx2.Response:
         """The answer to a request, read within bounds; redirects lead to https or stay on the site."""
-        sent = self._client.build_request(method, path, **request)
+        headers = {"Authorization": self.login.header, **request.pop("headers", {})}
+        sent = self._client.build_request(method, path, headers=headers, **request)
+        self.requests += 1
         for hop in range(MAX_REDIRECTS + 1):
             response = self._client.send(sent, stream=True)
             try:
@@ -407,7 +455,9 @@ class Api:
         reason = _reason(response)
         errors: dict[int, Callable[[], KnowledgeError]] = {
             401: lambda: UnauthenticatedError(
-                "The site rejects the login.", kind="site", hint=f"Run 'cn login {self.site}' again."
+                "The site rejects the login.",
+                kind="site",
+                hint=f"Run 'cn login {self.site}', then the same command again: it goes on where it was.",
             ),
             403: lambda: ForbiddenError(f"The site forbids this: {reason}", kind=kind),
             404: lambda: NotFoundError(f"Not there, or not yours to see: {reason}", kind=kind),
@@ -417,9 +467,13 @@ class Api:
             400: lambda: InvalidInputError(f"The site rejects this: {reason}", kind=kind),
         }
         if status < HTTPStatus.BAD_REQUEST:
-            raise UnavailableError("The site leads elsewhere, as a sign-in page does.", kind="site")
+            raise OtherPageError("The site leads elsewhere, as a sign-in page does.", kind="site")
         error = errors.get(status)
         raise error() if error else UnavailableError(f"The site answers {status}: {reason}", kind="site")
+
+
+def _is_global(row: Mapping[str, Json]) -> bool:
+    return row.get("prefix", "global") == "global"
 
 
 def _request_arguments(request: dict[str, Any]) -> dict[str, Any]:
@@ -437,9 +491,8 @@ def _reason(response: httpx2.Response) -> str:
         answer = cast("object", response.json())
     except ValueError:
         return f"status {response.status_code}"
-    errors = cast("Mapping[str, object]", answer).get("errors") if isinstance(answer, dict) else None
-    rows = cast("list[object]", errors) if isinstance(errors, list) else []
-    text = part_of({"": rows[0]}, "") if rows else part_of({"": cast("object", answer)}, "")
+    rows = rows_of(answer, "errors")
+    text = rows[0] if rows else part_of({"": answer}, "")
     shown = str(text.get("title") or text.get("message") or "")
     return " ".join(shown.split())[:200] or f"status {response.status_code}"
 

@@ -124,12 +124,7 @@ class Belongings:
 
     def described(self, pages: Mapping[str, SyncedPage]) -> dict[str, SyncedPage]:
         """The pages with their labels and attachments."""
-        labels: dict[str, list[str]] = {}
-        listed = self.api.labels_of_space(self.state.space)
-        holders_by_label = self.api.each(lambda label: self.api.pages_with_label(label[0], self.state.space), listed)
-        for (_, name), holders in zip(listed, holders_by_label, strict=True):
-            for holder in holders:
-                labels.setdefault(holder, []).append(name)
+        labels = self.api.labels(self.state.space)
         described = {
             page.id: page if page.status != "current" else replace(page, labels=tuple(sorted(labels.get(page.id, ()))))
             for page in pages.values()
@@ -204,7 +199,7 @@ class Belongings:
         before_pull = self.state.pages.get(page.id)
         if before_pull is None or (file.id, file.title, file.version) not in before_pull.attachments:
             try:
-                self.downloads[file.id] = self.repository.store(self.api.download(file))
+                self.downloads[file.id] = self.repository.store(self.api.download(page.id, file))
             except (NotFoundError, ForbiddenError):
                 self.unreadable.append(f"{file.title} of page {page.id}")
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -26,6 +26,19 @@ except ImportError:  # the extra `confluence` has it
 SERVICE = "commonplace cn"
 """Name under which the keyring lists the credentials."""
 Kind = Literal["basic", "bearer"]
+_PATHS = frozenset({"wiki", "spaces", "display", "pages", "x", "rest", "plugins", "questions"})
+"""Beginnings of the paths of pages; any other one is the context path of a Data Center."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthApp:
+    """An app of OAuth, and what renews its access tokens."""
+
+    client: str
+    secret: str = field(repr=False)
+    refresh: str = field(default="", repr=False)
+    url: str = ""
+    """URL that gives tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,8 @@ class Login:
     token: str
     api: str = ""
     """URL of the API if it is not on the site's host: for scoped tokens and OAuth."""
+    app: OAuthApp | None = None
+    """The app that renews the token; None for a token that does not change."""
 
     def __repr__(self) -> str:
         return f"Login({self.kind}, {self.email})"
@@ -51,7 +66,7 @@ class Login:
 
 
 def site_url(text: str) -> str:
-    """The address of a site as scheme and host, such as `https://acme.atlassian.net`.
+    """The address of a site: scheme, host, and the context path of a Data Center, such as `https://acme.atlassian.net`.
 
     Raises:
         InvalidInputError: the text is no address of a site, or one to which a token would go unencrypted.
@@ -60,17 +75,31 @@ def site_url(text: str) -> str:
     host = parts.hostname or ""
     if not host or parts.username or parts.scheme not in {"http", "https"}:
         raise InvalidInputError(f"{text!r} is no site; write one such as https://acme.atlassian.net.", kind="site")
-    if parts.scheme == "http" and not _is_loopback(host):
-        raise InvalidInputError("A token is only sent over https.", kind="site", hint=f"Write https://{host}.")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
+    require_encrypted(f"{parts.scheme}://{parts.netloc}")
+    context = parts.path.strip("/").partition("/")[0]
+    is_page = context in _PATHS or "." in context or host.endswith(".atlassian.net")
+    return f"{parts.scheme}://{parts.netloc.lower()}" + (f"/{context}" if context and not is_page else "")
+
+
+def require_encrypted(site: str) -> None:
+    """Allow a token to go to a site.
+
+    Raises:
+        InvalidInputError: it would go unencrypted.
+    """
+    parts = urlsplit(site)
+    if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):
+        raise InvalidInputError(
+            "A token is only sent over https.", kind="site", hint=f"Write https://{parts.hostname or ''}."
+        )
 
 
 def save_login(site: str, login: Login, home: Path) -> str:
     """Keep the credentials of a site, and return where they are."""
-    values = {"kind": login.kind, "email": login.email, "token": login.token, "api": login.api}
+    values = asdict(login)
     place = str(_file(home))
     if _in_keyring(site, json.dumps(values)):
-        values["token"] = ""
+        values |= {"token": "", "app": None}
         place = "the system's keyring"
     path = _file(home)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -99,7 +128,18 @@ def login_for(site: str, home: Path, environment: Mapping[str, str]) -> Login:
     token, email, kind = values.get("token"), values.get("email"), values.get("kind")
     if not isinstance(token, str) or not isinstance(email, str) or kind not in {"basic", "bearer"}:
         raise UnauthenticatedError(f"No login for {site}.", kind="site", hint=f"Run 'cn login {site}'.")
-    return Login(cast("Kind", kind), email, token, str(values.get("api") or ""))
+    return Login(cast("Kind", kind), email, token, str(values.get("api") or ""), _app_of(as_object(values.get("app"))))
+
+
+def _app_of(values: Mapping[str, Any]) -> OAuthApp | None:
+    names = ("client", "secret", "refresh", "url")
+    return OAuthApp(*(str(values.get(name) or "") for name in names)) if values else None
+
+
+def known_site(site: str, home: Path) -> str:
+    """A site as the only login to its host names it, with its context path; the site itself if there is none."""
+    sites = [name for name in _logins(_file(home)) if name == site or name.startswith(f"{site}/")]
+    return sites[0] if len(sites) == 1 else site
 
 
 def only_site(home: Path) -> str:

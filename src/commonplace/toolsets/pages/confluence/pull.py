@@ -102,7 +102,8 @@ def clone(api: Api, key: str, folder: Path, options: PullOptions, say: Say) -> P
     draft = folder.with_name(f".{folder.name}.cn-clone")
     repository = SpaceRepository.create(draft, f"{api.site} {space.id}")
     with repository.locked():
-        state = SpaceState(api.site, space.id, space.key, space.name, space.home, comments=bool(options.comments))
+        state = SpaceState(api.site, space.id, space.key, space.name, space.home, product=api.product)
+        state.comments = bool(options.comments)
         synced = _Space(repository, state, {}, None)
         if repository.state():  # the killed run had everything, and only its change of the folder was finished now
             synced = _synced_space(Workspace(draft), space, options)
@@ -116,17 +117,15 @@ def clone(api: Api, key: str, folder: Path, options: PullOptions, say: Say) -> P
     return report
 
 
-def pull(api: Api, folder: Path, options: PullOptions, say: Say) -> PullReport:
-    """Bring a folder up to date.
+def pull(api: Api, workspace: Workspace, options: PullOptions, say: Say) -> PullReport:
+    """Bring a folder up to date, which is locked.
 
     Raises:
-        NotFoundError: the folder is no space, or the space is gone.
+        NotFoundError: the space is gone.
         PreconditionError: more than a fifth of the pages would be deleted, and nobody confirmed it.
     """
-    with SpaceRepository(folder).locked():
-        workspace = Workspace(folder)
-        space = api.space_with_id(workspace.state.space)
-        return _Pull(api, _synced_space(workspace, space, options), options, say).run()
+    space = api.space_with_id(workspace.state.space)
+    return _Pull(api, _synced_space(workspace, space, options), options, say).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +292,8 @@ class _Pull:
         accounts = {account for page in pages.values() for account in (page.author, page.modifier)}
         for page in pages.values():
             body = self._body(page) if self._is_new(page) else None
-            holders_by_label = re.findall(rb'ri:account-id="([^"]+)"', body or b"")
-            accounts |= {account.decode("utf-8", "replace") for account in holders_by_label}
+            mentioned = re.findall(rb'ri:(?:account-id|userkey)="([^"]+)"', body or b"")
+            accounts |= {account.decode("utf-8", "replace") for account in mentioned}
         for comments in self.belongings.comments.values():
             accounts |= accounts_of(comments)
         unknown = sorted(accounts - {"", *self.state.people})
@@ -351,7 +350,7 @@ class _Pull:
             return set()
         names = (
             [f'"{escape(title)}"' for title in self._titles(new, moved)]
-            + [f"/pages/{page}" for page in moved]
+            + [f"{place}{page}" for page in moved for place in ("/pages/", "?pageId=")]
             + [f'"{page}"' for page in moved]
         )
         pattern = re.compile("|".join(map(re.escape, names)).encode())
@@ -479,7 +478,7 @@ class _Pull:
         """The body of a page that has none: what it is on the site, and where."""
         if page.kind == "page":
             return b""
-        url = f"{self.state.site}/wiki{page.url}"
+        url = f"{self.state.web}{page.url}"
         return f"<p>A {page.kind} of the site: <a href={quoteattr(url)}>{escape(page.title)}</a></p>".encode()
 
     def _message(self, state: SpaceState) -> str:

@@ -6,11 +6,12 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from commonplace.domain.errors import UnavailableError
 
 Json = Any
+Product = Literal["cloud", "data center"]
 NODE_KINDS = ("folder", "whiteboard", "database", "embed")
 """Kinds of nodes in the tree of a space that are no pages."""
 MAX_DIGITS = 10
@@ -91,10 +92,19 @@ def part_of(answer: object, name: str) -> Mapping[str, Json]:
     return cast("Mapping[str, Json]", value) if isinstance(value, dict) else {}
 
 
+def rows_of(answer: object, name: str) -> list[Mapping[str, Json]]:
+    """The objects of a list in an object; [] if there is none."""
+    value = cast("Mapping[str, Json]", answer).get(name) if isinstance(answer, dict) else None
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, Json]", row) for row in rows if isinstance(row, dict)]
+
+
 def text_of(row: Mapping[str, Json], name: str) -> str:
     """The text of a key on one line, without control characters; "" if it is missing or null."""
     value = row.get(name)
     text = str(value) if isinstance(value, (str, int)) else ""
+    if text.isprintable():
+        return text
     shown = "".join(" " if unicodedata.category(character) in {"Cc", "Zl", "Zp"} else character for character in text)
     return shown.encode("utf-8", "replace").decode()
 

@@ -136,7 +136,7 @@ class SpaceRepository:
     def _state_commit(self, state: Mapping[str, Any], bodies: Iterable[tuple[str, int, bytes]]) -> pygit2.Oid:
         old = self._commit(STATE_REF)
         builder = self._git.TreeBuilder()
-        content = json.dumps(state, ensure_ascii=False, sort_keys=True, indent=1).encode("utf-8", "backslashreplace")
+        content = json.dumps(state, ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace")
         builder.insert("state.json", self._git.create_blob(content), FileMode.BLOB)
         builder.insert("bodies", self._bodies_tree(old, bodies), FileMode.TREE)
         return self._write_commit(builder.write(), [old.id] if old is not None else [], "State of the space")
@@ -162,7 +162,7 @@ class SpaceRepository:
 
     def exists(self, path: str) -> bool:
         """Whether the work tree has a file."""
-        return (self.folder / path).is_file()
+        return os.path.isfile(f"{self.folder}/{path}")
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file of the work tree."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from commonplace.domain.activity import PlannedWrite, require_decision
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import KnowledgeError, NotFoundError
+from commonplace.domain.errors import KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.json import JsonObject
 from commonplace.services import writes
 from commonplace.services.collections import Collection
-from commonplace.toolsets.pages.confluence import credentials
+from commonplace.toolsets.pages.confluence import credentials, oauth
 from commonplace.toolsets.pages.confluence.api import Api
-from commonplace.toolsets.pages.confluence.pull import Say
+from commonplace.toolsets.pages.confluence.credentials import Login
+from commonplace.toolsets.pages.confluence.data_center import DataCenterApi
+from commonplace.toolsets.pages.confluence.pull import PullOptions, PullReport, Say, pull
 from commonplace.toolsets.pages.confluence.push import (
     LocalChange,
     PushOptions,
@@ -26,17 +28,91 @@ from commonplace.toolsets.pages.confluence.push import (
     push,
     status,
 )
+from commonplace.toolsets.pages.confluence.remote import Product
+from commonplace.toolsets.pages.confluence.repository import SpaceRepository
 from commonplace.toolsets.pages.confluence.workspace import Workspace
+from commonplace.toolsets.pages.rules.space import SPACE_FILE, no_space
+
+_API: Mapping[Product, type[Api]] = {"cloud": Api, "data center": DataCenterApi}
 
 
-def open_api(site: str) -> Api:
-    """The API of a site with its login.
+def connected(site: str, login: Login) -> Api:
+    """The API that a site has, for this login.
+
+    Raises:
+        UnauthenticatedError: the site rejects the login.
+        UnavailableError: it has no API of Confluence, or cannot be reached.
+    """
+    contexts = ("",) if site.count("/") > 2 else ("", "/wiki", "/confluence")  # noqa: PLR2004 - two of the scheme
+    elsewhere = [] if login.api else [(DataCenterApi, f"{site}{context}") for context in contexts]
+    for face, url in [(Api, site), *elsewhere]:
+        api = _signed_in(face, url, login)
+        try:
+            if api.answers():
+                return api
+        except KnowledgeError:
+            api.close()
+            raise
+        api.close()
+    raise UnavailableError(
+        f"{site} does not answer as Confluence does, or a proxy or a sign-in page stands before it.",
+        kind="site",
+        hint=f"Open {site} in a browser from here, and name it with its context path if it has one.",
+    )
+
+
+def _signed_in(face: type[Api], site: str, login: Login) -> Api:
+    return face(site, login, renewal=(lambda expired: _renewed(site, expired)) if login.app else None)
+
+
+def _renewed(site: str, expired: Login) -> Login:
+    """The login after one that has expired: another `cn` may have renewed it already."""
+    home = Path.home()
+    saved = credentials.login_for(site, home, {})
+    if saved.token != expired.token:
+        return saved
+    login = oauth.renewed(saved)
+    credentials.save_login(site, login, home)
+    return login
+
+
+def pull_space(folder: Path, options: PullOptions, say: Say) -> PullReport:
+    """Bring a space's folder up to date, as `pull` does.
+
+    Raises:
+        NotFoundError: the folder is no space, or the space is gone.
+        UnauthenticatedError: there is no login.
+        UnavailableError: the site cannot be reached, or the folder is being synced.
+        PreconditionError: more than a fifth of the pages would be deleted, and nobody confirmed it.
+    """
+    with locked_workspace(folder) as workspace, api_of(workspace) as api:
+        return pull(api, workspace, options, say)
+
+
+@contextmanager
+def locked_workspace(folder: Path) -> Generator[Workspace]:
+    """The workspace of a folder that nothing else syncs meanwhile.
+
+    Raises:
+        NotFoundError, ConfigError: the folder is no clone of a space.
+        UnavailableError: the folder is being synced.
+    """
+    if not (folder / SPACE_FILE.path).is_file():
+        raise no_space()
+    with SpaceRepository(folder).locked():
+        yield Workspace(folder)
+
+
+def api_of(workspace: Workspace) -> closing[Api]:
+    """The API of a workspace's site, to be used in a `with` block.
 
     Raises:
         UnauthenticatedError: there is no login.
     """
-    url = credentials.site_url(site)
-    return Api(url, credentials.login_for(url, Path.home(), os.environ))
+    site = workspace.state.site
+    credentials.require_encrypted(site)
+    login = credentials.login_for(site, Path.home(), os.environ)
+    return closing(_signed_in(_API[workspace.state.product], site, login))
 
 
 def page_path(workspace: Workspace, page: str, here: Path) -> str:
@@ -114,9 +190,7 @@ def push_pages(
         UnauthenticatedError: there is no login.
         UnavailableError: the site cannot be reached, or the folder is being synced.
     """
-    workspace = Workspace(folder)
-    with closing(open_api(workspace.state.site)) as api, workspace.repository.locked():
-        workspace = Workspace(folder)
+    with locked_workspace(folder) as workspace, api_of(workspace) as api:
         changes = chosen(workspace, pages, here)
         if collection is not None and changes:
             _require_rights(collection, changes)

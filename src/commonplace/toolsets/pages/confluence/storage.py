@@ -32,6 +32,9 @@ _BLOCK_TAGS = frozenset(
 )
 _NO_LINE = _BLOCK_TAGS - {"ac:structured-macro", "ac:macro", "ac:adf-extension"}
 """Elements that stand in no line of Markdown; macros do, as placeholders."""
+_PAGE_URL = re.compile(
+    r"(?:[^#?]*/spaces/[^/]+/pages/|[^#?]*/pages/viewpage\.action\?pageId=)(\d+)(?:/[^#?]*)?(#[^?]*)?"
+)
 _TEXT_MACROS = {"status", "anchor", "jira", "emoji"}
 
 
@@ -382,7 +385,7 @@ class StorageReader:
         return f"{PLACEHOLDER}page/{self._digest(element.start, element.inside)}"
 
     def _href(self, href: str) -> str:
-        match = re.fullmatch(r"[^#?]*/wiki/spaces/[^/]+/pages/(\d+)(?:/[^#?]*)?(#[^?]*)?", href)
+        match = _PAGE_URL.fullmatch(href)
         path = self.links.page_with_id(match[1]) if match else None
         return path + (match[2] or "") if match and path else href
 

@@ -153,7 +153,8 @@ class FolderLinks:
     ids: Mapping[str, str]
     space: str
     people: Mapping[str, str] = field(default_factory=dict[str, str])
-    site: str = ""
+    page_prefix: str = ""
+    """Address of a page of the site before its id."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """Name of the file by title of the page's attachments."""
 
@@ -180,7 +181,7 @@ class FolderLinks:
         """URL by id of the page at a relative path; None if no page lies there."""
         whole = self._absolute(path)
         identifier = next((page for page, place in self.paths.items() if place == whole), None)
-        return f"{self.site}/wiki/spaces/{quote(self.space)}/pages/{identifier}" if identifier else None
+        return f"{self.page_prefix}{identifier}" if identifier else None
 
     def attachment_name(self, path: str) -> str | None:
         """Name of the attachment at a relative path; None if the path is not one of an attachment of this page."""

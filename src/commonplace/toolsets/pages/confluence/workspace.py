@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.toolsets.pages.confluence.page_files import PageFile, read_page_file, write_page_file
+from commonplace.toolsets.pages.confluence.remote import Product
 from commonplace.toolsets.pages.confluence.repository import SpaceRepository
 from commonplace.toolsets.pages.confluence.to_storage import PageView, view_of
 from commonplace.toolsets.pages.confluence.tree import (
@@ -53,9 +55,9 @@ class SyncedPage:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> SyncedPage:
         """The page that `values` describe."""
-        page = cls(**values)
-        files = tuple((identifier, title, version) for identifier, title, version in page.attachments)
-        return replace(page, labels=tuple(page.labels), attachments=files)
+        files = tuple((identifier, title, version) for identifier, title, version in values["attachments"])
+        facts: dict[str, Any] = {**values, "labels": tuple(values["labels"]), "attachments": files}
+        return cls(**facts)
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class SpaceState:
     key: str
     name: str
     home: str
+    product: Product = "cloud"
     pages: dict[str, SyncedPage] = field(default_factory=dict[str, SyncedPage])
     people: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     creating: dict[str, str] = field(default_factory=dict[str, str])
@@ -82,7 +85,7 @@ class SpaceState:
         pages = {page["id"]: SyncedPage.of(page) for page in values["pages"].values()}
         people = {account: (name, email) for account, (name, email) in values["people"].items()}
         facts = {key: values[key] for key in ("site", "space", "key", "name", "home")}
-        rest = {key: values[key] for key in ("comments", "searched") if key in values}
+        rest = {key: values[key] for key in ("product", "comments", "searched") if key in values}
         return cls(**facts, **rest, pages=pages, people=people, creating=dict(values.get("creating", {})))
 
     @property
@@ -92,6 +95,18 @@ class SpaceState:
         pages = {page.id: {name: getattr(page, name) for name in facts} for page in self.pages.values()}
         rest = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "pages"}
         return {**rest, "pages": pages}
+
+    @property
+    def web(self) -> str:
+        """Address before the paths that the site gives its pages."""
+        return f"{self.site}/wiki" if self.product == "cloud" else self.site
+
+    @property
+    def page_prefix(self) -> str:
+        """Address of a page before its id."""
+        if self.product == "cloud":
+            return f"{self.web}/spaces/{quote(self.key)}/pages/"
+        return f"{self.web}/pages/viewpage.action?pageId="
 
     def paths(self) -> dict[str, str]:
         """Path by page id."""
@@ -123,7 +138,7 @@ class Tree:
         """The links of the page at a path."""
         page = self.state.pages.get(self.ids.get(path, ""))
         files = attachment_names(title for _, title, _ in page.attachments) if page else {}
-        return FolderLinks(path, self.paths, self._titles, self.state.key, self._names, self.state.site, files)
+        return FolderLinks(path, self.paths, self._titles, self.state.key, self._names, self.state.page_prefix, files)
 
     def file(self, page: SyncedPage, view: PageView, synced: str) -> bytes:
         """The file of a page as the site has it."""
@@ -138,7 +153,7 @@ class Tree:
         parent = self.state.pages.get(page.parent)
         author, author_email = self.state.people.get(page.author, ("", ""))
         modifier, modifier_email = self.state.people.get(page.modifier, ("", ""))
-        url = f"{self.state.site}/wiki{page.url}" if page.url else ""
+        url = f"{self.state.web}{page.url}" if page.url else ""
         return {
             "page_id": page.id,
             "title": page.title,
@@ -227,7 +242,7 @@ class Workspace:
         page = self.state.pages.get(read_page_file(self.repository.read(path) or b"").id)
         if page is None:
             raise NotFoundError(f"{path} is not on the site yet.", kind="page", hint="Run 'cn push'.")
-        return f"{self.state.site}/wiki{page.url}" if page.url else f"{self.state.site}/wiki/pages/{page.id}"
+        return f"{self.state.web}{page.url}" if page.url else f"{self.state.page_prefix}{page.id}"
 
 
 def space_file(tree: Tree, synced: str, settings: JsonObject) -> bytes:

@@ -38,7 +38,12 @@ def test_odd_titles_and_circles_have_places_of_their_own() -> None:
 
 def test_links_lead_to_pages_and_files() -> None:
     links = FolderLinks(
-        "run/README.md", {"1": "README.md", "2": "run/README.md", "3": "run/a b.md"}, {"T": "3"}, "ENG", {}, "https://x"
+        "run/README.md",
+        {"1": "README.md", "2": "run/README.md", "3": "run/a b.md"},
+        {"T": "3"},
+        "ENG",
+        {},
+        "https://x/wiki/spaces/ENG/pages/",
     )
     assert (links.page("", "T"), links.page("OPS", "T"), links.page_with_id("1")) == ("a%20b.md", None, "../README.md")
     assert links.page_url("a%20b.md") == "https://x/wiki/spaces/ENG/pages/3"
