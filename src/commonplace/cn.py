@@ -40,6 +40,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(arguments) == ["--version"]:
         sys.stdout.write(f"cn {build()}\n")
         return 0
+    if arguments[:1] == ["mcp"]:
+        from commonplace.relay import attach
+
+        code = attach("cn", arguments)
+        if code is not None:
+            return code
+    return run_here(arguments)
+
+
+def run_here(arguments: Sequence[str]) -> int:
+    """Run one command line in this process, not in a resident; returns the exit code."""
     from commonplace.domain.private_files import keep_private
     from commonplace.faces.lazy_module import relax_gc
 

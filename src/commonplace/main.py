@@ -43,6 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         from commonplace.completion import write_candidates
 
         return write_candidates(list(arguments[1:]))
+    if arguments[:1] == ["mcp"]:
+        from commonplace.relay import attach
+
+        code = attach("commonplace", arguments)
+        if code is not None:
+            return code
+    return run_here(arguments)
+
+
+def run_here(arguments: Sequence[str]) -> int:
+    """Run one command line in this process, not in a resident; returns the exit code."""
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # during imports; later ones are handled by the command

@@ -141,6 +141,19 @@ def registered() -> tuple[ToolsetRegistration, ...]:
     return _installed()[0]
 
 
+def load_shipped_toolsets() -> None:
+    """Import the toolsets of this package before they are used, and no other package's code."""
+    from importlib.metadata import entry_points
+
+    points = entry_points(group=GROUP)
+    shipped = [point for point in points if point.module.startswith("commonplace.")]
+    for point in shipped:
+        registration: ToolsetRegistration = load(point.value)
+        load(registration.mcp)
+    if len(shipped) == len(points):
+        registered()
+
+
 def registration_faults() -> tuple[tuple[str, str], ...]:
     """Why toolsets of other packages are not used: the name of each entry point, and the reason."""
     return _installed()[1]

@@ -13,6 +13,7 @@ from cases import each_case
 from support import new_repo
 
 HEAVY = {"faiss", "numpy", "onnxruntime", "rich", "tokenizers", "typer"}
+OWN_MODULES = {"__main__", "commonplace", "_virtualenv", "_distutils_hack", "__editable___commonplace_finder"}
 FRAMEWORKS = {"anyio", "asyncio", "mcp", "pydantic", "pygit2", "sqlite3", "starlette", "tantivy", "watchfiles", *HEAVY}
 
 
@@ -81,3 +82,32 @@ assert search(application.services.collections.members, SearchQuery(text="alpha"
         "commonplace.store.remotes",
     )
     assert not [name for name in loaded if name.startswith(late)]
+
+
+def test_a_relay_loads_the_standard_library_alone_and_a_resident_all_that_its_sessions_use(tmp_path: Path) -> None:
+    relay = _modules_after("import commonplace.relay")
+    assert not [name for name in relay if name.partition(".")[0] not in {*sys.stdlib_module_names, *OWN_MODULES}]
+    assert not relay & {"asyncio", "pathlib", "subprocess", "typing"}
+    repo = new_repo(tmp_path / "notes", {"a.md": "# A\n\nalpha\n"})
+    program = f"""
+from commonplace.resident import load_modules
+load_modules()
+import sys, threading
+assert threading.active_count() == 1
+loaded = set(sys.modules)
+from pathlib import Path
+from commonplace.bootstrap import Application
+from commonplace.domain.query import SearchQuery
+from commonplace.services.searches import search
+from commonplace.settings import load_settings
+flags = {{"embed": "false", "cache_dir": {str(tmp_path / "cache")!r}, "state_dir": {str(tmp_path / "state")!r}}}
+application = Application([Path({str(repo.path)!r})], load_settings({{}}, flags))
+application.start()
+application.wait_indexed(60)
+assert search(application.services.collections.members, SearchQuery(text="alpha"), "keyword").hits
+late = [name for name in sys.modules if name.startswith("commonplace.") and name not in loaded]
+application.close()
+print("\\n", late)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1].strip() == "[]"

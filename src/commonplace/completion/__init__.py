@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from commonplace.completion.command_table import COMMANDS
 from commonplace.index.index_version import INDEX_FOLDER
+from commonplace.raw_settings import base_folder, configured
 
 FILES = ":files"
 """The line that makes the shell complete file names itself."""
@@ -134,7 +135,7 @@ def catalogue_paths(folders: list[str]) -> Iterator[str]:
     Args:
         folders: Folders named on the command line; if none, those of the settings, else the current one.
     """
-    given_values = _configured()
+    given_values = configured("kb", "cache_dir")
     environment = os.environ.get("COMMONPLACE_KB", "")
     chosen = (
         folders or [part for part in environment.split(os.pathsep) if part] or _paths(given_values.get("kb")) or ["."]
@@ -153,32 +154,7 @@ def folder_key(real: str) -> str:
 
 
 def _default_cache() -> str:
-    return os.path.join(_base_folder("XDG_CACHE_HOME", ".cache"), "commonplace")
-
-
-def _base_folder(name: str, default: str) -> str:
-    """A base directory; a relative one is ignored, as the settings do."""
-    base_folder = os.environ.get(name, "")
-    return base_folder if os.path.isabs(base_folder) else os.path.join(os.path.expanduser("~"), default)
-
-
-def _configured() -> dict[str, object]:
-    """The raw settings file; empty if it is missing or invalid."""
-    base = _base_folder("XDG_CONFIG_HOME", ".config")
-    path = os.environ.get("COMMONPLACE_CONFIG") or os.path.join(base, "commonplace", "config.toml")
-    try:
-        with open(path, "rb") as file:
-            raw = file.read()
-    except OSError:
-        return {}
-    if b"kb" not in raw and b"cache_dir" not in raw:
-        return {}
-    import tomllib
-
-    try:
-        return tomllib.loads(raw.decode())
-    except ValueError:
-        return {}
+    return os.path.join(base_folder("XDG_CACHE_HOME", ".cache"), "commonplace")
 
 
 def _paths(value: object) -> list[str]:

@@ -97,6 +97,14 @@ class Settings:
             default="none",
         ),
     ] = ()
+    resident: Annotated[
+        bool,
+        Doc(
+            "Whether `mcp` runs in a process that the user's resident forks: a start takes less time and memory. "
+            "Linux only; where there can be no resident, it runs by itself."
+        ),
+    ] = False
+    resident_seconds: Annotated[int, Doc("How long a resident goes on after its last session.", unit="seconds")] = 60
     workers: Annotated[int, Doc("Number of processes in which `serve` answers; 0 for one for each core.")] = 1
     drain: Annotated[int, Doc("How long `serve` goes on after the signal to end.", unit="seconds")] = 0
     webhook_secret: Annotated[str | None, Doc("Secret of webhooks of Git hosts at `/hooks/git`.", secret=True)] = None

@@ -49,6 +49,7 @@ OWN_COMMANDS = (
     "index",
     "status",
     "model",
+    "resident",
     "embed-worker",
 )
 """Modules of `commands`, in the order of the help.

@@ -18,6 +18,8 @@ from commonplace.domain.findings import Diagnostic
 from commonplace.domain.private_files import exposed
 from commonplace.faces import clients
 from commonplace.faces.cli.output import short_path
+from commonplace.faces.cli.residents import running_residents
+from commonplace.relay import obstacle
 from commonplace.settings import Flags, Settings, config_file, origins
 
 # Checks of settings with their origins, and of the folders that they name: permissions and free space.
@@ -108,6 +110,15 @@ def _nearest(folder: Path) -> Path:
     while at != at.parent and not os.path.exists(at):
         at = at.parent
     return at
+
+
+def residents(chosen: Settings) -> Iterator[Diagnostic]:
+    """The residents that run; and, if one is wanted, whether there can be one."""
+    for resident in running_residents():
+        yield Diagnostic("resident", None, "resident", f"Process {resident.process}, {resident.sessions} sessions.")
+    if reason := obstacle() if chosen.resident else "":
+        hint = "mcp serves by itself until then."
+        yield Diagnostic("resident", Severity.INFO, "resident", f"There can be no resident: {reason}.", hint)
 
 
 # Checks outside the program: the port of `serve`, and the entries in clients' configuration files.

@@ -59,6 +59,7 @@ def _looked_at(session: Session) -> Iterator[Diagnostic]:
     yield session.dependencies.git_command()
     yield from folders.settings(session.flags)
     yield from folders.folders(session.settings)
+    yield from external.residents(session.settings)
     yield from session.dependencies.diagnose_clones(session.settings)
     usable_commands(session.dependencies)
     yield from diagnostics.plugin_diagnostics(session.dependencies.plugin_faults(session.settings))

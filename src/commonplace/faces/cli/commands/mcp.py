@@ -35,6 +35,7 @@ class McpOptions:
     port: Annotated[str | None, typer.Option(metavar="N", help=about("port"), show_default=False)] = None
     adopt: Annotated[bool, typer.Option("--adopt", help=ADOPT)] = False
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Search by words alone; embed nothing.")] = False
+    resident: Annotated[bool | None, typer.Option(help=about("resident"), show_default=False)] = None
 
     def flags(self) -> Flags:
         """The settings among the options, for `load_settings`."""
@@ -47,6 +48,7 @@ class McpOptions:
             "port": self.port,
             "embed": "false" if self.no_embed else None,
             "adopt": "true" if self.adopt else None,
+            "resident": None if self.resident is None else str(self.resident).lower(),
         }
 
 

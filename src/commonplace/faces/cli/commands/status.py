@@ -2,8 +2,9 @@
 
 As JSON: `{"collections": [{"collection", "commit", "message", "uncommitted": [PATH], "documents", "generation",
 "read_only", "docs_trees": [{"generator", "config", "folder", "mounts": [{"url", "folder"}], …}], "left_out":
-{SUFFIX: N}}]}`; `commit` and `message` are "" without Git, `read_only` says why nothing can be committed, "" when it
-can. An MCP server names `commit` and `generation` of each collection in the `_meta` of its answers.
+{SUFFIX: N}}], "residents": [{"process", "sessions"}]}`; `commit` and `message` are "" without Git, `read_only` says why
+nothing can be committed, "" when it can. An MCP server names `commit` and `generation` of each collection in the
+`_meta` of its answers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.sites import Surroundings, as_json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, left_out_message, one_line
+from commonplace.faces.cli.residents import running_residents
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
@@ -50,10 +52,13 @@ def command(session: Session) -> None:
     with session.opened() as collections:
         statuses = [_status(collection) for collection in collections]
     if session.out.as_json:
-        session.out.json({"collections": [_json(status) for status in statuses]})
+        residents: list[Json] = [{"process": row.process, "sessions": row.sessions} for row in running_residents()]
+        session.out.json({"collections": [_json(status) for status in statuses], "residents": residents})
         return
     for status in statuses:
         _show(session, status)
+    for resident in running_residents():
+        session.out.line(resident.text)
 
 
 def _status(collection: Collection) -> _FolderStatus:
