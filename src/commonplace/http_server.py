@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -27,8 +28,9 @@ from commonplace.faces.access.used_once import UsedOnce, secret_for, share_secre
 from commonplace.faces.freshness import CommitWaits, FreshnessGate
 from commonplace.faces.http.app import METADATA, App, MountedApp, ResourceMetadata, small_body
 from commonplace.faces.http.guard import Guard, RouteRules, allowed_hosts_of, is_loopback
+from commonplace.faces.http.health import ClusterHealth, Health
 from commonplace.faces.http.inherited import GROW_SECONDS, BindAddress, listening
-from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Metrics, Readiness
+from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Metrics, SignedCalls
 from commonplace.faces.http.server import Drain, End, Indexed, Worker, serve
 from commonplace.faces.lazy_module import load_lazy_modules
 from commonplace.faces.mcp.proposals import require_proposals
@@ -94,9 +96,11 @@ def serve_http(settings: Settings, options: HttpOptions, inherited: Inherited | 
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer, worker=number)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
     web = None if options.mcp_only else _web(settings, application.services, lambda: application.plugins, gate)
-    readiness = Readiness(application.services)
-    parts = _of_replicas(application, _parts(settings, options, application.services, mcp, older, web))
-    app = App(parts, _guard(settings, gate, inherited.buckets if inherited else None), readiness.parts())
+    calls = _signed_calls(settings)
+    health = Health(application.services, _node_name(settings), settings.tier)
+    parts = _of_replicas(application, _parts(settings, options, application.services, mcp, older, web), calls)
+    probes = [*health.parts(), *_cluster_health(settings, health, calls).parts()]
+    app = App(parts, _guard(settings, gate, inherited.buckets if inherited else None), probes)
     indexed = Indexed()
 
     def start() -> None:
@@ -108,7 +112,7 @@ def serve_http(settings: Settings, options: HttpOptions, inherited: Inherited | 
             indexed.done()
 
     def end() -> None:
-        readiness.end()
+        health.end()
         mcp.end_streams()
         for streaming in (older, web):
             if streaming is not None:
@@ -117,7 +121,30 @@ def serve_http(settings: Settings, options: HttpOptions, inherited: Inherited | 
     place = Worker(inherited, indexed) if inherited else listening(BindAddress(settings.host, settings.port))
     threading.Thread(target=start, name=START_THREAD, daemon=True).start()
     with closing(application), closing(webhooks):
-        serve(app, place, End(end, Drain(settings.drain, readiness.end)))
+        serve(app, place, End(end, Drain(settings.drain, health.end)))
+
+
+def _node_name(settings: Settings) -> str:
+    """The name of this server among others: its host and port."""
+    return (settings.node_url or "").partition("://")[2].rpartition("@")[2].strip("/") or socket.gethostname()
+
+
+def _signed_calls(settings: Settings) -> SignedCalls | None:
+    """Checks the calls of the other servers; None if they share no secret."""
+    if not settings.cluster_secret:
+        return None
+    return SignedCalls(settings.cluster_secret, settings.node_url or "", UsedOnce(settings.state_dir))
+
+
+def _cluster_health(settings: Settings, health: Health, calls: SignedCalls | None) -> ClusterHealth:
+    def ask(url: str) -> JsonObject | str:
+        from commonplace.replication import state_of_peer  # noqa: PLC0415 - not needed by most servers
+
+        return state_of_peer(settings, url)
+
+    others = [url for url in settings.peer if url.rstrip("/") != (settings.node_url or "").rstrip("/")]
+    cookies = partial(credentials, used=UsedOnce(settings.state_dir))
+    return ClusterHealth(health, others, ask, calls, cookies)
 
 
 def _open_to_others(host: str) -> ConfigError:
@@ -235,19 +262,17 @@ def _parts(
     return parts
 
 
-def _of_replicas(application: Application, parts: list[MountedApp]) -> list[MountedApp]:
+def _of_replicas(application: Application, parts: list[MountedApp], calls: SignedCalls | None) -> list[MountedApp]:
     """Extend the parts for replicas: each waits for requested commits; routes for webhooks and forwarded writes."""
     if not application.follows_remotes:
         return parts
     settings, services = application.settings, application.services
     waits = CommitWaits()
     gated = [replace(part, app=FreshnessGate(part.app, services, waits)) for part in parts]
-    used = UsedOnce(settings.state_dir)
-    if settings.cluster_secret:
-        writes = ForwardedWrites(services, settings.cluster_secret, settings.node_url or "", used)
-        gated.insert(0, writes.part())
+    if calls is not None:
+        gated.insert(0, ForwardedWrites(services, calls).part())
     if settings.webhook_secret:
-        gated.insert(0, GitWebhook(services, settings.webhook_secret, used).part())
+        gated.insert(0, GitWebhook(services, settings.webhook_secret, UsedOnce(settings.state_dir)).part())
     return gated
 
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 from commonplace.domain.budget import WRITE_SECONDS
 from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, StorageError, UnavailableError
+from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Index, Store
 from commonplace.services.cluster import Tailer
 from commonplace.settings import Settings
@@ -27,7 +29,7 @@ from commonplace.store.git_command import end_group
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import SHOWN_ID, changed_documents, common_commit, parse_source, path_of
 from commonplace.store.replica.writable import WritableReplicaStore
-from commonplace.store.replica.writer_lease import WriterLease, format_results, parse_writes
+from commonplace.store.replica.writer_lease import WriterLease, ask_state, format_results, parse_writes
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,8 @@ FIRST_PAUSE = 1.0
 """Pause in seconds before the next read of a remote after a change or a first failure."""
 BEHIND_PAUSE = 5.0
 """Maximum pause in seconds between two reads while a shared index lags behind."""
+CHECK_PAUSE = 4.0
+"""Maximum pause in seconds between two checks whether a shared index answers."""
 GROWTH = 1.5
 """Growth factor of the pauses."""
 WOKEN_PAUSE = 0.25
@@ -164,12 +168,18 @@ class Follower:
             commit = common_commit(self.clone.repository, begun_at)
         engine = None if self._tailer is None else self._tailer.status()
         writer = None if self._written is None else self._written.status()
-        return ReplicaStatus(commit, ready, age, problem, self._shared_index(), engine, writer, self.clone.packs())
+        if writer is not None and problem:
+            writer = replace(writer, problem=problem)
+        return ReplicaStatus(
+            commit, ready, age, problem, self._shared_index(), engine, writer,
+            self.clone.contact.status(), self.clone.free(), self.clone.packs(),
+        )  # fmt: skip
 
     def _shared_index(self) -> str | None:
         if self._tailer is None:
             return None
-        return self._tailer.problem or ("current" if self._tailer.is_current else "behind")
+        problem = self._tailer.problem or self._tailer.status().failure
+        return problem or ("current" if self._tailer.is_current else "behind")
 
     def follows(self, url: str) -> bool:
         """Whether both URLs have the same path. Hosts are not compared, as a Git host has several addresses."""
@@ -250,7 +260,11 @@ class Follower:
             Whether a read was requested during the pause.
         """
         due = time.monotonic() + pause
-        while self._wake.wait(max(0.0, due - time.monotonic())):
+        while (left := due - time.monotonic()) > 0 or self._wake.is_set():
+            if not self._wake.wait(min(max(left, 0.0), CHECK_PAUSE)):
+                if self._tailer is not None and left > CHECK_PAUSE:
+                    self._tailer.check()
+                continue
             self._ending.wait(WOKEN_PAUSE)
             self._wake.clear()
             if self._read.is_set() or self._ending.is_set():
@@ -381,6 +395,13 @@ def open_followers(settings: Settings) -> dict[Path, Follower]:
             write_seconds=float(settings.write_timeout),
         )
     return followers
+
+
+def state_of_peer(settings: Settings, url: str) -> JsonObject | str:
+    """The state of another server; or the reason why it is unknown."""
+    if not settings.cluster_secret:
+        return "It cannot be asked without a cluster_secret."
+    return ask_state(url, settings.cluster_secret, settings.node_url or "")
 
 
 def open_layer_follower(remote: str, settings: Settings) -> Follower:

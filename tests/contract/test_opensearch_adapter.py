@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opensearchpy import OpenSearch
@@ -13,9 +14,9 @@ from commonplace.domain.cluster import BranchPosition, SharedBase
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.query import SearchQuery
 from commonplace.index.opensearch import indexes
-from commonplace.index.opensearch.connection import ClusterAddress, Connection
+from commonplace.index.opensearch.connection import Answer, Body, ClusterAddress, Connection
 from commonplace.index.opensearch.indexes import PROPERTIES, SCHEMA, alias_of, creation, index_of
-from commonplace.index.opensearch.writer import ClusterReader
+from commonplace.index.opensearch.writer import ClusterReader, ClusterWriter
 from opensearch_cluster.engines import COMMIT, Engine, cluster, new_base, page, pages
 from opensearch_cluster.gateway import PASSWORD, USER, gateway
 
@@ -81,6 +82,55 @@ def test_an_index_of_an_older_version_is_built_anew_beside_it(client: OpenSearch
     assert engine.paths(base, "apple") == ["a.md", "b.md"]
     assert not client.indices.exists(index=index_of(alias_of(PREFIX, base), 1))
     engine.writer.drop(base)
+
+
+class Recovering(Connection):
+    """A connection to a cluster whose answers are those between the election of a manager and the recovery, or later.
+
+    The answers were seen at a node that was killed and started again.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(ClusterAddress((url,)))
+        self.is_recovering = True
+        self.is_searched = True
+
+    def ask(self, method: str, path: str, body: Body | None = None, **more: Any) -> Answer:
+        if self.is_recovering:
+            if path.startswith("/_cluster/health/"):
+                return {"status": "red", "number_of_nodes": 1, "active_shards": 0}
+            raise NotFoundError("The search cluster has no such index.", kind="engine", hint="Wait.")
+        if not self.is_searched and path.endswith("/_search"):
+            return {"_shards": {"total": 1, "successful": 0, "skipped": 0, "failed": 1}}
+        return super().ask(method, path, body, **more)
+
+
+def test_an_absent_index_counts_only_from_a_recovered_cluster(opensearch_url: str, base: SharedBase) -> None:
+    connection = Recovering(opensearch_url)
+    reader = ClusterReader(connection, PREFIX)
+    assert "not recovered" in str(refusal(lambda: reader.through(base)))
+    connection.is_recovering = False
+    assert reader.through(base) == BranchPosition(1, COMMIT)
+    assert reader.through(new_base()) is None
+    connection.close()
+
+
+def test_a_published_index_is_deleted_only_after_the_new_one_answered(
+    client: OpenSearch, opensearch_url: str, base: SharedBase
+) -> None:
+    connection = Recovering(opensearch_url)
+    connection.is_recovering = False
+    writer = ClusterWriter(connection, PREFIX)
+    generation = writer.begin(base)
+    writer.put(base, 2, pages(TEXTS), generation)
+    writer.advance(base, BranchPosition(2, COMMIT), generation)
+    connection.is_searched = False
+    assert "does not answer yet" in str(refusal(lambda: writer.publish(base, generation)))
+    assert client.indices.exists(index=index_of(alias_of(PREFIX, base), 1))
+    connection.is_searched = True
+    writer.publish(base, generation)
+    assert not client.indices.exists(index=index_of(alias_of(PREFIX, base), 1))
+    connection.close()
 
 
 def test_while_one_server_builds_an_index_no_other_does_unless_it_stops(

@@ -17,6 +17,7 @@ from commonplace.domain.query import SearchQuery
 from commonplace.domain.similarity import QuestionVector
 from commonplace.index import open_index
 from commonplace.index.local import LocalIndex
+from commonplace.services import cluster as services_cluster
 from commonplace.services.cluster import OWN_ANSWER, PARTIAL, SharedSearch, Tailer
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import ReplicaSource
@@ -196,6 +197,22 @@ def test_pages_that_the_engine_lost_are_written_again_by_the_next_comparison(tea
     assert starting.follow()
     assert starting.paths("first") == ["a.md"]
     assert starting.is_whole()
+
+
+def test_pages_that_were_deleted_by_hand_come_back_with_the_next_count(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services_cluster, "COUNT_SECONDS", 0.0)
+    server = team.server()
+    assert server.follow()
+    through = team.engine.reader.through(team.base)
+    assert through is not None
+    team.engine.writer.remove(team.base, [Address("a.md")], 1)
+    team.engine.writer.advance(team.base, through)
+    assert server.paths("first") == []
+    assert server.follow()
+    assert server.paths("first") == ["a.md"]
+    assert server.is_whole()
 
 
 def test_searches_go_to_the_engine_while_it_has_the_commit_and_else_to_the_own_index(team: Team) -> None:

@@ -185,6 +185,11 @@ class EmbeddedWriter:
         """Delete all generations."""
         self._bases.drop(base)
 
+    def count(self, base: SharedBase) -> int:
+        """Number of pages in the published index."""
+        with self._bases.used(base) as held:
+            return len(held.index.revisions())
+
     def verify(
         self, base: SharedBase, expected: Mapping[Address, Revision], generation: int | None = None
     ) -> IndexDifferences:

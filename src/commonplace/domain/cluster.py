@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from commonplace.domain.query import Filter
 from commonplace.domain.similarity import Background, ChunkHit, NearDocument, QuestionVector
@@ -152,7 +152,7 @@ class SharedIndexWriter(Protocol):
         ...
 
     def publish(self, base: SharedBase, generation: int) -> None:
-        """Publish a generation for searches in one atomic step, and delete the earlier generations."""
+        """Publish a generation for searches in one atomic step. Once it answers, delete the earlier generations."""
         ...
 
     def put(self, base: SharedBase, number: int, pages: Iterable[SharedPage], generation: int | None = None) -> None:
@@ -178,6 +178,10 @@ class SharedIndexWriter(Protocol):
 
     def drop(self, base: SharedBase) -> None:
         """Delete all generations of a base, if there are any. Later searches of the base fail."""
+        ...
+
+    def count(self, base: SharedBase) -> int:
+        """Number of pages in the published index."""
         ...
 
     def verify(
@@ -358,6 +362,10 @@ class EngineStatus:
     """Seconds since the shared index last contained the followed commit; 0 if it contains the commit now."""
     searches: Mapping[AnsweredBy, int]
     """Number of searches since the start of the process, by the index that answered them."""
+    failure: str = ""
+    """The reason why the last search failed; "" if it succeeded, or none was made."""
+    failed: float | None = None
+    """Seconds since then; None if no search failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +378,25 @@ class WriterStatus:
     """Whether this server pushed in the last ten seconds and has the lease. No server has it while nobody writes."""
     messages: tuple[str, ...] = ()
     """Commit messages of the writes that wait for a push."""
+    oldest: float = 0.0
+    """Seconds for which the oldest of them has been waiting; 0 if none does."""
+    problem: str = ""
+    """The reason why a write would fail now; "" if none is known."""
+    owner: str = ""
+    """Host and port of the server that had the lease last; "" if none had it, or servers do not share writes."""
+    owned: float | None = None
+    """Seconds since this server saw that server take the lease over; None without an owner."""
+    next_writer: str = ""
+    """Host and port of the server that gets the next write; "" if it is this one, or servers do not share writes."""
+
+
+class RemoteStatus(NamedTuple):
+    """The remote as this server meets it: seconds since it last answered, accepted a push, and stopped to answer."""
+
+    answered: float | None = None
+    pushed: float | None = None
+    silent: float | None = None
+    """None if it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +417,10 @@ class ReplicaStatus:
     """State of the index in a search cluster; None without a search cluster."""
     writer: WriterStatus | None = None
     """State of the writes; None for a read-only replica."""
+    remote: RemoteStatus = field(default_factory=RemoteStatus)
+    """The remote as this server meets it."""
+    free: int | None = None
+    """Free space on the disk of the clone in bytes; None if it cannot be read."""
     packs: int | None = None
     """Number of packs in the clone, which are gathered in the background; None if it cannot be read."""
 
@@ -521,6 +552,7 @@ def note(text: str) -> None:
 
 
 WRITES_PATH = "/cluster/writes"
+STATE_PATH = "/cluster/state"
 WRITES_SIGNATURE = "commonplace-signature"
 """Name of the header with the signature."""
 MAX_FORWARDED = 8_000_000

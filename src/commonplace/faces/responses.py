@@ -12,7 +12,6 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import error_mapping
 
 Headers = Sequence[tuple[str, str]]
-_JSON_TYPE = (b"content-type", b"application/json")
 _SAFE_HEADERS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -35,17 +34,31 @@ async def send_json(send: Send, status: int, value: Json, headers: Headers = (),
     await send_body(send, status, json_bytes(value), headers, with_body=with_body)
 
 
-async def send_body(send: Send, status: int, body: bytes, headers: Headers = (), *, with_body: bool = True) -> None:
-    """Send a JSON response that is already encoded.
+async def send_body(
+    send: Send,
+    status: int,
+    body: bytes,
+    headers: Headers = (),
+    *,
+    with_body: bool = True,
+    media_type: str = "application/json",
+) -> None:
+    """Send a response that is already encoded.
 
     Args:
         send: ASGI `send` of the request.
         status: HTTP status.
-        body: JSON in UTF-8.
+        body: The encoded body.
         headers: Additional headers.
         with_body: False for HEAD.
+        media_type: Media type of the body.
     """
-    raw = [_JSON_TYPE, (b"content-length", str(len(body)).encode()), *_SAFE_HEADERS, *_encoded(headers)]
+    raw = [
+        (b"content-type", media_type.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *_SAFE_HEADERS,
+        *_encoded(headers),
+    ]
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": body if with_body else b""})
 

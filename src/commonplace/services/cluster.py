@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, cast, get_args
@@ -115,10 +116,12 @@ class SharedSearch:
 
     def count(self, *, in_part: bool) -> None:
         """Count a search that the engine answered."""
+        self._tailer.searched("")
         self._tailer.searches.add("engine, in part" if in_part else "engine")
 
     def rest(self, reason: str) -> None:
         """Send no searches to the engine for `PAUSE_SECONDS`, because it has just failed."""
+        self._tailer.searched(reason)
         with self._lock:
             self._resting_until = time.monotonic() + PAUSE_SECONDS
             if reason != self._reason:
@@ -221,6 +224,8 @@ PATIENCE_SECONDS = 2.0
 """Seconds for which a server waits for the server that wrote the last commit."""
 VERIFY_SECONDS = 3600.0
 """Interval in seconds between full comparisons of the index with the base; engines may lose acknowledged writes."""
+COUNT_SECONDS = 60.0
+"""Interval in seconds between counts of the index's pages, which are compared with the base; one may delete by hand."""
 BATCH_PAGES = 500
 """Number of pages whose records are read together."""
 
@@ -273,6 +278,9 @@ class Tailer:
         self._strange = ""
         """The commit of the engine's index if the clone lacked it at the last check; "" otherwise."""
         self._verified = 0.0
+        self._counted = 0.0
+        self._failure = ""
+        self._failed: float | None = None
 
     @property
     def is_current(self) -> bool:
@@ -284,7 +292,30 @@ class Tailer:
         """State of the shared index, and counts of the searches by the index that answered them."""
         with self._lock:
             behind = 0.0 if self._current else time.monotonic() - self._behind_since
-        return EngineStatus(behind, self.searches.now())
+        failed = None if self._failed is None else time.monotonic() - self._failed
+        return EngineStatus(behind, self.searches.now(), self._failure, failed)
+
+    def searched(self, failure: str) -> None:
+        """Record that a search was answered, or why it failed."""
+        self._failure = failure
+        self._failed = time.monotonic() if failure else self._failed
+
+    def check(self) -> None:
+        """Ask the engine whether it answers, between two calls of `follow`. Called from the thread of `follow`."""
+        try:
+            self._reader.through(self.base)
+            self._recheck()
+        except KnowledgeError as error:
+            with self._lock:
+                self._problem = str(error)
+                self._set_current(False)
+
+    def _recheck(self) -> None:
+        """Find out whether the engine answers searches again, if one failed."""
+        if self._failure:
+            with suppress(KnowledgeError):
+                self._writer.count(self.base)
+                self._failure = ""
 
     @property
     def problem(self) -> str:
@@ -315,6 +346,7 @@ class Tailer:
             # It is no problem if another server builds the index: this server uses its own index meanwhile.
             building = bool(error.context.get("building"))
             problem = "" if building else str(error)
+        self._recheck()
         with self._lock:
             if problem and problem != self._problem:
                 log.warning("%s: %s", self.base.name, problem)
@@ -401,7 +433,9 @@ class Tailer:
         self._writer.advance(self.base, position)
 
     def _verify_at_times(self, position: BranchPosition, through: BranchPosition) -> None:
-        if through != position or (time.monotonic() - self._verified < VERIFY_SECONDS and self._verified):
+        if through != position:
+            return
+        if self._verified and time.monotonic() - self._verified < VERIFY_SECONDS and self._has_all():
             return
         revisions = self._index.revisions()
         differences = self._writer.verify(self.base, revisions)
@@ -410,6 +444,13 @@ class Tailer:
             self._mend(differences, position)
         self._known = (position.commit, revisions)
         self._verified = time.monotonic()
+
+    def _has_all(self) -> bool:
+        """Whether the engine's index has as many pages as were written; asked once in `COUNT_SECONDS`."""
+        if self._known is None or time.monotonic() - self._counted < COUNT_SECONDS:
+            return True
+        self._counted = time.monotonic()
+        return self._writer.count(self.base) == len(self._known[1])
 
     def _pages(self, addresses: Iterable[Address]) -> Iterator[SharedPage]:
         """The pages at these addresses that still exist."""

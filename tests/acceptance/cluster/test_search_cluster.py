@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import time
@@ -14,9 +15,10 @@ from urllib.parse import quote
 import pytest
 from opensearchpy import OpenSearch
 
+from opensearch_cluster.cluster import running
 from opensearch_cluster.gateway import PASSWORD, USER, gateway
 from serving import Answer, Server, commonplace, served
-from support import ROOT, GitRepo, new_repo
+from support import ROOT, GitRepo, eventually, new_repo
 
 WAIT_SECONDS = 40.0
 QUESTIONS = (
@@ -229,3 +231,35 @@ def _searches(client: OpenSearch, prefix: str) -> int:
     """Number of searches that the indexes with a prefix have answered."""
     stats = client.indices.stats(index=f"{prefix}-*", metric="search")
     return int(stats["_all"]["total"]["search"]["query_total"])
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_a_search_cluster_that_restarts_keeps_its_index(tmp_path: Path) -> None:
+    work, remote = knowledge(tmp_path)
+    with (
+        running(1) as cluster,
+        replica(tmp_path / "one", remote, "--engine-url", cluster.urls[0], "--log-level", "info") as server,
+        cluster.client() as client,
+    ):
+        assert server.ask("GET", f"/api/v1/search?q=restore&at_least={work.git('rev-parse', 'HEAD')}").status == 200
+        wait_until(lambda: state(server) == "current", "the shared index")
+        indexes = _uuids(client)
+        for number in range(int(os.environ.get("RESTARTS", "2"))):
+            cluster.nodes[0].kill()
+            push(work, f"notes/restart-{number}.md", f"# Restart {number}\n\nunmistakable{number} words\n")
+            cluster.nodes[0].start()
+            cluster.nodes[0].wait_until_up()
+            eventually(lambda number=number: _is_found(server, f"unmistakable{number}"), 120)
+            assert _uuids(client) == indexes, "the index is the one that was there before"
+        assert sum("pages are in the shared index" in line for line in server.lines) == 1, server.lines
+
+
+def _is_found(server: Server, word: str) -> bool:
+    """Whether the cluster has a page with a word, and answers searches."""
+    answer = rest(server, word)
+    return state(server) == "current" and "commonplace-notice" not in answer.headers and bool(answer.json["results"])
+
+
+def _uuids(client: OpenSearch) -> list[str]:
+    return sorted(str(row["uuid"]) for row in client.cat.indices(params={"format": "json"}))

@@ -7,13 +7,12 @@ import hashlib
 import hmac
 import json
 import os
+import resource
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import cast
 
-import anyio.to_thread
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -27,6 +26,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from commonplace import __version__
+from commonplace.domain import timings
 from commonplace.domain.cluster import (
     MAX_CLOCK_SECONDS,
     MAX_FORWARDED,
@@ -36,14 +36,11 @@ from commonplace.domain.cluster import (
     signature_in,
 )
 from commonplace.domain.errors import (
-    IndexingError,
     InvalidInputError,
     KnowledgeError,
     NotFoundError,
     UnauthenticatedError,
 )
-from commonplace.domain.json import JsonObject
-from commonplace.domain.query import ListQuery
 from commonplace.faces import call_log
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.access.used_once import UsedOnce
@@ -51,98 +48,9 @@ from commonplace.faces.http.app import MountedApp, small_body
 from commonplace.faces.http.guard import RouteRules
 from commonplace.faces.responses import Json, send_error, send_json
 from commonplace.faces.worker_threads import run_in_worker
-from commonplace.services.collections import Collection
 from commonplace.services.services import Services
 
 # Routes for the operation of a server: readiness, webhooks of Git hosts, and writes that other servers forward.
-
-
-# `/health/ready` tells balancers and probes whether a server can answer; `/health/collections` gives details.
-
-
-NOT_READY = 503
-
-
-class Readiness:
-    """The readiness of a server's collections.
-
-    Args:
-        services: The services.
-    """
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._ending = False
-
-    def end(self) -> None:
-        """Report "ending" from now on, so that balancers send no further requests."""
-        self._ending = True
-
-    def parts(self) -> list[MountedApp]:
-        """The routes: one for probes, without a key, and one with the state of each collection."""
-        return [
-            MountedApp("/health/ready", self._serve, RouteRules(small_body, lambda _: True), is_document=True),
-            MountedApp("/health/collections", self._list, RouteRules(small_body, lambda _: False), is_document=True),
-        ]
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del receive
-        state = await anyio.to_thread.run_sync(self._current_state, abandon_on_cancel=True)
-        status = "ending" if self._ending else state
-        code = 200 if status == "ready" else NOT_READY
-        await send_json(send, code, {"status": status}, with_body=scope["method"] != "HEAD")
-
-    def _current_state(self) -> str:
-        try:
-            members = self._services.collections.members
-        except KnowledgeError:  # a folder cannot be opened; the start-up retries it
-            return "starting"
-        if not all(map(is_ready, members)):
-            return "starting"
-        return "ready" if all(map(can_read, members)) else "failing"
-
-    async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del receive
-        names = caller_of(scope).collections
-        visible = [
-            collection for collection in self._services.collections.opened if names is None or collection.name in names
-        ]
-        states: JsonObject = {collection.name: _state(collection) for collection in visible}
-        await send_json(send, 200, {"collections": states}, with_body=scope["method"] != "HEAD")
-
-
-def is_ready(collection: Collection) -> bool:
-    """Whether the collection's index is ready for searches."""
-    try:
-        collection.index.wait_ready(0)
-    except IndexingError:
-        return False
-    return True
-
-
-def can_read(collection: Collection) -> bool:
-    """Whether a page can be listed and read now: not if file descriptors have run out, or the disk fails."""
-    try:
-        for record in collection.index.list(ListQuery(limit=1)).records:
-            with suppress(NotFoundError):  # deleted since it was indexed
-                collection.store.read(record.address)
-        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))  # what was read may have been open already
-    except (KnowledgeError, OSError):
-        return False
-    return True
-
-
-def _state(collection: Collection) -> JsonObject:
-    state: JsonObject = {"ready": is_ready(collection) and can_read(collection)}
-    if collection.replica is not None:
-        status = collection.replica.status()
-        age = None if status.age is None else round(status.age, 1)
-        state |= {"commit": status.commit or None, "age_seconds": age, "problem": status.problem or None}
-        if status.packs is not None:
-            state["packs"] = status.packs
-        if status.shared_index is not None:
-            state["shared_index"] = status.shared_index
-    return state
 
 
 # `/hooks/git`: webhook for Git hosts. A push event makes the affected replicas read their remote at once.
@@ -285,21 +193,47 @@ def _unsigned() -> UnauthenticatedError:
 # a number that is accepted once.
 
 
+class SignedCalls:
+    """Checks the calls of other servers that share a secret.
+
+    Args:
+        secret: The shared secret.
+        url: URL of this server, which a call must name as its recipient; "" if no server calls this one.
+        used: The numbers of earlier calls.
+    """
+
+    def __init__(self, secret: str, url: str, used: UsedOnce) -> None:
+        self._secret = secret
+        self._url = url
+        self._used = used
+
+    def check(self, scope: Scope, body: bytes) -> None:
+        """Check that a call is signed for this server, and was not sent before.
+
+        Raises:
+            UnauthenticatedError: it is not, or it was.
+        """
+        signature = signature_in(Headers(scope=scope).get(WRITES_SIGNATURE, ""), body, self._secret)
+        if signature is None or signature.recipient.rstrip("/") != self._url.rstrip("/"):
+            raise _refused("The call is not signed with this server's cluster_secret for its node_url.")
+        if abs(time.time() - signature.time) > MAX_CLOCK_SECONDS:
+            raise _refused("The call was signed at another time than this server's clock shows.")
+        expires = signature.time + 2 * MAX_CLOCK_SECONDS
+        if not self._used.take("forwarded writes", signature.number, expires):
+            raise _refused("The call was sent before.")
+
+
 class ForwardedWrites:
     """The route `/cluster/writes`.
 
     Args:
         services: Services with replicas that write.
-        secret: The shared secret.
-        url: URL of this server, which a call must name as its recipient; "" if no server forwards to this one.
-        used: The numbers of earlier calls.
+        calls: Checks the calls.
     """
 
-    def __init__(self, services: Services, secret: str, url: str, used: UsedOnce) -> None:
+    def __init__(self, services: Services, calls: SignedCalls) -> None:
         self._services = services
-        self._secret = secret
-        self._url = url
-        self._used = used
+        self._calls = calls
 
     def part(self) -> MountedApp:
         """The route as a part of the application."""
@@ -309,24 +243,16 @@ class ForwardedWrites:
         body = await post_body(WRITES_PATH, scope, receive, send)
         if body is None:
             return
-        header = Headers(scope=scope).get(WRITES_SIGNATURE, "")
         try:
-            results = await run_in_worker(partial(self._answer, header, body), reads=False)
+            results = await run_in_worker(partial(self._answer, scope, body), reads=False)
         except KnowledgeError as error:
             await send_error(send, error)
             return
         await send_json(send, 200, results)
 
-    def _answer(self, header: str, body: bytes) -> Json:
+    def _answer(self, scope: Scope, body: bytes) -> Json:
         """The results of the writes of a call that is signed for this server and was not sent before."""
-        signature = signature_in(header, body, self._secret)
-        if signature is None or signature.recipient.rstrip("/") != self._url.rstrip("/"):
-            raise _refused("The call is not signed with this server's cluster_secret for its node_url.")
-        if abs(time.time() - signature.time) > MAX_CLOCK_SECONDS:
-            raise _refused("The call was signed at another time than this server's clock shows.")
-        expires = signature.time + 2 * MAX_CLOCK_SECONDS
-        if not self._used.take("forwarded writes", signature.number, expires):
-            raise _refused("The call was sent before.")
+        self._calls.check(scope, body)
         return self._taken(body)
 
     def _taken(self, body: bytes) -> Json:
@@ -403,6 +329,10 @@ class Metrics:
         self._seconds = Histogram(
             "commonplace_call_seconds", "How long calls take.", ("verb",), buckets=BUCKETS, registry=self._registry
         )
+        self._steps = Histogram(
+            "commonplace_step_seconds", "How long calls wait for fetches, pushes, the queue, locks and the engine.",
+            ("step",), buckets=BUCKETS, registry=self._registry,
+        )  # fmt: skip
         version = Gauge(
             "commonplace_info", "The version that runs.", ("version",), registry=self._registry, multiprocess_mode="max"
         )
@@ -411,6 +341,7 @@ class Metrics:
     def listen(self) -> None:
         """Count all calls from now on."""
         call_log.listen(self._count)
+        timings.listen(lambda step, seconds: self._steps.labels(step).observe(seconds))
 
     def part(self) -> MountedApp:
         """The route `/metrics`, as a part of the application."""
@@ -418,7 +349,9 @@ class Metrics:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
-        body = generate_latest(self._counted()) + self._of_replicas(scope) if scope["method"] != "HEAD" else b""
+        body = b""
+        if scope["method"] != "HEAD":
+            body = generate_latest(self._counted()) + self._of_replicas(scope) + generate_latest(_of_process())
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -448,6 +381,24 @@ class Metrics:
         self._seconds.labels(verb).observe(seconds)
 
 
+def _of_process() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    used, limit = open_files()
+    Gauge("commonplace_open_files", "Open file descriptors of this process.", registry=registry).set(used)
+    Gauge("commonplace_open_files_limit", "Their limit; 0 for none.", registry=registry).set(limit)
+    return registry
+
+
+def open_files() -> tuple[int, int]:
+    """Number of open file descriptors of this process, and their limit; 0 if it is unknown."""
+    try:
+        used = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names are enough
+    except OSError:
+        used = 0
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return used, 0 if soft == resource.RLIM_INFINITY else soft
+
+
 def _state_of(replicas: Sequence[tuple[str, ReplicaStatus]]) -> CollectorRegistry:
     """Gauges of replicas, labelled by collection. A value that a replica does not have is omitted."""
     registry = CollectorRegistry()
@@ -458,6 +409,13 @@ def _state_of(replicas: Sequence[tuple[str, ReplicaStatus]]) -> CollectorRegistr
     ready = gauge("replica_ready", "Whether the replica was fetched and is indexed.")
     age = gauge("replica_age_seconds", "Seconds since the remote was last read by this process.")
     problem = gauge("replica_problem", "Whether the last read of the remote failed.")
+    silent = gauge("replica_silent_seconds", "Seconds since the remote stopped to answer; 0 if it answers.")
+    pushed = gauge("replica_pushed_seconds", "Seconds since the remote last accepted a push of this process.")
+    failing = gauge("replica_write_problem", "Whether a write would fail now, as far as this process knows.")
+    oldest = gauge("replica_oldest_write_seconds", "Seconds for which the oldest write has been waiting for a push.")
+    packs = gauge("replica_packs", "Packs in the clone.")
+    free = gauge("replica_free_bytes", "Free space on the disk of the clone.")
+    failed = gauge("engine_search_failing", "Whether the last search in the search cluster failed.")
     waiting = gauge("replica_waiting_writes", "Writes of this process that wait for a push.")
     lease = gauge("replica_has_lease", "Whether this process has pushed as the server that writes within 10 s.")
     behind = gauge("engine_behind_seconds", "Seconds since the search cluster had the replica's commit; 0 if it has.")
@@ -468,13 +426,20 @@ def _state_of(replicas: Sequence[tuple[str, ReplicaStatus]]) -> CollectorRegistr
     for name, status in replicas:
         ready.labels(name).set(status.ready)
         problem.labels(name).set(bool(status.problem))
-        if status.age is not None:
-            age.labels(name).set(status.age)
+        silent.labels(name).set(status.remote.silent or 0.0)
+        for optional, value in (
+            (age, status.age), (pushed, status.remote.pushed), (packs, status.packs), (free, status.free)
+        ):  # fmt: skip
+            if value is not None:
+                optional.labels(name).set(value)
         if status.writer is not None:
             waiting.labels(name).set(status.writer.waiting)
+            failing.labels(name).set(bool(status.writer.problem))
+            oldest.labels(name).set(status.writer.oldest)
             lease.labels(name).set(status.writer.has_lease)
         if status.engine is not None:
             behind.labels(name).set(status.engine.behind)
+            failed.labels(name).set(bool(status.engine.failure))
             for answered_by, number in status.engine.searches.items():
                 searches.labels(name, answered_by).inc(number)
     return registry

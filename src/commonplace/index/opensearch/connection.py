@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 from commonplace.domain.errors import ConfigError, NotFoundError, UnavailableError, require_libraries
+from commonplace.domain.timings import timed
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch
@@ -94,9 +95,10 @@ class Connection:
         from opensearchpy.exceptions import OpenSearchException  # noqa: PLC0415 - optional
 
         try:
-            perform_request = self._client.transport.perform_request(
-                method, path, params=parameters, body=body, timeout=seconds
-            )
+            with timed("engine"):
+                perform_request = self._client.transport.perform_request(
+                    method, path, params=parameters, body=body, timeout=seconds
+                )
         except OpenSearchException as error:
             raise failure_of(error) from error
         return cast("Answer", perform_request) if isinstance(perform_request, dict) else {}

@@ -34,6 +34,8 @@ GREEN_SECONDS = 60
 BUILD_SECONDS = 90.0
 """Seconds without writes after which an unpublished index no longer counts as being built by another server."""
 INVALID = 400
+ABSENT_SECONDS = 0.5
+"""Seconds between the two answers that must both say that a base has no index."""
 CHECKED_SECONDS = 30.0
 """Validity in seconds of a check that an index belongs to this program."""
 
@@ -111,15 +113,55 @@ class BaseIndexes:
             return set()
         return {number for name in answer if (number := generation_of(alias, name)) is not None}
 
-    def through(self, base: SharedBase, generation: int | None = None) -> BranchPosition | None:
-        """The branch position that an index has reached; None if there is no index or it is incomplete."""
-        try:
-            index = self.of(base, generation)
-            answer = self._connection.ask("GET", f"/{index}/_doc/{STATE_ID}", routing=STATE_ID)
-        except NotFoundError:
-            return None
-        source = answer["_source"]
-        return BranchPosition(int(source["position"]), str(source["commit"]))
+    def through(self, base: SharedBase) -> BranchPosition | None:
+        """The branch position that the published index has reached; None if there is no index or it is incomplete.
+
+        A cluster that restarts does not know its indexes between the election of a manager and the recovery of its
+        state. Absence counts only if a recovered cluster says it twice.
+
+        Raises:
+            UnavailableError: kind "engine": as from `published`; or the cluster has not recovered its indexes.
+        """
+        for attempt in range(2):
+            try:
+                answer = self._connection.ask("GET", f"/{self.published(base)}/_doc/{STATE_ID}", routing=STATE_ID)
+                source = answer["_source"]
+                return BranchPosition(int(source["position"]), str(source["commit"]))
+            except NotFoundError:
+                self.forget(base)
+                self._require_recovered(base)
+            if not attempt:
+                time.sleep(ABSENT_SECONDS)
+        return None
+
+    def _require_recovered(self, base: SharedBase) -> None:
+        """Check that the cluster has recovered all indexes of a base, whichever alias they have.
+
+        Raises:
+            UnavailableError: kind "engine": it has not.
+        """
+        indexes = f"/_cluster/health/{self.alias(base)}-*"
+        status = self._connection.ask("GET", indexes, expand_wildcards="all", level="cluster").get("status")
+        if status not in {"yellow", "green"}:
+            raise UnavailableError(
+                "The search cluster has not recovered its indexes.",
+                kind="engine",
+                hint="It is asked again; look at its nodes and its health if this persists.",
+            )
+
+    def require_answering(self, base: SharedBase) -> None:
+        """Check that the published index can be searched as a whole, and has its position.
+
+        Raises:
+            NotFoundError, UnavailableError: kind "engine": it cannot.
+        """
+        index = self.published(base)
+        self._connection.ask("GET", f"/{index}/_doc/{STATE_ID}", routing=STATE_ID)
+        shards = self._connection.ask("POST", f"/{index}/_search", {"size": 1})["_shards"]
+        if shards["failed"] or shards["successful"] != shards["total"]:
+            raise UnavailableError(
+                "The new index in the search cluster does not answer yet.", kind="engine", hint="It is asked again."
+            )
 
 
 class Generations:
@@ -166,7 +208,12 @@ class Generations:
         return generation
 
     def publish(self, base: SharedBase, generation: int) -> None:
-        """Move the alias in one call, then delete the earlier generations, except one that the alias names now."""
+        """Move the alias in one call. Once the new index answers, delete the earlier ones that the alias does not name.
+
+        Raises:
+            UnavailableError: kind "engine": an index is not this base's, or the new one does not answer; the earlier
+                ones are still there.
+        """
         alias = self._indexes.alias(base)
         index = index_of(alias, generation)
         self._indexes.generations(base)  # raises unless all of these indexes are this base's
@@ -176,6 +223,7 @@ class Generations:
         ]
         self._connection.ask("POST", "/_aliases", {"actions": actions})
         self._indexes.forget(base)
+        self._indexes.require_answering(base)
         searched = self._indexes.searched(base)
         for number, name in self._indexes.generations(base).items():
             if number < generation and number not in searched:

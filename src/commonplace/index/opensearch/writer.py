@@ -143,6 +143,12 @@ class ClusterWriter:
             differences.missing | chunks.missing - outdated, outdated, differences.surplus | chunks.surplus
         )
 
+    def count(self, base: SharedBase) -> int:
+        """Number of pages in the published index."""
+        index = self._indexes.of(base, None)
+        self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
+        return int(self._connection.ask("POST", f"/{index}/_count", {"query": {"exists": {"field": "path"}}})["count"])
+
     def _put_lines(self, pages: Iterable[SharedPage], number: int, before: Mapping[str, set[int]]) -> Iterator[Line]:
         for page in pages:
             key, text = page_key(page.record.address.path), text_of(page)

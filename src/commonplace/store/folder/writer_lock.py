@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.private_files import user_modes
+from commonplace.domain.timings import timed
 from commonplace.store.disk.durable import close_descriptor
 
 WAIT_SECONDS = 30.0
@@ -106,7 +107,8 @@ class WriterLock:
         with threads.counting:
             threads.waiting += 1
         try:
-            acquired = threads.lock.acquire(timeout=max(wait, 0.0))
+            with timed("lock"):
+                acquired = threads.lock.acquire(timeout=max(wait, 0.0))
         finally:
             with threads.counting:
                 threads.waiting -= 1

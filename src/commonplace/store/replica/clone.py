@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,7 +21,9 @@ from subprocess import Popen
 from pygit2.enums import SortMode
 
 from commonplace.domain.budget import is_limited, seconds_left
+from commonplace.domain.cluster import RemoteStatus
 from commonplace.domain.errors import GitError, KnowledgeError, StorageError, UnavailableError
+from commonplace.domain.timings import Step, timed
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.folder_store import key_of
 from commonplace.store.folder.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
@@ -65,8 +68,67 @@ _LEASE = "refs/commonplace-fetched/writer"
 _MISSING = "couldn't find remote ref"
 
 
+HANGS_SECONDS = 4.0
+"""Seconds after which a call to the remote counts as not answered."""
 MAX_COUNTED = 10_000
 """Maximum number of packs that are counted."""
+
+
+class RemoteContact:
+    """The times at which a remote last answered, and since which it does not. Thread-safe.
+
+    Args:
+        clock: Returns seconds from any beginning.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._running: dict[int, float] = {}
+        """Beginnings of the calls that were not answered yet, by thread."""
+        self._answered: float | None = None
+        self._pushed: float | None = None
+        self._silent: float | None = None
+        """Beginning of the first call that failed since the last answer."""
+
+    @contextmanager
+    def call(self, step: Step) -> Generator[Callable[[bool], None]]:
+        """A call to the remote; yields what is called with whether it answered. Without that it did not."""
+        began, thread = self._clock(), threading.get_ident()
+        answered = False
+
+        def note(is_answer: bool) -> None:
+            nonlocal answered
+            answered = is_answer
+
+        with self._lock:
+            self._running[thread] = began
+        try:
+            with timed(step):
+                yield note
+        finally:
+            with self._lock:
+                self._running.pop(thread, None)
+                if answered:
+                    self._answered, self._silent = self._clock(), None
+                elif self._silent is None:
+                    self._silent = began
+
+    def accepted(self) -> None:
+        """Record that the remote has accepted a push."""
+        with self._lock:
+            self._pushed = self._clock()
+
+    def status(self) -> RemoteStatus:
+        """The state now. A call that lasts longer than `HANGS_SECONDS` counts as not answered from its beginning on."""
+        with self._lock:
+            now = self._clock()
+            waiting = [began for began in self._running.values() if now - began > HANGS_SECONDS]
+            if self._silent is not None:
+                waiting.append(self._silent)
+            times = self._answered, self._pushed, min(waiting) if waiting else None
+        answered, pushed, silent = (None if when is None else now - when for when in times)
+        return RemoteStatus(answered, pushed, silent)
 
 
 class ReplicaClone:
@@ -99,6 +161,8 @@ class ReplicaClone:
         """Held while the branch moves."""
         self._target = ""
         """The remote's branch that pushes update; "" if not known yet."""
+        self.contact = RemoteContact()
+        """The answers of the remote."""
         self._followed = 0.0
         """Time of `time.monotonic` at which the last fetch began that moved the branch."""
         self._lost = 0
@@ -178,7 +242,9 @@ class ReplicaClone:
             if last_tip and (last_tip == self.source.commit or (until and self.holds(last_tip, until))):
                 return last_tip
             try:
-                outcome, tip, listing = self._fetched(last_tip, seconds, started, tags=tags)
+                with self.contact.call("fetch") as note:
+                    outcome, tip, listing = self._fetched(last_tip, seconds, started, tags=tags)
+                    note(not outcome.code or _MISSING in outcome.errors or bool(disk_problem(outcome.errors)))
             except GitError as error:
                 raise self._unreachable(str(error).rstrip(".")) from error
             if outcome.code:
@@ -205,6 +271,14 @@ class ReplicaClone:
                 if not is_limited():
                     raise
             yield
+
+    def free(self) -> int | None:
+        """Free space in bytes on the disk of the clone for this user; None if it cannot be read."""
+        try:
+            disk = os.statvfs(self.path)
+        except OSError:
+            return None
+        return disk.f_bavail * disk.f_frsize
 
     def packs(self) -> int | None:
         """Number of packs, at most `MAX_COUNTED`; None if their folder cannot be read."""
@@ -248,7 +322,9 @@ class ReplicaClone:
         if not commit or (expected and not self.holds(commit, expected)):
             raise ValueError("a push must not drop commits: its commit must be on top of the expected one")
         try:
-            outcome = self._sent(commit, expected)
+            with self.contact.call("push") as note:
+                outcome = self._sent(commit, expected)
+                note(outcome.is_pushed(self._target) is not None)
         except EndedGitError as error:
             if not error.has_sent:
                 raise self._unreached(str(error).rstrip(".")) from error
@@ -256,6 +332,7 @@ class ReplicaClone:
         pushed = outcome.is_pushed(self._target)
         if pushed:
             self._lost = 0
+            self.contact.accepted()
             try:
                 self._advance(expected, commit)
             except (StorageError, UnavailableError) as error:  # the remote has it: the next fetch moves the branch

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
@@ -26,6 +26,7 @@ from pygit2.enums import SortMode
 
 from commonplace.domain.budget import is_spent, seconds_left
 from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.domain.timings import timed
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.commits import CommitMessage
@@ -84,6 +85,12 @@ class PushQueue:
         self._base = ""
         """The commit of the draft under way: what it reads is compared with later commits, so it is the parent, too."""
         self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
+
+    @property
+    def oldest(self) -> float:
+        """Seconds for which the oldest write has been waiting; 0 without one."""
+        waiting = [write.added for write in tuple(self._pending) if not write.is_settled]
+        return time.monotonic() - min(waiting) if waiting else 0.0
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -235,7 +242,9 @@ class PushQueue:
         Raises:
             UnavailableError: the time of the write is over.
         """
-        if not lock.acquire(timeout=seconds_left(threading.TIMEOUT_MAX)):
+        with timed("queue"):
+            acquired = lock.acquire(timeout=seconds_left(threading.TIMEOUT_MAX))
+        if not acquired:
             raise self._late()
         try:
             yield
@@ -481,6 +490,8 @@ class PendingWrite:
     """Whether another server forwarded the write."""
     is_sent: bool = False
     """Whether another server has the write now and has not answered yet."""
+    added: float = field(default_factory=time.monotonic)
+    """Time of `time.monotonic`."""
     is_pushed: bool = False
     """Whether this server is pushing the write, and the remote may have it already."""
     is_deferred: bool = False

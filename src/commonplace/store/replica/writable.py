@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.clone_repository import cache_errors
+from commonplace.store.replica.clone_repository import cache_errors, host_of
 from commonplace.store.replica.push_queue import PendingWrite, PushQueue
 from commonplace.store.replica.writer_lease import (
     ANSWER_SECONDS,
@@ -35,6 +36,8 @@ from commonplace.store.replica.writer_lease import (
     send_writes,
 )
 
+LEAST_FREE = 16_000_000
+"""Free space in bytes below which writes are reported to fail."""
 NOT_WRITTEN = "Nothing was written."
 HANDED_SHARE, ANSWER_SHARE = 0.5, 0.6
 """Parts of a write's time: for the push of the server to which it is handed over, and for that server's answer."""
@@ -134,9 +137,27 @@ class WritableReplicaStore(BareStore):
 
     def status(self) -> WriterStatus:
         """Number of writes that wait for a push, and whether other servers forward their writes to this one."""
-        lease = self._queue.clone.lease
-        messages = self._queue.messages
-        return WriterStatus(len(messages), lease is not None and lease.is_own, messages)
+        lease, queue = self._queue.clone.lease, self._queue
+        messages = queue.messages
+        has_lease = lease is not None and lease.is_own
+        owner, owned = lease.holder() if lease else ("", None)
+        following = lease.writers() if lease else []
+        next_writer = host_of(following[0]) if following else ""
+        return WriterStatus(
+            len(messages), has_lease, messages, queue.oldest, self._trouble(), owner, owned, next_writer
+        )
+
+    def _trouble(self) -> str:
+        """The reason why a write would fail now; "" if none is known."""
+        clone = self._queue.clone
+        if (silent := clone.contact.status().silent) is not None:
+            return f"The remote has not answered for {silent:.0f} seconds."
+        if not os.access(clone.path / "objects", os.W_OK):
+            return "The clone cannot be written: its folder is read-only or gone."
+        free = clone.free()
+        if free is not None and free < LEAST_FREE:
+            return f"The disk of the clone is full: {free // 1_000_000} MB are free."
+        return ""
 
     def catch_up(self) -> None:
         """Fetch the commits of other writers. Concurrent callers share a fetch.

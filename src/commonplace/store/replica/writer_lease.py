@@ -15,11 +15,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from commonplace.domain.changes import Author, written_by
-from commonplace.domain.cluster import WRITES_PATH, WRITES_SIGNATURE, sign
+from commonplace.domain.cluster import STATE_PATH, WRITES_PATH, WRITES_SIGNATURE, sign
 from commonplace.domain.errors import (
     ConflictError,
     GitError,
@@ -92,6 +92,8 @@ class WriterLease:
         self._commit = ""
         """The commit of the last lease seen; "" for none."""
         self._owner = ""
+        self._owned = 0.0
+        """Time of the clock at which the owner was first seen."""
         self._since = 0.0
         """Time of the clock at which this lease was first seen."""
 
@@ -101,6 +103,8 @@ class WriterLease:
             if commit != self._commit:
                 before = self._owner
                 self._commit, self._owner, self._since = commit, self._named(commit), self._clock()
+                if self._owner != before:
+                    self._owned = self._since
                 self._log_change(before)
                 self._failed.pop(self._owner, None)  # it lives
 
@@ -114,6 +118,12 @@ class WriterLease:
         elif before == self.url:
             other = f"to {host_of(self._owner)}" if self._owner else "because the remote has none any more"
             log.info("%s: this server has lost the lease of writing %s (lease %s)", self._name, other, lease)
+
+    def holder(self) -> tuple[str, float | None]:
+        """Host and port of the server that had the lease last, "" for none; and seconds since it took it over."""
+        with self._lock:
+            owner = self._owner
+            return host_of(owner) if owner else "", self._clock() - self._owned if owner else None
 
     @property
     def owner(self) -> str:
@@ -293,6 +303,33 @@ def send_writes(
     if results is None or len(results) != count:
         raise ConnectionError(f"HTTP {answer.status}")
     return results
+
+
+def ask_state(url: str, secret: str, sender: str = "") -> dict[str, Any] | str:
+    """The state of another server as JSON; or the reason why it is unknown, for an operator."""
+    connection = _connection(url, CONNECT_SECONDS)
+    body = b"{}"
+    try:
+        headers = {"Content-Type": "application/json", WRITES_SIGNATURE: sign(body, secret, sender, url)}
+        connection.request("POST", urlsplit(url).path.rstrip("/") + STATE_PATH, body, headers)
+        answer = connection.getresponse()
+        content = answer.read(MAX_ANSWER)
+    except (OSError, http.client.HTTPException) as error:
+        return f"It does not answer: {getattr(error, 'strerror', None) or type(error).__name__}."
+    finally:
+        connection.close()
+    if answer.status != http.client.OK:
+        return _STATELESS.get(answer.status, f"It answers with {answer.status}.")
+    try:
+        return cast("dict[str, Any]", _object(json.loads(content)))
+    except (ValueError, TypeError, RecursionError):
+        return "It gives an invalid answer."
+
+
+_STATELESS = {
+    401: "It refuses the call: its cluster_secret, its clock or its node_url differs.",
+    404: "It does not tell its state: it is of an older version.",
+}
 
 
 def is_alive(url: str) -> bool:
