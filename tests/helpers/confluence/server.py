@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 import socket
@@ -77,6 +78,7 @@ class SiteServer(ThreadingHTTPServer):
         self.searchable = True
         self.judged = True
         self.redirect = ""
+        self.packing = ""
         self.ahead = 0
         """Seconds by which the clock of the answers is ahead."""
         self.counting = threading.Lock()
@@ -176,6 +178,9 @@ class SiteHandler(BaseHTTPRequestHandler):
 
     def _raw(self, status: int, content: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
+        if self.server.packing:
+            content = gzip.compress(content)
+            self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         for name, value in (headers or {}).items():

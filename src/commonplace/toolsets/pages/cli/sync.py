@@ -160,7 +160,7 @@ def pull(
 
     options = PullOptions(dry_run=dry_run, confirmed=yes, comments=comments)
     report = pull_space(_folder(), options, _say(as_json))
-    return _pulled(report, as_json, "")
+    return _pulled(report, as_json, "", dry_run=dry_run)
 
 
 def status(parts: CnDependencies, *, as_json: AsJson = False) -> int:  # noqa: ARG001 - every command has it
@@ -335,7 +335,7 @@ def _page_path(workspace: Workspace, page: str) -> str:
     return page_path(workspace, page, Path.cwd())
 
 
-def _pulled(report: PullReport, as_json: bool, folder: str) -> int:
+def _pulled(report: PullReport, as_json: bool, folder: str, *, dry_run: bool = False) -> int:
     if as_json:
         out(_json(report.values))
     else:
@@ -347,10 +347,11 @@ def _pulled(report: PullReport, as_json: bool, folder: str) -> int:
         for note in report.notes:
             message(f"Warning: {note}")
         for path in report.conflicts:
-            message(
-                f"Error: {path}: you and the site changed the same place. The site's text is in {path}.remote: "
-                "bring it into the page, and set `version` to the one that is named there."
+            way_out = (
+                f" The site's text is in {path}.remote: bring it into the page, and set `version` to the one that is "
+                "named there."
             )
+            message(f"Error: {path}: you and the site changed the same place.{'' if dry_run else way_out}")
     return CONFLICT if report.conflicts else 0
 
 

@@ -173,7 +173,7 @@ class _Pull:
         pages = self.belongings.described(pages)
         self.belongings.fetch_comments(pages)
         people = self._people(pages)
-        state = replace(self.state, pages=pages, people=people, searched=self.belongings.searched)
+        state = replace(self.state, pages=pages, people=people, renamed={}, searched=self.belongings.searched)
         new = Tree(state, laid_out=True)
         change, state = self._change(new)
         self.report.requests = self.api.requests
@@ -274,6 +274,7 @@ class _Pull:
         renamed = [
             page.title for page in self.state.pages.values() if page.id in pages and pages[page.id].title != page.title
         ]
+        renamed += self.state.renamed
         if not renamed:
             return None
         return re.compile("|".join(re.escape(f'"{escape(title)}"') for title in renamed).encode())

@@ -266,13 +266,15 @@ class _Push:
         base, body = edited_body(self.workspace, change, page, allow_loss=self.options.allow_loss)
         title, parent = change.target(page)
         writes = body != base or title != page.title or parent != page.parent
-        if self.options.dry_run:
-            return writes or bool(change.added_labels + change.removed_labels)
         remote = self.api.page(page.id)
         if remote.status != "current":
             raise NotFoundError("The page is deleted on the site.", kind="page", hint="Run 'cn pull'.")
-        if writes and not _is_done(remote, version, title, body):
+        is_done = not writes or _is_done(remote, version, title, body)
+        if not is_done:
             self._require_version(change, remote, version)
+        if self.options.dry_run:
+            return writes or bool(change.added_labels + change.removed_labels)
+        if not is_done:
             remote = self._put(replace(remote, title=title, parent=parent, version=version + 1), body)
         self._labels(change, page.id)
         self._record(change.path, remote, change.file.labels)
@@ -344,6 +346,8 @@ class _Push:
     def _record(self, path: str, remote: RemotePage, labels: set[str]) -> None:
         """Keep what the site has now, before the next page is pushed."""
         page_before = self.state.pages.get(remote.id)
+        if page_before is not None and page_before.title != remote.title:
+            self.state.renamed[page_before.title] = remote.id
         self.state.pages[remote.id] = SyncedPage(
             id=remote.id,
             title=remote.title,

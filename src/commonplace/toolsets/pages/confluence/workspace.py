@@ -74,6 +74,8 @@ class SpaceState:
     people: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     creating: dict[str, str] = field(default_factory=dict[str, str])
     """Path and title of the pages that a push is about to create, so that a killed push creates none twice."""
+    renamed: dict[str, str] = field(default_factory=dict[str, str])
+    """Page id by title of the titles that a push has changed since the last pull; bodies may still link to them."""
     comments: bool = False
     """Whether the comments of pages are kept in side files."""
     searched: str = ""
@@ -85,7 +87,7 @@ class SpaceState:
         pages = {page["id"]: SyncedPage.of(page) for page in values["pages"].values()}
         people = {account: (name, email) for account, (name, email) in values["people"].items()}
         facts = {key: values[key] for key in ("site", "space", "key", "name", "home")}
-        rest = {key: values[key] for key in ("product", "comments", "searched") if key in values}
+        rest = {key: values[key] for key in ("product", "renamed", "comments", "searched") if key in values}
         return cls(**facts, **rest, pages=pages, people=people, creating=dict(values.get("creating", {})))
 
     @property
@@ -126,7 +128,7 @@ class Tree:
         left = {} if laid_out else {page.id: page.path for page in state.pages.values() if page.path}
         self.paths = left if len(left) == len(state.pages) else {**state.paths(), **left}
         self.ids = {path: page for page, path in self.paths.items()}
-        self._titles: dict[str, str] = {}
+        self._titles = dict(state.renamed)
         for page in sorted(state.pages.values(), key=lambda page: (page.kind != "page", page.id), reverse=True):
             self._titles[page.title] = page.id
 

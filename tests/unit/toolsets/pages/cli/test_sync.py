@@ -11,6 +11,38 @@ from confluence.server import serving
 from spaces.places import cn
 
 
+def test_a_dry_run_changes_nothing_and_a_push_says_what_is_left(tmp_path: Path) -> None:
+    folder = tmp_path / "eng"
+    with serving(small_site()) as server:
+        environment = {"CN_TOKEN": "secret", "CN_EMAIL": "ann@example.org", "CN_SITE": server.url}
+        cn(tmp_path, "clone", "ENG", env=environment)
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
+        (tmp_path / "x.txt").write_text("x")
+        deploy = "runbooks/deploy.md"
+        for arguments, shown in (
+            (("new", "Fresh", "--parent", "runbooks/README.md"), "runbooks/fresh.md\n"),
+            (("label", deploy, "new", "--", "-ops"), "new, runbook\n"),
+            (("attach", deploy, str(tmp_path / "x.txt")), "[x.txt](../attachments/runbooks/deploy/x.txt)\n"),
+            (("pull", "--comments"), "Nothing changed\n"),
+        ):
+            dry = (*arguments[:2], "--dry-run", *arguments[2:])
+            assert cn(folder, *dry, env=environment).text == shown
+        after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
+        assert (after, server.site.writes) == (before, [])
+        for path in (folder / deploy, folder / "README.md", folder / "drawer/inside.md"):
+            path.write_text(path.read_text() + "\nMore.\n")
+        page = next(page for page in server.site.pages.values() if page.title == "Deploy")
+        server.site.edit(page, page.body.replace("gamma", "theirs"))
+        dry = cn(folder, "push", "--dry-run", env=environment)
+        assert dry.stderr.splitlines()[:2] == [
+            "would push README.md: text (2 left)",
+            "would push drawer/inside.md: text (1 left)",
+        ]
+        assert (dry.code, "Run 'cn pull'" in dry.stderr, server.site.writes) == (8, True, [])
+        done = cn(folder, "push", env=environment)
+        assert (done.code, "pushed README.md: text (2 left)" in done.stderr) == (8, True)
+
+
 def test_the_whole_way(tmp_path: Path) -> None:
     folder = tmp_path / "eng"
     with serving(small_site()) as server:

@@ -11,9 +11,11 @@ from commonplace.domain.errors import (
     InvalidInputError,
     NotFoundError,
     RateLimitedError,
+    TooLargeError,
     UnauthenticatedError,
     UnavailableError,
 )
+from commonplace.toolsets.pages.confluence import api as api_module
 from commonplace.toolsets.pages.confluence.api import ATTEMPTS, Api
 from commonplace.toolsets.pages.confluence.credentials import Login
 from confluence.server import SiteServer, serving
@@ -47,6 +49,18 @@ def test_reading_goes_on_after_limits_and_cut_connections(server: SiteServer) ->
     with client(server) as api, pytest.raises(RateLimitedError, match="limits"):
         api.space("ENG")
     assert len(PAUSES) == ATTEMPTS - 1
+
+
+def test_an_answer_has_a_limit_however_it_is_packed(server: SiteServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = server.site.add("Large", body="<p>x</p>" * 2_000)
+    monkeypatch.setattr(api_module, "MAX_ANSWER", 10_000)
+    for packing in ("", "gzip"):
+        server.packing = packing
+        with client(server) as api, pytest.raises(TooLargeError, match="An answer of the site is over"):
+            api.page(page.id)
+    monkeypatch.setattr(api_module, "MAX_ANSWER", 100_000)
+    with client(server) as api:
+        assert len(api.page(page.id).body or b"") == 16_000
 
 
 def test_creating_is_not_repeated_once_it_may_have_happened(server: SiteServer) -> None:

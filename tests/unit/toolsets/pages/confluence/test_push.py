@@ -37,7 +37,10 @@ def test_each_part_of_a_page_is_pushed_with_one_request(tmp_path: Path) -> None:
         assert [name for name, _ in clone.site.writes].count("PUT") == 2
         assert clone.changes() == {}
         assert clone.git("status", "--short") == ""
+        assert "See [Deploy](deploy.md)." in clone.read("runbooks/README.md")
         assert clone.pull().moved == [("runbooks/deploy.md", "runbooks/deploy-now.md")]
+        assert "See [Deploy \\*now\\*](deploy-now.md)." in clone.read("runbooks/README.md")
+        assert (clone.changes(), clone.pull().summary) == ({}, "nothing changed")
 
 
 def test_new_pages_lie_where_their_file_does(tmp_path: Path) -> None:
