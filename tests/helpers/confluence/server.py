@@ -23,7 +23,8 @@ from confluence.site import LONG_AGO, MOMENT, Comment, Page, Site
 
 V2 = "/wiki/api/v2"
 Fault = Callable[[int, str, str], str | None]
-"""What happens to a request by its number, method and path: None, `cut`, `cut-after`, `429`, `503`, `401` or `html`."""
+"""What happens to a request by its number, method and path: None, `cut`, `cut-after`, a status such as `429`, or the
+answer of a program that is no site: `html`, `deep` JSON, or an `odd header`."""
 
 
 _OPERATIONS = (
@@ -167,6 +168,10 @@ class SiteHandler(BaseHTTPRequestHandler):
     def _fault(self, fault: str) -> None:
         if fault == "html":
             self._raw(200, b"<html><body>Sign in to the proxy</body></html>", "text/html")
+        elif fault == "deep":
+            self._raw(200, b"[" * 100_000, "application/json")
+        elif fault == "odd header":
+            self._raw(503, b"[" * 100_000, "application/json", {"Retry-After": "\xb2"})
         else:
             self._send(int(fault), {"errors": [{"title": "later"}]}, {"Retry-After": "0"})
 

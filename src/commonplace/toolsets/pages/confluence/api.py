@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -360,7 +361,7 @@ class Api:
         response = self._send(method, path, **options)
         try:
             answer = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise OtherPageError(
                 "The site answered with a page instead of data, as a proxy or a sign-in page does.",
                 kind="site",
@@ -437,7 +438,7 @@ class Api:
         """Seconds until the next attempt; the last one has none."""
         delay = response.headers.get("Retry-After", "") if response is not None else ""
         limited = response is not None and response.status_code == HTTPStatus.TOO_MANY_REQUESTS
-        seconds = float(delay) if delay.isdigit() else min(MAX_PAUSE, 0.5 * 2**attempt)
+        seconds = float(delay) if re.fullmatch("[0-9]{1,9}", delay) else min(MAX_PAUSE, 0.5 * 2**attempt)
         if attempt == ATTEMPTS or seconds > MAX_ASKED_PAUSE:
             if limited:
                 raise RateLimitedError(
@@ -489,7 +490,7 @@ def _reason(response: httpx2.Response) -> str:
     """Reason of an error as the site gives it, on one short line; never HTML."""
     try:
         answer = cast("object", response.json())
-    except ValueError:
+    except (ValueError, RecursionError):
         return f"status {response.status_code}"
     rows = rows_of(answer, "errors")
     text = rows[0] if rows else part_of({"": answer}, "")
@@ -514,7 +515,7 @@ def _day(date: str) -> str:
     return ""
 
 
-def _unpacked(headers: httpx2.Headers) -> list[tuple[str, str]]:
+def _unpacked(headers: httpx2.Headers) -> list[tuple[bytes, bytes]]:
     """The headers of an answer whose content is read."""
-    left_out = {"content-encoding", "content-length", "transfer-encoding"}
-    return [(name, value) for name, value in headers.multi_items() if name.lower() not in left_out]
+    left_out = {b"content-encoding", b"content-length", b"transfer-encoding"}
+    return [(name, value) for name, value in headers.raw if name.lower() not in left_out]

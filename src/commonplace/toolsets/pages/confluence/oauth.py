@@ -104,7 +104,7 @@ def _answer(method: str, url: str, **request: Json) -> Json:
     except httpx2.HTTPError as error:
         raise UnavailableError(f"{urlsplit(url).netloc} cannot be reached: {error}", kind="site") from None
     answer: Json = None
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         answer = response.json()
     if response.status_code != HTTPStatus.OK:
         reason = text_of(part_of({"": answer}, ""), "error_description")

@@ -18,6 +18,7 @@ from commonplace.domain.errors import (
 from commonplace.toolsets.pages.confluence import api as api_module
 from commonplace.toolsets.pages.confluence.api import ATTEMPTS, Api
 from commonplace.toolsets.pages.confluence.credentials import Login
+from commonplace.toolsets.pages.confluence.space_sync import connected
 from confluence.server import SiteServer, serving
 from confluence.site import Site
 
@@ -78,6 +79,10 @@ def test_errors_say_what_to_do(server: SiteServer) -> None:
     assert "cn login" in rejected.value.advice
     with client(server) as api, pytest.raises(InvalidInputError, match="already exists"):
         api.create("9001", "home", "", b"")
+    for fault, sentence in (("html", "instead of data"), ("deep", "instead of data"), ("odd header", "answers 503")):
+        server.fault = lambda *_, fault=fault: fault
+        with client(server) as api, pytest.raises(UnavailableError, match=sentence):
+            api.space("ENG")
     server.fault = lambda *_: "html"
-    with client(server) as api, pytest.raises(UnavailableError, match="instead of data"):
-        api.space("ENG")
+    with pytest.raises(UnavailableError, match="does not answer as Confluence does"):
+        connected(server.url, Login("bearer", "", "secret"))
