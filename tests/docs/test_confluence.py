@@ -1,4 +1,4 @@
-"""The commands of docs/confluence.md, word for word, against a site on loopback."""
+"""The commands of the README and of docs/confluence.md, word for word, against a site on loopback."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def test_the_commands_lead_from_a_login_to_a_pushed_word(tmp_path: Path, cache_d
     (tmp_path / "token").write_text("secret\n")
     match = re.search(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     assert match
+    assert match[0] in (ROOT / "README.md").read_text(encoding="utf-8")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     keyring = "keyring.backends.fail.Keyring"
     environment = os.environ | {

@@ -266,9 +266,7 @@ class _Push:
         base, body = edited_body(self.workspace, change, page, allow_loss=self.options.allow_loss)
         title, parent = change.target(page)
         writes = body != base or title != page.title or parent != page.parent
-        remote = self.api.page(page.id)
-        if remote.status != "current":
-            raise NotFoundError("The page is deleted on the site.", kind="page", hint="Run 'cn pull'.")
+        remote = self._current(page.id)
         is_done = not writes or _is_done(remote, version, title, body)
         if not is_done:
             self._require_version(change, remote, version)
@@ -279,6 +277,12 @@ class _Push:
         self._labels(change, page.id)
         self._record(change.path, remote, change.file.labels)
         return True
+
+    def _current(self, identifier: str) -> RemotePage:
+        remote = self.api.page(identifier)
+        if remote.status != "current":
+            raise NotFoundError("The page is deleted on the site.", kind="page", hint="Run 'cn pull'.")
+        return remote
 
     def _require_version(self, change: LocalChange, remote: RemotePage, edited: int) -> None:
         if remote.version == edited:
@@ -345,23 +349,22 @@ class _Push:
 
     def _record(self, path: str, remote: RemotePage, labels: set[str]) -> None:
         """Keep what the site has now, before the next page is pushed."""
-        page_before = self.state.pages.get(remote.id)
-        if page_before is not None and page_before.title != remote.title:
-            self.state.renamed[page_before.title] = remote.id
-        self.state.pages[remote.id] = SyncedPage(
-            id=remote.id,
+        before_push = self.state.pages.get(remote.id) or SyncedPage(id=remote.id, title=remote.title, version=0)
+        if before_push.title != remote.title:
+            self.state.renamed[before_push.title] = remote.id
+        self.state.pages[remote.id] = replace(
+            before_push,
             title=remote.title,
             version=remote.version,
             parent=remote.parent,
-            created=remote.created or (page_before.created if page_before else ""),
+            created=remote.created or before_push.created,
             updated=remote.updated,
-            author=remote.author or (page_before.author if page_before else ""),
+            author=remote.author or before_push.author,
             modifier=remote.modifier,
-            url=remote.url or (page_before.url if page_before else ""),
+            url=remote.url or before_push.url,
             labels=tuple(sorted(labels)),
-            attachments=page_before.attachments if page_before else (),
-            file=page_before.file if page_before else "",
             path=path,
+            status="current",
         )
         self.workspace.repository.save(self.state.values, [(remote.id, remote.version, remote.body or b"")])
         self.written[remote.id] = path
