@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
@@ -25,8 +26,6 @@ from commonplace.services.collections import Collection
 
 MAX_REPEATS = 512
 """Maximum number of cached answers; the oldest are evicted."""
-TURNS = 32
-"""Number of locks that serialize equal calls."""
 REPEAT_SECONDS = 900.0
 """Seconds for which an answer is kept."""
 REPEATED = "Made before, not again; the answer was (to make it once more, give a request_id):"
@@ -94,7 +93,8 @@ class RepeatedWrites:
         self._known: OrderedDict[str, tuple[float, str, WriteAnswer]] = OrderedDict()
         """Time, content of the call and its answer, by the call's key."""
         self._lock = Lock()
-        self._turns = tuple(Lock() for _ in range(TURNS))
+        self._turns: dict[str, tuple[Lock, int]] = {}
+        """The lock of each call that is being made, and the number of its holders and waiters."""
 
     def once(self, call: WriteCall, write: Callable[[], WriteAnswer]) -> str:
         """Return the answer to an equal earlier call, or run `write` and cache its answer.
@@ -107,7 +107,7 @@ class RepeatedWrites:
             InvalidInputError: kind "argument": the request id was used for another call.
         """
         key = call.key
-        with self._turns[int(key[:2], 16) % len(self._turns)]:
+        with self._turn(key):
             content, answer = self._get(key)
             if answer is not None and content != call.content:
                 raise InvalidInputError(
@@ -122,6 +122,23 @@ class RepeatedWrites:
             write_answer = write()
             self._add(key, call.content, write_answer)
             return write_answer.text
+
+    @contextmanager
+    def _turn(self, key: str) -> Generator[None]:
+        """Wait for equal calls, and for no others: a slow write holds up none but its own repetition."""
+        with self._lock:
+            lock, count = self._turns.get(key, (Lock(), 0))
+            self._turns[key] = lock, count + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._lock:
+                count = self._turns[key][1]
+                if count == 1:
+                    del self._turns[key]
+                else:
+                    self._turns[key] = lock, count - 1
 
     def _add(self, key: str, content: str, answer: WriteAnswer) -> None:
         with self._lock:

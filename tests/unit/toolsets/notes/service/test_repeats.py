@@ -142,3 +142,24 @@ def test_two_equal_calls_at_once_are_one_write(base: Indexed, made: list[str]) -
     for thread in threads:
         thread.join(20)
     assert (answers, len(made)) == (["answer 1"] * 2, 1)
+
+
+def test_a_slow_write_holds_up_no_other_call(base: Indexed, made: list[str]) -> None:
+    repeats, begun, go_on = RepeatedWrites(), threading.Event(), threading.Event()
+
+    def slow() -> WriteAnswer:
+        begun.set()
+        assert go_on.wait(30)
+        return WriteAnswer("slow", base.collection, {})
+
+    thread = threading.Thread(target=repeats.once, args=(call(), slow))
+    thread.start()
+    assert begun.wait(30)
+    try:
+        for number in range(300):  # more than there could be shared locks
+            other = call(arguments={"page": "a", "text": str(number)})
+            assert repeats.once(other, lambda: WriteAnswer("quick", base.collection, {})) == "quick"
+    finally:
+        go_on.set()
+        thread.join(30)
+    assert not made
