@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from lsprotocol.types import RenameParams
+from pygls.exceptions import JsonRpcException
 
 from agent import Agent, RefusedError, agent
-from serving import commonplace
+from editor import editing
+from forms import HTML, fields, page, sent
+from serving import commonplace, served
 from support import GitRepo, new_repo
 
 TEXT = "# Alpha\n\nText of alpha.\n"
@@ -64,6 +70,38 @@ def test_names_that_come_and_go(repos: list[GitRepo]) -> None:
     _assert_merge(repo, first)
 
 
+def test_the_browser_rest_and_editors_refuse_and_take_the_same_names(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", dict(FILES))
+    with served(repo.path, "--tier", "write") as server, editing(repo.path) as editor:
+        page(server, "/p/a")
+        editor.open("b.md")
+        place = editor.place("b.md", "[[a]]", 3)
+        for name, reason in NO_NAMES.items():
+            answer = server.page("POST", "a", {"new_path": name}, below="/rename")
+            shown = server.ask("GET", f"/move/a?to={quote(name)}", headers=HTML)
+            assert answer.status == 422, (name, answer.body)
+            if name.strip():
+                assert (shown.status, reason_of(reason) in unescape(shown.body.decode())) == (422, True), name
+                assert reason_of(reason) in answer.json["error"]
+            with pytest.raises(JsonRpcException, match=reason_of(reason) if name.strip() else "path|name"):
+                editor.call(editor.client.text_document_rename_async, RenameParams(new_name=name, **place))
+        for name in NAMES:
+            moved = server.page("POST", "a", {"new_path": name}, below="/rename")
+            assert moved.status == 200, (name, moved.body)
+            back = f"/move/{quote(moved.json['new_path'])}"
+            form = fields(page(server, f"{back}?to=./a"), '<form class="edit-foot" method="post"')
+            assert sent(server, back, **form).headers["location"] == "/p/a"
+            assert (repo.path / "b.md").read_text() == LINKING
+            edit = editor.call(editor.client.text_document_rename_async, RenameParams(new_name=name, **place))
+            assert edit is not None, name
+    assert {file.name: file.read_text() for file in repo.path.glob("*.md")} == FILES
+
+
+def reason_of(reason: str) -> str:
+    """The reason for a name in a face that limits the bytes of a path instead of the characters of an argument."""
+    return "longer than 1,024 bytes" if "2000" in reason else reason
+
+
 def _broken(base: GitRepo) -> list[str]:
     findings = json.loads(commonplace("check", "--json", "--kb", base.path).stdout)["findings"]
     return [finding["message"] for finding in findings if finding["rule"] == "broken_link"]
@@ -97,8 +135,8 @@ def _assert_merge(repo: GitRepo, first: str) -> None:
     repo.git("mv", "d.md", "right.md")
     repo.git("commit", "-qm", "Right")
     repo.git("merge", "-q", "--no-edit", "side")
-    for page, old in (("left.md", "a.md"), ("right.md", "d.md")):
-        log = json.loads(commonplace("log", page, "--limit", "200", "--json", "--kb", repo.path).stdout)["commits"]
+    for name, old in (("left.md", "a.md"), ("right.md", "d.md")):
+        log = json.loads(commonplace("log", name, "--limit", "200", "--json", "--kb", repo.path).stdout)["commits"]
         assert log[-1]["path"] == old
-        done = commonplace("read", page, "--at", first, "--kb", repo.path)
+        done = commonplace("read", name, "--at", first, "--kb", repo.path)
         assert done.stdout == FILES[old], done.stderr

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NoReturn
 
 from commonplace.domain import edits
-from commonplace.domain.addresses import Address, fold, parse_address
+from commonplace.domain.addresses import Address, fold, parse_address, require_new_name
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Link, LinkKind, Span
 from commonplace.domain.errors import (
@@ -191,6 +191,7 @@ def _require_free(collection: Collection, transaction: Transaction, moves: Mappi
         taken.add(fold(new.path))
         if old == new:
             raise InvalidInputError("The new path is the old one.", kind="path", hint="Give another path.")
+        require_new_name(new)
         if old.is_document:
             existing(collection, transaction, old)
         if new in moves:
