@@ -13,6 +13,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.languages import language_of, without_stop_words
 from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
@@ -216,8 +217,11 @@ def highlight_terms(expanded: ExpandedQuery, analyze: Analyze) -> HighlightTerms
         analyze: The full text's tokenizer.
     """
     words: dict[str, set[str]] = {}
-    for word in expanded.words:
-        requested_form = next(iter(word.forms))
+    requested = [next(iter(word.forms)) for word in expanded.words]
+    telling = without_stop_words(requested, language_of(requested, lambda _: 0.0)) or requested
+    for word, requested_form in zip(expanded.words, requested, strict=True):
+        if requested_form not in telling:
+            continue
         for form in word.forms:
             words.setdefault(_beginning(requested_form, form), set()).add(form)
     said = [word for phrase in expanded.phrases for word in phrase.words]

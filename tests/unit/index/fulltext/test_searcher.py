@@ -35,6 +35,25 @@ def test_a_word_in_the_title_weighs_more_than_in_the_text(base: MakeBase) -> Non
     assert base(files).found("gardening") == ["title.md", "text.md"]
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a kettle", {"kettle"}),
+        ("the kettle", {"kettle"}),
+        ("the who", {"the", "who"}),
+        ("what is it", {"what", "is", "it"}),
+    ],
+)
+def test_stop_words_are_highlighted_only_where_nothing_else_is_searched(
+    base: MakeBase, text: str, shown: set[str]
+) -> None:
+    result = base({"k.md": "# Kettle\n\nThis is a kettle, the who and what it is.\n"}).index.search(
+        SearchQuery(text=text)
+    )
+    assert result.highlight is not None
+    assert set(result.highlight.words) == shown
+
+
 @pytest.mark.parametrize("text", ["CAFÉ", "cafe", "Cafe\u0301", "café"])
 def test_case_and_accents_do_not_matter(base: MakeBase, text: str) -> None:
     assert base(NOTES).found(text) == ["cafe.md"]
