@@ -143,12 +143,13 @@ def confinement(process: str) -> bytes:
     names = sorted(name for name in os.listdir(f"{folder}/ns") if not name.endswith("_for_children"))
     links = [os.fsencode(os.readlink(f"{folder}/ns/{name}")) for name in names]
     files = [_read(f"{folder}/{name}") for name in ("limits", "cgroup", "oom_score_adj")]
-    nice = _read(f"{folder}/stat").rpartition(b")")[2].split()[16]
+    numbers = _read(f"{folder}/stat").rpartition(b")")[2].split()
+    turn = b" ".join(numbers[field] for field in (16, 37, 38))  # niceness, real-time priority, scheduling policy
     try:
         label = _read(f"{folder}/attr/current")
     except OSError:  # no security module
         label = b""
-    return b"\n".join([*lines, *links, *files, nice, label, os.fsencode(os.readlink(f"{folder}/root"))])
+    return b"\n".join([*lines, *links, *files, turn, label, os.fsencode(os.readlink(f"{folder}/root"))])
 
 
 def _read(path: str) -> bytes:
