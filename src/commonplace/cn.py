@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(arguments) == ["--version"]:
         sys.stdout.write(f"cn {build()}\n")
         return 0
-    if arguments[:1] == ["mcp"]:
+    if argv is None and arguments[:1] == ["mcp"]:  # a start of the program, whose standard streams are its own
         from commonplace.relay import attach
 
         code = attach("cn", arguments)

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from commonplace.completion import write_candidates
 
         return write_candidates(list(arguments[1:]))
-    if arguments[:1] == ["mcp"]:
+    if argv is None and arguments[:1] == ["mcp"]:  # a start of the program, whose standard streams are its own
         from commonplace.relay import attach
 
         code = attach("commonplace", arguments)

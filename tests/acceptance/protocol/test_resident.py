@@ -164,6 +164,15 @@ def test_each_session_has_its_own_folder_tier_environment_and_working_folder(pla
     assert not (other.path / "new.md").exists()
 
 
+def test_the_writes_of_two_sessions_are_those_of_two(place: Place) -> None:
+    for page in ("one", "two"):
+        with place.session(str(place.repo.path), "--tier", "write", "--commit", "auto") as wire:
+            assert place.is_relayed(wire)
+            assert wire.call("write", page=f"{page}.md", text="# A\n\nb\n") is not None
+    rows = place.command("activity", "--json", "-C", str(place.repo.path))["sessions"]
+    assert len({row["session"] for row in rows if row["writes"] and row["face"] == "mcp"}) >= 2
+
+
 def test_signals_reach_the_session_and_its_end_reaches_the_client(place: Place) -> None:
     with place.session() as left, place.session() as cut, place.session() as dead, place.session() as stays:
         for wire in (left, cut, dead, stays):

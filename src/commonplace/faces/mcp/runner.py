@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 from commonplace.domain.activity import NO_LIMITS, Actor, session_id
@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 
 PURPOSE_META = "commonplace/purpose"
 """Key in `_meta` by which a caller states a purpose; writes of one session and purpose are one proposal."""
-_PROCESS = secrets.token_hex(8)
 READY_TIMEOUT = 45.0
 """Timeout in seconds for the first index."""
 
@@ -135,14 +134,20 @@ def _proposer(context: Context, caller: Caller | None, session: str | None, clie
     stated = context.meta.get(PURPOSE_META) if context.meta else None
     purpose = stated if isinstance(stated, str) else ""
     if caller is None:
-        return proposer_of("", _PROCESS, purpose, client)
+        return proposer_of("", _process(), purpose, client)
     return network_proposer(caller.id, caller.address, session, purpose, client)
+
+
+@cache
+def _process() -> str:
+    """The name of this process. It is chosen at the first call: forked processes share what was chosen before."""
+    return secrets.token_hex(8)
 
 
 def _actor(caller: Caller | None, verb: str, session: str | None, client: str) -> Actor:
     """The caller as it is recorded. A process on standard input and output is one session."""
     if caller is None:
-        return Actor(face="mcp", session=session_id(_PROCESS), client=client, tool=verb)
+        return Actor(face="mcp", session=session_id(_process()), client=client, tool=verb)
     return caller.actor("mcp", verb, session or "", client)
 
 
