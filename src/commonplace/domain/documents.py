@@ -8,12 +8,14 @@ document has many are named tuples: they cost a third of a frozen dataclass to c
 from __future__ import annotations
 
 import gc
+import json
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, wraps
+from itertools import takewhile
 from typing import NamedTuple, overload
 
 from commonplace.domain.addresses import Address
@@ -233,6 +235,80 @@ class Document:
         """The text after the frontmatter, without the blank line below the frontmatter."""
         text = self.encoded[self.body_start :].decode("utf-8", "replace")
         return _LINE_END.sub("", text, count=1) if self.frontmatter.present else text
+
+
+# Rows contain no containers, so there can be no cycles.
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
+
+_OutlineRow = tuple[int, str, str, int, int, int]
+"""Level, heading, anchor, and byte offsets of the section, of its text and of its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The sections of one document, in order; at least one. It is stored, so that a text is found without parsing."""
+
+    _rows: Sequence[_OutlineRow]
+
+    @staticmethod
+    def of(sections: Sequence[Section]) -> Outline:
+        """The outline of a parsed document."""
+        return Outline([(s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections])
+
+    @staticmethod
+    def from_stored(stored: str) -> Outline:
+        """Parse the result of `stored`."""
+        return Outline(json.loads(stored))
+
+    def stored(self) -> str:
+        """The form stored in the catalogue."""
+        return _encode(self._rows)
+
+    @property
+    def last(self) -> int:
+        """Ordinal of the last section."""
+        return len(self._rows) - 1
+
+    def anchor(self, ordinal: int) -> str:
+        """The anchor of a section."""
+        return self._rows[ordinal][2]
+
+    def text(self, ordinal: int) -> slice:
+        """The byte range of a section's own text, without its heading and its subsections, which may be suppressed."""
+        return slice(*self._rows[ordinal][4:6])
+
+    def shown_text(self, ordinal: int) -> slice:
+        """The byte range that represents a section: its own text, or that of its first subsection with text."""
+        level = self._rows[ordinal][0]
+        below = takewhile(lambda row: row[0] > level, self._rows[ordinal + 1 :])
+        for _, _, _, _, content, end in (self._rows[ordinal], *(below if level else ())):
+            if end - content > LINE_END_BYTES:
+                return slice(content, end)
+        return self.text(ordinal)
+
+    def path(self, ordinal: int) -> tuple[str, ...]:
+        """The headings from the outermost to the section's own; empty for the text before the first heading."""
+        path: list[str] = []
+        lowest = 7
+        for level, heading, *_ in reversed(self._rows[: ordinal + 1]):
+            if 0 < level < lowest:
+                path.append(heading)
+                lowest = level
+            if lowest == 1:
+                break
+        return tuple(reversed(path))
+
+    def first_with_text(self) -> int:
+        """The first section with text other than a line end; otherwise the first section."""
+        return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
+
+
+class OutlinedText(NamedTuple):
+    """The sections of a document, and the bytes that their ranges refer to."""
+
+    outline: Outline
+    source: bytes
+    """`Document.source`."""
 
 
 LARGE_BYTES = 500_000

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author, Commit, CommitSpan, FileStat, Receipt, Revision, Trash
     from commonplace.domain.citations import Citation
-    from commonplace.domain.documents import Document
+    from commonplace.domain.documents import Document, OutlinedText
     from commonplace.domain.links import LinkLookup
     from commonplace.domain.query import (
         Counts,
@@ -493,6 +493,14 @@ class Index(Protocol):
 
         Raises:
             NotFoundError: no such document; context holds `nearest`.
+        """
+        ...
+
+    def outlined(self, addresses: Sequence[Address]) -> Mapping[Address, OutlinedText]:
+        """The sections of documents with their bytes. Documents that do not exist are omitted.
+
+        Raises:
+            StorageError: a file cannot be read.
         """
         ...
 

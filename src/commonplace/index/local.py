@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.citations import Citation
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.documents import Document
+from commonplace.domain.documents import Document, OutlinedText
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
 from commonplace.domain.links import LinkLookup, NamedDocument
 from commonplace.domain.markdown.link_sides import PageSide
@@ -316,6 +316,10 @@ class LocalIndex:
                 hint="Search for it, or give one of the nearest ids.",
                 nearest=self.nearest(address.id),
             ) from error
+
+    def outlined(self, addresses: Sequence[Address]) -> dict[Address, OutlinedText]:
+        """The sections of documents with their bytes. Parses only documents that the index does not know yet."""
+        return self._query(lambda view: view.search().outlined(addresses))
 
     def preferring_last(self) -> LocalIndex:
         """The same index for readers who prefer `b` in `[[a|b]]`, unless the side is fixed. Closed with this index."""

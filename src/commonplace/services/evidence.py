@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from commonplace.domain.documents import Document, Section
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import OutlinedText
 from commonplace.domain.query import Record, SearchQuery, SectionHit
 from commonplace.domain.ranking import Span, around, chosen_text, paragraph_worths, paragraphs, query_words
 from commonplace.domain.semantic import TARGET_CHARS
@@ -117,7 +117,13 @@ def evidence(
     search_query = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=sections + 1, snippet=0)
     answer = search(collections, search_query, mode)
     best = max((hit.hit.score for hit in answer.hits), default=0.0) or 1.0
-    evidence_sections = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best, sections)]
+    texts = _texts(answer.hits)
+    evidence_sections = [
+        section
+        for hit in answer.hits
+        if (text := texts.get((hit.collection.name, hit.hit.record.address)))
+        for section in _sections(hit, text, hit.hit.score / best, sections)
+    ]
     incomplete = tuple(hit for hit in answer.hits if len(hit.hit.sections) > sections)
     return Evidence(_by_paragraphs(evidence_sections, query.text), answer.total, answer.notice, incomplete)
 
@@ -208,25 +214,34 @@ def _by_paragraphs(sections: Sequence[EvidenceSection], question: str) -> list[E
     return sorted(ranked, key=lambda section: (section.is_lapsed, -section.score))
 
 
-def _sections(found_hit: FoundHit, place: float, count: int) -> Iterator[EvidenceSection]:
+def _texts(hits: Sequence[FoundHit]) -> dict[tuple[str, Address], OutlinedText]:
+    """The texts of the documents of hits, by collection and address; deleted ones are omitted."""
+    addresses: dict[str, list[Address]] = {}
+    for hit in hits:
+        addresses.setdefault(hit.collection.name, []).append(hit.hit.record.address)
+    collections = {hit.collection.name: hit.collection for hit in hits}
+    return {
+        (name, address): text
+        for name, within in addresses.items()
+        for address, text in collections[name].index.outlined(within).items()
+    }
+
+
+def _sections(found_hit: FoundHit, document: OutlinedText, place: float, count: int) -> Iterator[EvidenceSection]:
     """The `count` best matching sections of a document."""
-    hit = found_hit.hit
-    try:
-        document = found_hit.collection.index.document(hit.record.address)
-    except NotFoundError:
-        return
+    hit, outline = found_hit.hit, document.outline
     taken: set[int] = set()
     highest = max((section.score for section in hit.sections), default=0.0) or 1.0
     for section in hit.sections[:count]:
-        if section.ordinal >= len(document.sections) or section.ordinal in taken:
+        if section.ordinal > outline.last or section.ordinal in taken:
             continue
         text, ordinals = _text(document, section.ordinal, _others(found_hit, section))
         taken |= ordinals
-        anchors = tuple(document.sections[at].anchor for at in sorted(ordinals))
-        of = document.sections[section.ordinal]
+        anchors = tuple(outline.anchor(at) for at in sorted(ordinals))
+        path, anchor = outline.path(section.ordinal), outline.anchor(section.ordinal)
         score = DOCUMENT_WEIGHT * place + (1 - DOCUMENT_WEIGHT) * place * section.score / highest
         yield EvidenceSection(
-            found_hit.collection, hit.record, of.path, of.anchor, text, anchors, score, status=section.status
+            found_hit.collection, hit.record, path, anchor, text, anchors, score, status=section.status
         )
 
 
@@ -238,22 +253,20 @@ def _others(hit: FoundHit, section: SectionHit) -> Callable[[int], bool]:
     return lambda ordinal: statuses.at(hit.hit.record.address, ordinal).is_lapsed != is_lapsed
 
 
-def _text(document: Document, ordinal: int, is_other: Callable[[int], bool]) -> tuple[str, set[int]]:
+def _text(document: OutlinedText, ordinal: int, is_other: Callable[[int], bool]) -> tuple[str, set[int]]:
     """The text of a section with small sections below or after it, and the ordinals of these sections.
 
     The first section that `is_other` names, by its ordinal, ends the text.
     """
-    source = document.source
-    first = document.sections[ordinal]
-    end, ordinals = first.end, {ordinal}
-    for section in document.sections[ordinal + 1 :]:
-        if section.end - first.content > TARGET_CHARS or not _below(first, section) or is_other(section.ordinal):
+    outline = document.outline
+    first, path = outline.text(ordinal), outline.path(ordinal)
+    parent = path[:-1] or path
+    end, ordinals = first.stop, {ordinal}
+    for other in range(ordinal + 1, outline.last + 1):
+        last = outline.text(other).stop
+        is_other_topic = last - first.start > TARGET_CHARS or outline.path(other)[: len(parent)] != parent
+        if is_other_topic or is_other(other):
             break
-        end = section.end
-        ordinals.add(section.ordinal)
-    return source[first.content : end].decode("utf-8", "replace").strip(), ordinals
-
-
-def _below(first: Section, other: Section) -> bool:
-    parent = first.path[:-1] or first.path
-    return other.path[: len(parent)] == parent
+        end = last
+        ordinals.add(other)
+    return document.source[first.start : end].decode("utf-8", "replace").strip(), ordinals

@@ -8,14 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import takewhile
 from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.citations import Citation, citations_of
 from commonplace.domain.document_reader import FragmentMarks, FragmentNames, fragment_marks
-from commonplace.domain.documents import LINE_END_BYTES, Document, Section
+from commonplace.domain.documents import Document, Outline
 from commonplace.domain.links import NamedDocument, link_key
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import is_title
@@ -384,71 +383,7 @@ def fragments_of(
         yield key, fragment_names(outline, marks)
 
 
-# The outline of a document in the catalogue: its sections, with the byte ranges of their texts.
-
-
-# Rows contain no containers, so there can be no cycles.
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
-
-_Row = tuple[int, str, str, int, int, int]
-"""Level, heading, anchor, and byte offsets of the section, of its text and of its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The sections of one document, in order; at least one."""
-
-    _rows: Sequence[_Row]
-
-    @staticmethod
-    def of(sections: Sequence[Section]) -> Outline:
-        """The outline of a parsed document."""
-        return Outline([(s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections])
-
-    @staticmethod
-    def from_stored(stored: str) -> Outline:
-        """Parse the result of `stored`."""
-        return Outline(json.loads(stored))
-
-    def stored(self) -> str:
-        """The form stored in the catalogue."""
-        return _encode(self._rows)
-
-    @property
-    def last(self) -> int:
-        """Ordinal of the last section."""
-        return len(self._rows) - 1
-
-    def anchor(self, ordinal: int) -> str:
-        """The anchor of a section."""
-        return self._rows[ordinal][2]
-
-    def text(self, ordinal: int) -> slice:
-        """The byte range of a section's own text, without its heading and its subsections, which may be suppressed."""
-        return slice(*self._rows[ordinal][4:6])
-
-    def shown_text(self, ordinal: int) -> slice:
-        """The byte range that represents a section: its own text, or that of its first subsection with text."""
-        level = self._rows[ordinal][0]
-        below = takewhile(lambda row: row[0] > level, self._rows[ordinal + 1 :])
-        for _, _, _, _, content, end in (self._rows[ordinal], *(below if level else ())):
-            if end - content > LINE_END_BYTES:
-                return slice(content, end)
-        return self.text(ordinal)
-
-    def path(self, ordinal: int) -> tuple[str, ...]:
-        """The headings from the outermost to the section's own; empty for the text before the first heading."""
-        path: list[str] = []
-        lowest = 7
-        for level, heading, *_ in reversed(self._rows[: ordinal + 1]):
-            if 0 < level < lowest:
-                path.append(heading)
-                lowest = level
-        return tuple(reversed(path))
-
-    def first_with_text(self) -> int:
-        """The first section with text other than a line end; otherwise the first section."""
-        return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
+# The names of a document's parts, from its stored outline.
 
 
 class OutlinePart(NamedTuple):
@@ -460,7 +395,7 @@ class OutlinePart(NamedTuple):
 
 def stored_marks(marks: FragmentMarks) -> str:
     """The form of a document's other names that is stored in the catalogue; "" if there are none."""
-    return _encode((marks.sources, list(marks.elements), list(marks.blocks))) if any(marks) else ""
+    return encode((marks.sources, list(marks.elements), list(marks.blocks))) if any(marks) else ""
 
 
 def fragment_names(outline: str, marks: str) -> FragmentNames[OutlinePart]:

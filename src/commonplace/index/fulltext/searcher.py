@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Outline, OutlinedText
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.languages import language_of, without_stop_words
 from commonplace.domain.markdown.mdx import readable_source
@@ -22,7 +23,7 @@ from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet, with_labels
 from commonplace.domain.words.scripts import fold_text
-from commonplace.index.catalogue.document_rows import CachedDocument, Outline
+from commonplace.index.catalogue.document_rows import CachedDocument, document_key
 from commonplace.index.fulltext.query_builder import scope_of
 from commonplace.index.fulltext.ranking import RankedPage, Ranker
 from commonplace.index.fulltext.scoring import Snapshot
@@ -132,6 +133,21 @@ class IndexSearcher:
                 for key, score in ranked.scores.items()
             )
 
+    def outlined(self, addresses: Sequence[Address]) -> dict[Address, OutlinedText]:
+        """The sections of documents with their bytes. Documents that do not exist are omitted.
+
+        Raises:
+            StorageError: a file cannot be read.
+        """
+        keys = [document_key(address.path) for address in addresses]
+        texts: dict[Address, OutlinedText] = {}
+        with self._texts.sources.reading() as read:
+            for entry in self._snapshot.documents.entries(self.connection, keys).values():
+                with suppress(NotFoundError):
+                    address = entry.record.address
+                    texts[address] = _outlined(entry, read(address, entry.record.revision))
+        return texts
+
     def keys(self, filter_: Filter) -> list[int]:
         """Numbers of the documents that match a filter."""
         return list(self._ranker(EMPTY_QUERY).all(scope_of(self.connection, filter_)))
@@ -167,22 +183,20 @@ class _SnippetReader:
         """The best-scoring sections of a document. If only its names matched, the first section with text."""
         record, outline = entry.record, entry.outline
         chosen = self._chosen(outline, best)
+        if not self._limit:
+            return tuple(self._section("", outline, at, score) for at, score in chosen)
         texts = [self._texts.get(record.address, record.revision, at) for at, _ in chosen]
         if None in texts:
             try:
                 source = self._read(record.address, record.revision)
             except (NotFoundError, StorageError):
                 return ()
-            if source.revision != record.revision or any(finding.rule == "not_utf8" for finding in record.findings):
-                document = read_document(record.address, source.raw)
-                outline = Outline.of(document.sections)
-                chosen = self._chosen(outline, best)
-                texts = [_text(document.source, outline, at) for at, _ in chosen]
-            else:
-                raw = readable_source(record.address, source.raw).text
-                texts = [
-                    self._texts.keep(record.address, record.revision, at, _text(raw, outline, at)) for at, _ in chosen
-                ]
+            outline, raw = _outlined(entry, source)
+            chosen = self._chosen(outline, best)
+            texts = [_text(raw, outline, at) for at, _ in chosen]
+            if outline is entry.outline:
+                numbered = zip(texts, chosen, strict=True)
+                texts = [self._texts.keep(record.address, record.revision, at, text) for text, (at, _) in numbered]
         return tuple(
             self._section(self._labelled(record.address, text or ""), outline, at, score)
             for text, (at, score) in zip(texts, chosen, strict=True)
@@ -203,6 +217,15 @@ class _SnippetReader:
             snippet=snippet(text, self._wanted, self._limit),
             score=score,
         )
+
+
+def _outlined(entry: CachedDocument, source: DocumentSource) -> OutlinedText:
+    """The stored outline with its bytes. A document that has changed since, or is not UTF-8, is parsed."""
+    record = entry.record
+    if source.revision == record.revision and not any(finding.rule == "not_utf8" for finding in record.findings):
+        return OutlinedText(entry.outline, readable_source(record.address, source.raw).text)
+    document = read_document(record.address, source.raw)
+    return OutlinedText(Outline.of(document.sections), document.source)
 
 
 def _text(source: bytes, outline: Outline, ordinal: int) -> str:

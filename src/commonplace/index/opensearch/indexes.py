@@ -14,6 +14,7 @@ from typing import Any
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.cluster import BranchPosition, SharedBase, SharedPage
+from commonplace.domain.documents import Outline
 from commonplace.domain.errors import KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze
@@ -21,7 +22,6 @@ from commonplace.domain.ranking import K1, B
 from commonplace.domain.records import day_number, fields_from_json, record_to_json
 from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.domain.words.scripts import accented_words, fold_text
-from commonplace.index.catalogue.document_rows import Outline
 from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.fulltext.name_coverage import name_tokens, searchable_names
 from commonplace.index.opensearch.connection import BULK_SECONDS, Connection

@@ -12,7 +12,7 @@ from posixpath import normpath
 from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.changes import Author, FileStat, Revision
 from commonplace.domain.citations import SOURCES_KEY, Citation, citations_of
-from commonplace.domain.documents import Document
+from commonplace.domain.documents import Document, OutlinedText
 from commonplace.domain.errors import NotFoundError, ReadOnlyError
 from commonplace.domain.json import Json
 from commonplace.domain.links import LinkLookup, NamedDocument
@@ -234,6 +234,10 @@ class PublishedIndex:
         if address in self._hidden:
             raise NotFoundError("There is no such page.", kind="document")
         return self._index.document(address)
+
+    def outlined(self, addresses: Sequence[Address]) -> Mapping[Address, OutlinedText]:
+        """The sections of published pages with their bytes."""
+        return self._index.outlined([address for address in addresses if address not in self._hidden])
 
     def revisions(self, filter_: Filter | None = None) -> dict[Address, Revision]:
         """The published pages that match a filter, with their revisions."""

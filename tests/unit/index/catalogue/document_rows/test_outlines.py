@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import Fragments, fragment_marks, read_document
-from commonplace.index.catalogue.document_rows import Outline, fragment_names, stored_marks
+from commonplace.domain.documents import Outline
+from commonplace.index.catalogue.document_rows import fragment_names, stored_marks
 
 RAW = '---\ntitle: T\n---\n\n# Größe\n\n## Teil\n\ntext 漢字\n\n#### Tief\n\n## "Zwei"\nmehr\n\n# Ende\n'.encode()
 
