@@ -56,6 +56,8 @@ class EvidenceSection:
     """The score of its best paragraph."""
     words: frozenset[str] = frozenset()
     """The words of the question that a part of the text should contain, casefolded."""
+    spans: Sequence[Span] = ()
+    """The paragraphs of `text`."""
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
     """Scores by paragraph."""
     status: TextStatus | None = None
@@ -141,7 +143,7 @@ def fit(
         show: Returns the form of a section with a text, and its size in quarters of a token.
     """
     most = max(MIN_SIZE, int(MAX_DOCUMENT_SHARE * room))
-    spans = [paragraphs(section.text) for section in sections]
+    spans = [section.spans for section in sections]
     rows: list[tuple[Row, int]] = []
     chosen: list[frozenset[int]] = []
     for at, place in _ranked(sections, spans):
@@ -203,7 +205,8 @@ def _by_paragraphs(sections: Sequence[EvidenceSection], question: str) -> list[E
 
     A long section, such as a chat, is as good as its best paragraph; another one keeps its score.
     """
-    texts = [[section.text[start:end] for start, end in paragraphs(section.text)] for section in sections]
+    sections = [replace(section, spans=paragraphs(section.text)) for section in sections]
+    texts = [[section.text[start:end] for start, end in section.spans] for section in sections]
     words = query_words(question) or frozenset(WORD.findall(question.casefold()))
     ranked: list[EvidenceSection] = []
     for section, parts, shares in zip(sections, texts, paragraph_worths(texts, question), strict=True):

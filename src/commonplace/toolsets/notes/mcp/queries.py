@@ -73,10 +73,10 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     further = _further(call, gathered)
     answer.reserve(max(next_call("search", query="", cursor="999999.9999"), further, key=size_of))
     left = sections[skipped:]
-    heads = {id(item): _hit_line(call, item, at, answer.room) for at, item in enumerate(left, skipped + 1 + window)}
+    numbers = {id(item): number for number, item in enumerate(left, skipped + 1 + window)}
 
     def form(section: EvidenceSection, text: str) -> tuple[tuple[str, str], int]:
-        head = heads[id(section)]
+        head = _hit_line(call, section, numbers[id(section)], answer.room)
         return (head, text), size_of(head) + size_of(text) + 2
 
     rows = fit(left, answer.room, form)

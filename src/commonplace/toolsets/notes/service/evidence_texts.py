@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from commonplace.domain.ranking import paragraphs
 from commonplace.services.evidence import EvidenceSection
 
 
@@ -27,7 +28,8 @@ def without_repeats(sections: Sequence[EvidenceSection]) -> list[EvidenceSection
             if two.anchor in section.anchors:
                 text = _without(text, two.text)
         if text or not section.text:
-            evidence_sections.append(replace(section, text=text))
+            changed = section if text is section.text else replace(section, text=text, spans=paragraphs(text))
+            evidence_sections.append(changed)
     return evidence_sections
 
 
