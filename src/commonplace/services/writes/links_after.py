@@ -38,11 +38,11 @@ class RedirectedLink:
 
 
 class LinksAfter:
-    """`domain.links.LinkLookup` of a collection after a planned change of its files.
+    """`domain.links.LinkLookup` of a collection after a planned change of its files. Each answer is computed once.
 
     Args:
         collection: The collection, whose index is in the state before the change.
-        came: Bytes of the files that are new at their address.
+        came: Bytes of the files that are new at their address; none for the links as they are now.
         gone: Files that will no longer be at their address.
     """
 
@@ -57,6 +57,7 @@ class LinksAfter:
         self._resolutions: dict[LinkMeaning, Resolution] = {}
         self._named: dict[str, list[NamedDocument]] = {}
         self._files: dict[str, list[Address]] = {}
+        self._all_named: dict[str, Sequence[NamedDocument]] = {}
         for address in sorted(came):
             self._add(address, came[address])
         left = [key for address in sorted(self._gone | self._came) for key in self._keys_before(address)]
@@ -89,8 +90,11 @@ class LinksAfter:
 
     def named(self, key: str) -> Sequence[NamedDocument]:
         """Every document with this key."""
-        stay = [document for document in self._lookup.named(key) if document.address not in self._gone | self._came]
-        return [*stay, *self._named.get(key, ())]
+        if key not in self._all_named:
+            moved = self._gone | self._came
+            stay = (document for document in self._lookup.named(key) if document.address not in moved)
+            self._all_named[key] = [*stay, *self._named.get(key, ())]
+        return self._all_named[key]
 
     def files(self, key: str) -> Sequence[Address]:
         """Every other file with this key."""

@@ -24,7 +24,7 @@ from commonplace.domain.errors import (
     StorageError,
     TooLargeError,
 )
-from commonplace.domain.links import LASTING_WAYS, NamedDocument, Way, link_key, own_names, read_as, resolution
+from commonplace.domain.links import LASTING_WAYS, NamedDocument, Way, link_key, own_names, read_as
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.paths import relative_path, slashed
 from commonplace.domain.ports import Store, Transaction
@@ -124,7 +124,7 @@ def _rewrite(
     """Add the new contents of documents with changed links; return the new addresses of the moved ones among them."""
     rewritten: list[Address] = []
     for source in sorted(filter(transaction.exists, sources)):
-        document = as_read_in(collection, read_document(source, transaction.read(source)))
+        document = as_read_in(collection, read_document(source, transaction.read(source)), relinks.before)
         content = relinks.rewritten(document)
         new = relinks.moves.get(source)
         if content != document.raw or new is not None:
@@ -253,7 +253,8 @@ class _Relinks:
         self.moves = moves
         self._after = after
         self._earlier = EarlierLinks(collection, moves, after)
-        self._before = collection.index.lookup()
+        self.before = LinksAfter(collection, {})
+        """Targets of links before the move."""
         self.pinned: set[Address] = set()
         """The documents, by their new addresses, with links to other documents that the move would have taken over."""
         self.not_rewritten: set[Address] = set()
@@ -265,13 +266,13 @@ class _Relinks:
         before: dict[int, Address] = {}
         targets: dict[int, Address] = {}
         published: dict[int, str] = {}
-        for position, link in enumerate(self._collection.index.resolve(document)):
+        for position, link in enumerate(self._collection.index.resolve(document, self.before)):
             target = link.target
             if target is None or not link.link.target:
                 continue
             new = self.moves.get(target, target)
             affected = new != target or here != document.address
-            way = resolution(link.link, document.address, self._before).way if affected else Way.NONE
+            way = self.before.resolution(link.link, document.address).way if affected else Way.NONE
             if way in LASTING_WAYS and self._after.resolution(link.link, here)[:2] == (new, way):
                 continue
             if new != target and way in {Way.URL, Way.PATH}:
@@ -306,7 +307,7 @@ class _Relinks:
             return {}
         index, links = self._collection.index, dict[int, tuple[Address, edits.WholeLink]]()
         later = index.resolve(replace(document, address=here), self._after)
-        for position, (now, then) in enumerate(zip(index.resolve(document), later, strict=True)):
+        for position, (now, then) in enumerate(zip(index.resolve(document, self.before), later, strict=True)):
             if now.target and now.link.kind is LinkKind.WIKI and self._is_taken(document, now.link, then):
                 links[position] = now.target, self._in_markdown(now.link, here, now.target)
                 self.pinned.add(here)
@@ -316,7 +317,7 @@ class _Relinks:
         """Whether the other side of a link is its page after the move, and had none before."""
         if link.other is None or link.page_last == then.link.page_last or not (then.target and then.target.is_document):
             return False
-        had = resolution(link.other, document.address, self._before).target
+        had = self.before.target(link.other, document.address)
         return had is None or not had.is_document
 
     def _in_markdown(self, link: Link, here: Address, target: Address) -> edits.WholeLink:
@@ -333,7 +334,7 @@ class _Relinks:
         """
         if self._collection.in_title_case() and (name := _in_title_case(link, old, new)):
             return name
-        site, record = site_of(self._before.sites, source), self._collection.index.record(old)
+        site, record = site_of(self.before.sites, source), self._collection.index.record(old)
         if site is None or record is None:
             return ""
         names = own_names(NamedDocument(old, record.id, record.title, record.aliases))

@@ -239,21 +239,23 @@ class GitRepository:
         """Size of an object's content in bytes."""
         return guarded(lambda: self.handle.odb.read_header(identifier)[1])
 
-    def child(self, tree: str, name: str) -> str:
-        """Id of a tree's entry by name; "" if there is none, or if `tree` is not a tree.
+    def child(self, tree: str, name: str) -> TreeEntry | None:
+        """A tree's entry by name; None if there is none, or if `tree` is not a tree.
 
-        The result for a submodule is "": its id is that of a commit in another repository.
+        The result for a submodule is None: its id is that of a commit in another repository.
         """
 
-        def entry_id() -> str:
+        def entry() -> TreeEntry | None:
             inner = self.handle[tree]
             try:
                 entry = inner[_lasting(name)] if isinstance(inner, pygit2.Tree) else None
             except KeyError:
-                return ""
-            return str(entry.id) if entry is not None and entry.filemode != MODE_GITLINK else ""
+                return None
+            if entry is None or entry.filemode == MODE_GITLINK:
+                return None
+            return TreeEntry(int(entry.filemode), str(entry.id))
 
-        return guarded(entry_id)
+        return guarded(entry)
 
     def find(self, prefix: str) -> pygit2.Commit | pygit2.Blob | None:
         """The commit or blob whose id begins with a prefix; None if there is none.

@@ -190,13 +190,17 @@ class TreeStore:
         return addresses
 
     def _entry(self, address: Address) -> TreeEntry | None:
-        entry = self._source.repository.entry(self._source.commit(), self._source.prefix + address.path)
+        entry = self._looked_up(self._source.prefix + address.path)
         if entry is None or entry.mode not in {MODE_FILE, MODE_EXECUTABLE}:
             return None
         if not address.is_document:
             return entry
         is_served = self._source.repository.size(entry.id) <= MAX_SERVED_BYTES and not self._hidden(address)
         return entry if is_served else None
+
+    def _looked_up(self, path: str) -> TreeEntry | None:
+        """The entry at a path from the repository's root; None if there is none."""
+        return self._source.repository.entry(self._source.commit(), path)
 
     def _hidden(self, address: Address) -> bool:
         parts = address.path.split("/")

@@ -58,7 +58,8 @@ class TreeDiff:
             if key not in self._found:
                 if len(self._found) >= _MAX_FOUND:
                     self._found.clear()
-                self._found[key] = self._repository.child(found_tree, os.fsdecode(name))
+                entry = self._repository.child(found_tree, os.fsdecode(name))
+                self._found[key] = entry.id if entry else ""
             found_tree = self._found[key]
             if not found_tree:
                 break

@@ -26,7 +26,7 @@ from commonplace.store.disk.ignore_rules import (
     parse_patterns,
     verdict,
 )
-from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
+from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, TreeEntry
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
@@ -214,6 +214,8 @@ class PastStore(TreeStore):
         self._documents_by_path: dict[str, tuple[TreeEntry, FileStat]] = {}
         self._others: dict[str, TreeEntry] = {}
         self._servable_by_folder: dict[str, list[tuple[Address, TreeEntry]]] = {}
+        self._trees: dict[str, str] = {}
+        """Id of each folder's tree, by its path from the repository's root; "" if it is not there."""
         self._stats: dict[str, FileStat] = {}
         self._is_listed = False
         self._listing = threading.Lock()
@@ -233,6 +235,18 @@ class PastStore(TreeStore):
             return super()._entry(address)
         document = self._documents_by_path.get(address.path)
         return document[0] if document else self._others.get(address.path)
+
+    def _looked_up(self, path: str) -> TreeEntry | None:
+        folder, _, name = path.rpartition("/")
+        if folder not in self._trees:
+            self._trees[folder] = self._tree(folder)
+        return self._source.repository.child(self._trees[folder], name) if self._trees[folder] else None
+
+    def _tree(self, folder: str) -> str:
+        if not folder:
+            return self._source.repository.tree_of(self._source.commit())
+        entry = super()._looked_up(folder)
+        return entry.id if entry and entry.mode == MODE_FOLDER else ""
 
     def _servable_in(self, folder: str) -> list[tuple[Address, TreeEntry]]:
         if folder not in self._servable_by_folder:
