@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, fold, is_attachment_name
-from commonplace.domain.documents import Document, Link, LinkKind
-from commonplace.domain.links import LinkLookup, ambiguous_targets, cut_text, inverse, readings
+from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.links import ambiguous_targets, inverse, readings
 from commonplace.domain.markdown.paths import is_fixed, joined, slashed, without_suffix
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.schema import declared_schema
@@ -73,17 +73,6 @@ def by_name(
         ]
         if links:
             yield other, links
-
-
-def as_read_in(collection: Collection, document: Document, lookup: LinkLookup | None = None) -> Document:
-    """The document, each link of which is as its collection reads it: `[[a|b]]` and `[[a#b]]` have several readings.
-
-    The lookup finds the targets; the index does if it is None.
-    """
-    links = document.links
-    if not any(link.other or cut_text(link) for link in links):
-        return document
-    return replace(document, links=tuple(link.link for link in collection.index.resolve(document, lookup)))
 
 
 def distinct(neighbours: Sequence[LinkedDocument]) -> list[LinkedDocument]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.documents import Document, Link, LinkKind
 from commonplace.domain.links import (
     MARKDOWN_KINDS,
     LinkMeaning,
@@ -17,6 +17,7 @@ from commonplace.domain.links import (
     link_key,
     meaning,
     name_keys,
+    read_as,
     resolution,
     resolve_target,
 )
@@ -111,6 +112,17 @@ class LinksAfter:
         if means not in self._resolutions:
             self._resolutions[means] = resolution(link, source, self)
         return self._resolutions[means]
+
+    def read(self, document: Document) -> list[ResolvedLink]:
+        """The links of a document with their targets after the change, each as its collection reads it then."""
+        source, links = document.address, document.links
+        if any(link.other for link in links):
+            return self._collection.index.resolve(document, self)
+        resolved: list[ResolvedLink] = []
+        for link in links:
+            way = self.resolution(link, source)
+            resolved.append(ResolvedLink(source=source, link=read_as(link, way.link.target), target=way.target))
+        return resolved
 
     def leads(self, path: str, kind: LinkKind, source: Address) -> Address | None:
         """Target of a path in a link of this kind after the change; None if there is none."""

@@ -32,7 +32,6 @@ from commonplace.domain.query import ResolvedLink
 from commonplace.domain.sites import moved_url, site_of
 from commonplace.domain.title_case import title_case
 from commonplace.services.collections import Collection
-from commonplace.services.links import as_read_in
 from commonplace.services.writes.documents import existing, require_free
 from commonplace.services.writes.links_after import LinksAfter
 
@@ -106,7 +105,7 @@ def plan_moves(
     taken = [link for link in after.redirected() if moves.keys().isdisjoint((link.found.target, link.found.source))]
     pinned = {link.found.source for link in taken if link.found.target is not None} | (after.sided() - moves.keys())
     sources = {*linking, *pinned, *present, *(old for old in moves if old.is_document)}
-    rewritten = _rewrite(collection, transaction, sources, relinks, contents)
+    rewritten = _rewrite(transaction, sources, relinks, contents)
     came = frozenset(moves.values())
     gained = {link.found.source for link in taken if link.found.target is None and link.now in came}
     pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
@@ -115,7 +114,6 @@ def plan_moves(
 
 
 def _rewrite(
-    collection: Collection,
     transaction: Transaction,
     sources: AbstractCollection[Address],
     relinks: _Relinks,
@@ -123,8 +121,11 @@ def _rewrite(
 ) -> tuple[Address, ...]:
     """Add the new contents of documents with changed links; return the new addresses of the moved ones among them."""
     rewritten: list[Address] = []
-    for source in sorted(filter(transaction.exists, sources)):
-        document = as_read_in(collection, read_document(source, transaction.read(source)), relinks.before)
+    for source in sorted(sources):
+        try:
+            document = read_document(source, transaction.read(source))
+        except NotFoundError:
+            continue
         content = relinks.rewritten(document)
         new = relinks.moves.get(source)
         if content != document.raw or new is not None:
@@ -230,7 +231,7 @@ def _linking(collection: Collection, transaction: Transaction, moves: Mapping[Ad
     unreadable = dict(index.sync().unreadable)
     sources = _sources(collection, moves)
     for address in sorted({*before, *sources}):
-        lost = index.record(address) is None and transaction.exists(address)
+        lost = address not in sources and index.record(address) is None and transaction.exists(address)
         if reason := unreadable.get(address.path, f"{address} could not be read." if lost else ""):
             raise StorageError(
                 f"{reason} Links that a move must rewrite can stand in it, so nothing was changed.",
@@ -266,7 +267,9 @@ class _Relinks:
         before: dict[int, Address] = {}
         targets: dict[int, Address] = {}
         published: dict[int, str] = {}
-        for position, link in enumerate(self._collection.index.resolve(document, self.before)):
+        resolved = self.before.read(document)
+        document = replace(document, links=tuple([link.link for link in resolved]))
+        for position, link in enumerate(resolved):
             target = link.target
             if target is None or not link.link.target:
                 continue
@@ -334,7 +337,8 @@ class _Relinks:
         """
         if self._collection.in_title_case() and (name := _in_title_case(link, old, new)):
             return name
-        site, record = site_of(self.before.sites, source), self._collection.index.record(old)
+        site = site_of(self.before.sites, source)
+        record = self._collection.index.record(old) if site else None
         if site is None or record is None:
             return ""
         names = own_names(NamedDocument(old, record.id, record.title, record.aliases))
