@@ -87,8 +87,18 @@ class Ingest:
         self._lock = lock
         self._other_files = others
 
+    def ingest(self, paths: Sequence[str]) -> Outcome:
+        """Index changed files: many as a sync does, in batches. They are searchable by every process on return."""
+        changed = list(dict.fromkeys(paths))
+        with self._catalogue.reading() as connection:
+            complete = read_meta(connection, "complete") is not None
+        if not complete or len(changed) <= MAX_SMALL_UPDATE:
+            return self.ingest_few(changed)
+        stats = {path: stat for path in changed if (stat := self._store.stat(Address(path)))}
+        return self.ingest_many(stats, changed, None)
+
     def ingest_few(self, paths: Sequence[str]) -> Outcome:
-        """Index changed files in the catalogue, with their texts. They are searchable by every process on return."""
+        """Index different changed files in the catalogue, with their texts."""
         outcome = Outcome()
         with self._catalogue.writing() as connection:
             recent = RecentTextWriter(connection)
@@ -96,7 +106,7 @@ class Ingest:
             files = self._files(self._store.read)
             linker = LinkWriter(connection, self._store, self._other_files)
             taking = IngestTransaction(files, connection, recent, linker, outcome, again)
-            for path in dict.fromkeys(paths):
+            for path in paths:
                 taking.take(Address(path), None)
             taking.finish()
             connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in again])

@@ -56,6 +56,8 @@ from commonplace.index.watcher import ChangeNotifier, FileChanges, IndexListener
 
 log = logging.getLogger(__name__)
 
+OWN_UPDATES_SECONDS = 60.0
+"""Timeout in seconds after which changes are indexed even if updates of this process's own writes are unfinished."""
 DATES_WAIT_SECONDS = 10.0
 """Timeout in seconds for queries on created or updated times while history is being read."""
 UPDATE_SECONDS = 0.1
@@ -351,7 +353,7 @@ class LocalIndex:
     def _update(self, addresses: Sequence[Address]) -> None:
         # The lock prevents the watcher from reporting a write of this process as an outside change.
         with self._notifier.held():
-            outcome = self._ingest_few([address.path for address in addresses])
+            outcome = self._ingested([address.path for address in addresses])
             news = self._notifier.changed([*addresses, *outcome.changed])
         self._date_updater.wake()
         self._notifier.notify(news)
@@ -380,6 +382,7 @@ class LocalIndex:
         outcome = Outcome()
         if changes.history:
             self._date_updater.wake()
+        self._updates.settled(OWN_UPDATES_SECONDS)  # the files of an unfinished update would be read twice
         if (
             changes.scan
             or any(is_configuration(address.path) for address in others)
@@ -393,7 +396,7 @@ class LocalIndex:
             paths = [address.path for address in documents]
             differing = self._open.use(lambda files: files.ingest.differing(paths))
             if differing:
-                outcome = self._ingest_few(differing)
+                outcome = self._ingested(differing)
                 self._date_updater.wake()
         if others:
             self._open.use(lambda files: files.ingest.resolve_other_files(others))
@@ -402,8 +405,8 @@ class LocalIndex:
             on_change(news.documents)
         self._notifier.notify(news)
 
-    def _ingest_few(self, paths: Sequence[str]) -> Outcome:
-        outcome = self._open.use(lambda files: files.ingest.ingest_few(paths))
+    def _ingested(self, paths: Sequence[str]) -> Outcome:
+        outcome = self._open.use(lambda files: files.ingest.ingest(paths))
         if outcome.flush_due:
             self._flush_worker.wake()
         return outcome

@@ -29,6 +29,7 @@ from commonplace.store.disk.file_swap import FileChange, changed_meanwhile
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.objects import NewObjects
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.trees import TreeDiff
 from commonplace.store.git.worktree import is_ignored, stored_form
 
 _BATCH = 32
@@ -68,10 +69,11 @@ class Retention:
         copies: dict[str, RetainedCopy] = {}
         items: list[TrashItem] = []
         lost: list[FileChange] = []
+        committed = self._committed(head, [change.path for change in changes if change.keep])
         for change in changes:
             if not change.keep or change.before is None:
                 continue
-            if head and self._holds(head, change):
+            if self._holds(committed[change.path], change):
                 copies[_shown(change)] = RetainedCopy(Address(_shown(change)), change.before.revision, "commit", head)
             else:
                 lost.append(change)
@@ -104,16 +106,14 @@ class Retention:
         except KnowledgeError:  # an unreadable repository cannot guarantee the bytes
             return ""
 
-    def _holds(self, head: str, change: FileChange) -> bool:
-        """Whether a commit contains these bytes at this path, with line ends as Git stores them."""
+    def _holds(self, committed: str, change: FileChange) -> bool:
+        """Whether a committed blob ("" for none) has the old bytes of a change, with line ends as Git stores them."""
         repository = self._repository
-        if repository is None or change.before is None:
+        if repository is None or change.before is None or not committed:
             return False
         try:
-            entry = repository.entry(head, change.path)
-            if entry is None or entry.id == change.before.revision:
-                return entry is not None
-            return entry.id == revision_of(stored_form(repository, change.path, self._content(change)))
+            same = committed == change.before.revision
+            return same or committed == revision_of(stored_form(repository, change.path, self._content(change)))
         except KnowledgeError:
             return False
 
@@ -133,18 +133,26 @@ class Retention:
     ) -> Iterator[StagedBlob]:
         """Staged blobs that are neither in the last commit nor in the file, before or after the write."""
         new = {change.path: change.content for change in changes}
+        committed = self._committed(head, [path for path, _ in staged])
         for path, blob in staged:
             repository = self._repository
-            if repository is None or blob == _EMPTY_BLOB or not repository.has_object(blob):
+            if repository is None or blob in {_EMPTY_BLOB, committed[path]} or not repository.has_object(blob):
                 continue
-            entry = repository.entry(head, path)
-            if entry is None and is_ignored(repository, path):  # no commit includes it, so its index entry remains
+            if not committed[path] and is_ignored(repository, path):  # no commit includes it, so its index entry stays
                 continue
-            ids = [entry.id] if entry else []
             contents = (new.get(path), self._current(path))
-            ids += [self._stored_id(path, content) for content in contents if content is not None]
-            if blob not in ids:
+            if blob not in [self._stored_id(path, content) for content in contents if content is not None]:
                 yield path, blob
+
+    def _committed(self, head: str, paths: Sequence[str]) -> dict[str, str]:
+        """Blob ids of files in a commit; "" for none."""
+        if self._repository is None or not head:
+            return dict.fromkeys(paths, "")
+        try:
+            blobs = TreeDiff(self._repository).blobs(self._repository.tree_of(head), paths)
+        except KnowledgeError:  # an unreadable repository cannot guarantee the bytes
+            return dict.fromkeys(paths, "")
+        return dict(zip(paths, blobs, strict=True))
 
     def _current(self, path: str) -> bytes | None:
         try:

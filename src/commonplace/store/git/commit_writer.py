@@ -37,7 +37,7 @@ from commonplace.store.git.objects import (
 from commonplace.store.git.past.revision_walk import MAX_COMPARED_BYTES, MOVED_TRAILER, TRAILER_ARROW, renames_of
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees import TreeCache, TreeDiff, entry_at
-from commonplace.store.git.worktree import is_ignored, stored_form
+from commonplace.store.git.worktree import GitAttributes, GitIgnoreRules, stored_form
 from commonplace.store.names import BRANCHES, checked_ref
 
 _BUSY = {
@@ -101,6 +101,7 @@ class GitWriter:
         repository = self.repository
         changed: dict[str, TreeEntry | None] = {}
         before: dict[str, str] = {}
+        attributes, ignored = GitAttributes(repository), GitIgnoreRules(repository)
         for path, content in planned.contents.items():
             _refuse_inner_repository(repository.root, path)
             self._refuse_submodule(commits, path)
@@ -108,8 +109,8 @@ class GitWriter:
             before[path] = old.id if old else ""
             if content is None:
                 changed[path] = None
-            elif old is not None or not is_ignored(repository, path):
-                blob = commits.objects.add("blob", stored_form(repository, path, content))
+            elif old is not None or not ignored.ignores(path):
+                blob = commits.objects.add("blob", stored_form(repository, path, content, attributes))
                 source = planned.moved_from.get(path, path) if old is None else path
                 like = old if source == path else entry_at(commits.trees, commits.tree, source)
                 changed[path] = TreeEntry(self._mode(source, like), blob)

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -232,23 +232,24 @@ _MOST_UNPRINTABLE = 128
 """Minimum number of printable characters of a text for each unprintable one; Git's rule."""
 
 
-def stored_form(repository: GitRepository, path: str, content: bytes) -> bytes:
+def stored_form(repository: GitRepository, path: str, content: bytes, attributes: GitAttributes | None = None) -> bytes:
     """The bytes of the blob for a file's bytes.
 
     Args:
         repository: The repository, with its attributes and settings.
         path: Path of the file in the repository.
         content: Bytes of the file in the work tree.
+        attributes: The attributes, shared by the calls for several files; None to read them now.
 
     Raises:
         GitError: the file's attributes name a filter program or an encoding, which are not supported.
     """
     with repository.rules() as handle:
-        attributes = attributes_of(repository, _index(handle), path)
-        _refuse_programs(repository, attributes, path)
+        values = (attributes or GitAttributes(repository)).of(_index(handle), path)
+        _refuse_programs(repository, values, path)
         if b"\r\n" in content:
-            content = _with_line_feeds(repository, handle, attributes, (path, content))
-    return _ID.sub(b"$Id$", content) if attributes.get("ident") is True else content
+            content = _with_line_feeds(repository, handle, values, (path, content))
+    return _ID.sub(b"$Id$", content) if values.get("ident") is True else content
 
 
 def is_ignored(repository: GitRepository, path: str) -> bool:
@@ -372,29 +373,60 @@ class AttributeLine:
     assignments: Assignments
 
 
-def attributes_of(repository: GitRepository, index: pygit2.Index, path: str) -> Mapping[str, AttributeValue]:
-    """The specified attributes of a file.
+class GitAttributes:
+    """The current attributes of one work tree. Each file is read only once, so an object serves one call.
 
     Args:
         repository: The repository, with its work tree and configuration.
-        index: Source of the attributes files that are missing in the work tree.
-        path: Path of the file from the root.
-
-    Raises:
-        GitError: an attributes file is too large, or cannot be read.
     """
-    files = list(_files(repository, index, path))
-    macros = {"binary": _BINARY}
-    for depth, lines in reversed(files):
-        if depth == 0:
-            macros.update({line.macro: line.assignments for line in lines if line.pattern is None})
-    parts = path.split("/")
-    attributes: dict[str, AttributeValue] = {}
-    for depth, lines in files:
-        for line in reversed(lines):
-            if line.pattern is not None and line.pattern.fits(parts[depth:], is_folder=False):
-                _assign(attributes, line.assignments, macros)
-    return {name: value for name, value in attributes.items() if value is not None}
+
+    def __init__(self, repository: GitRepository) -> None:
+        self._repository = repository
+        self._folders: dict[str, tuple[AttributeLine, ...]] = {}
+
+    def of(self, index: pygit2.Index, path: str) -> Mapping[str, AttributeValue]:
+        """The specified attributes of a file.
+
+        Args:
+            index: Source of the attributes files that are missing in the work tree.
+            path: Path of the file from the root.
+
+        Raises:
+            GitError: an attributes file is too large, or cannot be read.
+        """
+        files = list(self._files(index, path))
+        macros = {"binary": _BINARY}
+        for depth, lines in reversed(files):
+            if depth == 0:
+                macros.update({line.macro: line.assignments for line in lines if line.pattern is None})
+        parts = path.split("/")
+        attributes: dict[str, AttributeValue] = {}
+        for depth, lines in files:
+            for line in reversed(lines):
+                if line.pattern is not None and line.pattern.fits(parts[depth:], is_folder=False):
+                    _assign(attributes, line.assignments, macros)
+        return {name: value for name, value in attributes.items() if value is not None}
+
+    @cached_property
+    def _own(self) -> tuple[AttributeLine, ...]:
+        return _parsed(read_pattern_file(self._repository.common / "info" / "attributes", follow=True) or b"")
+
+    @cached_property
+    def _shared(self) -> Sequence[tuple[AttributeLine, ...]]:
+        configured = configured_file(self._repository, "core.attributesfile", "attributes")
+        return [_parsed(read_pattern_file(file, follow=True) or b"") for file in (configured, _SYSTEM)]
+
+    def _files(self, index: pygit2.Index, path: str) -> Iterator[tuple[int, tuple[AttributeLine, ...]]]:
+        """The attributes files, highest precedence first: number of path parts above the file, and its lines."""
+        folders = path.split("/")[:-1]
+        yield 0, self._own
+        for depth in range(len(folders), -1, -1):
+            name = "/".join([*folders[:depth], FILE])
+            if name not in self._folders:
+                self._folders[name] = _parsed(_of_folder(self._repository, index, name))
+            yield depth, self._folders[name]
+        for lines in self._shared:
+            yield 0, lines
 
 
 def parse_attributes(text: str) -> tuple[AttributeLine, ...]:
@@ -411,23 +443,6 @@ def _assign(attributes: dict[str, AttributeValue], assignments: Assignments, mac
             attributes[name] = value
             if value is True:
                 waiting += macros.get(name, ())
-
-
-def _files(
-    repository: GitRepository, index: pygit2.Index, path: str
-) -> Iterator[tuple[int, tuple[AttributeLine, ...]]]:
-    """The attributes files, highest precedence first: number of path parts above the file, and the file's lines."""
-    folders = path.split("/")[:-1]
-    yield 0, _parsed(read_pattern_file(repository.common / "info" / "attributes", follow=True) or b"")
-    for depth in range(len(folders), -1, -1):
-        yield depth, _parsed(_of_folder(repository, index, "/".join([*folders[:depth], FILE])))
-    yield (
-        0,
-        _parsed(
-            read_pattern_file(configured_file(repository, "core.attributesfile", "attributes"), follow=True) or b""
-        ),
-    )
-    yield 0, _parsed(read_pattern_file(_SYSTEM, follow=True) or b"")
 
 
 def _of_folder(repository: GitRepository, index: pygit2.Index, name: str) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.worktree import attributes_of
+from commonplace.store.git.worktree import GitAttributes
 from support import Amount, GitRepo, new_repo
 
 PARTS = ("a", "b", "ab", "a.md", "b.txt", "x y", "éa")
@@ -73,7 +73,7 @@ def test_a_path_has_the_attributes_that_git_gives_it(repo: GitRepo, tmp_path: Pa
             if value != "unspecified":
                 values[path][name] = {"set": True, "unset": False}.get(value, value)
         for path in paths:
-            assert attributes_of(repository, repository.handle.index, path) == values[path], (
+            assert GitAttributes(repository).of(repository.handle.index, path) == values[path], (
                 path,
                 [f.read_text() for f in places],
             )

@@ -10,7 +10,7 @@ import pytest
 from commonplace.domain.errors import GitError
 from commonplace.store.git import worktree
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.worktree import GitIgnoreRules, attributes_of, changed_files, stored_form
+from commonplace.store.git.worktree import GitAttributes, GitIgnoreRules, changed_files, stored_form
 from hostile.gitdirs import LONG, STARS
 from support import GitRepo, new_repo
 
@@ -31,7 +31,7 @@ def test_costly_patterns_are_matched_in_little_time(repo: GitRepo) -> None:
     repo.write(".gitattributes", STARS.replace("\n", " text\n") * 50)
     repository = opened(repo)
     assert not GitIgnoreRules(repository).ignores(f"{LONG}.md")
-    assert not attributes_of(repository, repository.handle.index, f"{LONG}.md")
+    assert not GitAttributes(repository).of(repository.handle.index, f"{LONG}.md")
     repo.write(f"{LONG}.md", "a\r\n")
     assert set(changed_files(repository)) == {".gitignore", ".gitattributes", f"{LONG}.md"}
 
