@@ -71,6 +71,19 @@ def test_many_changes_at_once_are_taken_in(base: MakeBase) -> None:
     assert len(made.index.links_to(Address("n010.md"))) == 1
 
 
+def test_a_write_of_many_files_is_found_and_leaves_nothing_to_index(base: MakeBase) -> None:
+    names = [f"n{number:03}.md" for number in range(MAX_SMALL_UPDATE + 20)]
+    made = base({**dict.fromkeys(names, "# Old\n\nold [[hub]]"), "hub.md": "# Hub", "p.png": b"\x89PNG"})
+    for name in names[1:]:
+        made.write(name, "# New\n\nnew [[hub]]")
+    (made.folder / names[0]).unlink()
+    made.index.update([Address(name) for name in [*names, "p.png", "gone.md"]], 60)
+    assert made.index.search(SearchQuery(text="new")).total == len(names) - 1
+    assert made.index.search(SearchQuery(text="old")).total == 0
+    assert len(made.index.links_to(Address("hub.md"))) == len(names) - 1
+    assert made.index.sync() == SyncReport()
+
+
 def test_a_sync_in_several_batches_takes_nothing_out_that_was_never_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,16 @@ def test_the_best_documents_can_be_skipped(collection: Collection) -> None:
     assert evidence([], SearchQuery(text="oolong"), "keyword").sections == []
 
 
+def test_the_text_of_a_changed_or_odd_file_is_cut_at_its_own_sections(tmp_path: Path) -> None:
+    latin = "# Café\n\nThé.\n\n## Oolong\n\nDrei.\n".encode("cp1252")
+    component = "import X from 'x'\n\n# Teas\n\n<X>\n\n## Oolong\n\nFour.\n\n</X>\n"
+    with Indexed(tmp_path, {"a.md": "# A\n\n## Oolong\n\nTwo.\n", "latin.md": latin, "c.mdx": component}) as base:
+        base.write("a.md", "# A\n\n" + "Before. " * 200 + "\n\n## Oolong\n\nTwo.\n")  # not indexed yet
+        sections = gather([base.collection], SearchQuery(text="oolong"), "keyword")
+        texts = {section.record.address.path: section.text for section in sections if section.anchor == "oolong"}
+    assert texts == {"a.md": "Two.", "latin.md": "Drei.", "c.mdx": "Four."}
+
+
 def test_what_cannot_be_searched_is_an_error(collection: Collection) -> None:
     with pytest.raises(InvalidInputError):
         evidence([collection], SearchQuery(text="  "), "keyword")
