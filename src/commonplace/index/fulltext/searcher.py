@@ -188,19 +188,23 @@ class _SnippetReader:
         texts = [self._texts.get(record.address, record.revision, at) for at, _ in chosen]
         if None in texts:
             try:
-                source = self._read(record.address, record.revision)
+                outline, raw = _outlined(entry, self._read(record.address, record.revision))
             except (NotFoundError, StorageError):
                 return ()
-            outline, raw = _outlined(entry, source)
             chosen = self._chosen(outline, best)
-            texts = [_text(raw, outline, at) for at, _ in chosen]
-            if outline is entry.outline:
-                numbered = zip(texts, chosen, strict=True)
-                texts = [self._texts.keep(record.address, record.revision, at, text) for text, (at, _) in numbered]
+            texts = self._cut(entry, raw, outline, [at for at, _ in chosen])
         return tuple(
             self._section(self._labelled(record.address, text or ""), outline, at, score)
             for text, (at, score) in zip(texts, chosen, strict=True)
         )
+
+    def _cut(self, entry: CachedDocument, raw: bytes, outline: Outline, ordinals: Sequence[int]) -> list[str | None]:
+        """The texts of sections; cached if the index knows these bytes."""
+        texts = [_text(raw, outline, at) for at in ordinals]
+        if outline is not entry.outline:
+            return [*texts]
+        address, revision = entry.record.address, entry.record.revision
+        return [self._texts.keep(address, revision, at, text) for at, text in zip(ordinals, texts, strict=True)]
 
     def _chosen(self, outline: Outline, best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
         return [(min(at, outline.last), score) for at, score in best or [(outline.first_with_text(), 0.0)]]
