@@ -34,6 +34,7 @@ from commonplace.settings import Settings, in_git, is_folder
 from commonplace.store.activity_log import FileAccessLog, FileHourlyUses
 
 if TYPE_CHECKING:
+    from commonplace.domain.activity import AccessLog
     from commonplace.domain.cluster import SharedBase
     from commonplace.domain.findings import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
@@ -103,7 +104,7 @@ class Application:
             collections=collections,
             credit=settings.commit_client,
             confirm=settings.confirm,
-            activity=FileAccessLog(settings.state_dir / "activity"),
+            activity=open_activity(settings),
             uses=FileHourlyUses(settings.state_dir / "activity"),
             reader=self._source_reader,
             providers=tuple(
@@ -396,6 +397,11 @@ def open_application(folders: Sequence[Path], settings: Settings) -> Application
     followers = open_followers(settings)
     served = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
     return Application(served.kb, served, followers)
+
+
+def open_activity(settings: Settings) -> AccessLog:
+    """The log of reads and writes on this machine."""
+    return FileAccessLog(settings.state_dir / "activity", audit=settings.state_dir / "audit")
 
 
 def open_embedding(settings: Settings) -> EmbeddingService | None:

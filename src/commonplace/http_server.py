@@ -157,11 +157,11 @@ def _open_to_others(host: str) -> ConfigError:
 
 
 def _gate(settings: Settings) -> Authenticator:
-    keys = KeyStore(settings.state_dir)
+    keys = KeyStore(settings.state_dir, settings.keys)
     tokens = TokenVerifier(settings.oauth_issuer, _audience(settings)) if settings.oauth_issuer else None
     own = settings.api_key or ""
     used = UsedOnce(settings.state_dir)
-    return Authenticator(keys, bool(own or tokens or keys.all()), own, tokens, settings.tier, used)
+    return Authenticator(keys, bool(own or tokens or settings.keys or keys.all()), own, tokens, settings.tier, used)
 
 
 def _guard(settings: Settings, gate: Authenticator, buckets: Buckets | None) -> Guard:

@@ -68,7 +68,14 @@ def _run(arguments: Sequence[str]) -> int:
 
     relax_gc()
     keep_private()
-    from commonplace.bootstrap import diagnose, diagnose_clones, git_command, install_model, open_application
+    from commonplace.bootstrap import (
+        diagnose,
+        diagnose_clones,
+        git_command,
+        install_model,
+        open_activity,
+        open_application,
+    )
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies
     from commonplace.registration import store_folder, toolset_commands
@@ -85,6 +92,7 @@ def _run(arguments: Sequence[str]) -> int:
         git_command=git_command,
         diagnose_clones=diagnose_clones,
         diagnose=diagnose,
+        activity=open_activity,
         check_bundle=_check_bundle,
         toolset_commands=toolset_commands,
         store_folder=store_folder,

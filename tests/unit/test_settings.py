@@ -240,3 +240,14 @@ def test_a_url_among_the_folders_is_a_remote_and_a_flag_replaces_the_other_kind(
         load_settings(home, {"kb": ["/notes", "file:///srv/team.git"]})
     with pytest.raises(ConfigError, match="Folders and --replica-of"):
         load_settings(home, {"kb": ["/notes"], "replica_of": ["/srv/team.git"]})
+
+
+def test_a_secret_comes_from_a_file_that_a_variable_names(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("from a file\n")
+    environment = {"HOME": str(tmp_path), "COMMONPLACE_CLUSTER_SECRET_FILE": str(secret)}
+    assert load_settings(environment).cluster_secret == secret.read_text().strip()
+    assert unknown_variables(environment) == []
+    assert unknown_variables({"COMMONPLACE_HOST_FILE": "x"}) != []
+    with pytest.raises(ConfigError, match="CLUSTER_SECRET_FILE cannot be read"):
+        load_settings(environment | {"COMMONPLACE_CLUSTER_SECRET_FILE": str(tmp_path / "none")})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -84,6 +84,8 @@ class Actor:
     """Name of the caller's program; not verified."""
     tool: str = ""
     """Name of the tool, command, or endpoint."""
+    address: str = ""
+    """Network address of the client; "" for a local program. Only the log of writes has it."""
 
 
 def session_id(*names: str) -> str:
@@ -100,6 +102,8 @@ class Access:
     actor: Actor
     base: str
     """Identity of the store."""
+    name: str = ""
+    """Name of the folder; only the log of writes has it."""
     read: tuple[str, ...] = ()
     """Paths of the pages that were read; () for a write."""
     commit: str = ""
@@ -145,6 +149,24 @@ class AccessLog(Protocol):
     def accesses(self, bases: Sequence[str], since: float = 0.0) -> Sequence[Access]:
         """The reads and writes of these stores, oldest first."""
         ...
+
+    def writes(self, since: float = 0.0) -> Sequence[Access]:
+        """The log of writes of all stores, oldest first. It is never shortened."""
+        ...
+
+
+_write_listeners: list[Callable[[Actor], None]] = []
+
+
+def listen_to_writes(listener: Callable[[Actor], None]) -> None:
+    """Register what is called with the writer after each write. It must not raise."""
+    _write_listeners.append(listener)
+
+
+def record_write(actor: Actor) -> None:
+    """Tell the listeners that somebody has written."""
+    for listener in _write_listeners:
+        listener(actor)
 
 
 class WriteWatch(Protocol):
@@ -207,6 +229,38 @@ def require_decision(write: Callable[[], PlannedWrite]) -> None:
     watch = _WATCH.get()
     if watch is not None:
         watch.deciding(write())
+
+
+@dataclass(slots=True)
+class CallFacts:
+    """The caller of a call, and the bases that it reads and writes."""
+
+    actor: Actor | None = None
+    """None for a call that nobody watches."""
+    bases: dict[str, None] = field(default_factory=dict[str, None])
+    """Names of the bases, in order."""
+
+
+_FACTS: ContextVar[CallFacts | None] = ContextVar("call facts", default=None)
+
+
+@contextmanager
+def recording_facts() -> Generator[CallFacts]:
+    """Collect the facts about the call that the block makes."""
+    facts = CallFacts()
+    token = _FACTS.set(facts)
+    try:
+        yield facts
+    finally:
+        _FACTS.reset(token)
+
+
+def record_fact(base: str = "", actor: Actor | None = None) -> None:
+    """Add a base, or the caller, to the result of `recording_facts`, if one is active."""
+    facts = _FACTS.get()
+    if facts is not None:
+        facts.actor = actor or facts.actor
+        facts.bases |= {base: None} if base else {}
 
 
 _ATTACHED: ContextVar[tuple[Address, bytes | None] | None] = ContextVar("attached", default=None)

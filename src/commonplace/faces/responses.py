@@ -9,6 +9,7 @@ from starlette.types import Send
 
 from commonplace.domain.errors import Code, ConflictError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.call_log import current_request
 from commonplace.faces.errors import error_mapping
 
 Headers = Sequence[tuple[str, str]]
@@ -112,6 +113,8 @@ async def send_error(send: Send, error: KnowledgeError, *, status: int = 0, head
         status: HTTP status; 0 for the status of the error's code.
         headers: Additional headers. `Retry-After` is added for retryable errors.
     """
+    if (request := current_request()) is not None:
+        request.fail(error)
     more = [*headers, *retry_headers(error).items()]
     await send_json(send, status or error_mapping(error).http, error_json(error), more)
 

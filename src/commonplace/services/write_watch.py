@@ -18,6 +18,8 @@ from commonplace.domain.activity import (
     PlannedWrite,
     WriteLimits,
     attached_page,
+    record_fact,
+    record_write,
     watched_by,
 )
 from commonplace.domain.addresses import Address, document_suffixes
@@ -51,6 +53,7 @@ class CallWatch:
     def writing(self, write: PlannedWrite) -> Generator[Callable[[str], None]]:
         """Allow a write for the duration of a `with` block; yields what is called with its commit when it is done."""
         self.deciding(write)
+        record_fact(write.name)
         release = _counted(self.limits, write, self.actor, self.uses)
         done = False
 
@@ -58,6 +61,7 @@ class CallWatch:
             nonlocal done
             done = True
             self.log.add(_written(self.actor, write, commit))
+            record_write(self.actor)
 
         try:
             yield finish
@@ -72,6 +76,9 @@ class CallWatch:
 
     def reading(self, base: str, path: str) -> None:
         """Record that a page was read."""
+        for collection in self.collections.opened:
+            if collection.store.identity == base:
+                record_fact(collection.name)
         if self.reads and len(self._read) < MAX_READ:
             self._read[_OF_PROPOSAL.sub("", base), path] = None
 
@@ -85,6 +92,7 @@ class CallWatch:
 @contextmanager
 def watched(watch: CallWatch) -> Generator[None]:
     """Let a watch see the reads and writes of the block. The writes are by the caller, if the caller has a name."""
+    record_fact(actor=watch.actor)
     with watched_by(watch), written_by(person_of(watch.actor.name)):
         try:
             yield
@@ -237,6 +245,7 @@ def _written(actor: Actor, write: PlannedWrite, commit: str) -> Access:
         when=time.time(),
         actor=actor,
         base=write.base,
+        name=write.name,
         commit=commit,
         proposal=write.proposal,
         paths=tuple(address.path for address in write.after),

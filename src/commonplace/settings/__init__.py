@@ -33,6 +33,8 @@ Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
 
 PREFIX = "COMMONPLACE_"
 CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
+FILE_SUFFIX = "_FILE"
+"""End of the name of a variable that names a file with a secret, in place of the secret."""
 __all__ = [
     "CURRENT_FOLDER", "CommitMode", "LogLevel", "Setting", "Settings", "Tier", "WikilinkStyle", "about", "config_file",
     "default_settings", "every_setting", "load_settings", "origins", "unknown_variables",
@@ -110,6 +112,7 @@ def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
 def unknown_variables(environment: Environment = os.environ) -> list[str]:
     """A sentence for each variable that has the prefix of settings and is none, without its value."""
     prefixes = {PREFIX + name.upper() for name in _KINDS} | {CONFIG_VARIABLE}
+    prefixes |= {f"{PREFIX}{name.upper()}{FILE_SUFFIX}" for name, kind in _KINDS.items() if kind.about.secret}
     found_names = {name for name in environment if name.upper().startswith(PREFIX)} - prefixes
     names = [name.removeprefix(PREFIX) for name in prefixes]
     return [_ignored(name, names) for name in sorted(found_names) if not _OF_KUBERNETES.search(name)]
@@ -136,10 +139,27 @@ def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenVal
         for variable in filter(None, (_KINDS[name].about.also, PREFIX + name.upper())):
             if value := environment.get(variable):
                 file[name] = _GivenValue(value, variable)
+            if _KINDS[name].about.secret and (path := environment.get(f"{variable}{FILE_SUFFIX}")):
+                file[name] = _GivenValue(_secret_in(Path(path), f"{variable}{FILE_SUFFIX}"), variable)
     for name, flag in _with_remotes(flags or {}).items():
         file.pop(_EXCLUDED_BY.get(name, ""), None)
         file[name] = _GivenValue(flag, f"--{name.replace('_', '-')}")
     return file
+
+
+def _secret_in(path: Path, variable: str) -> str:
+    """The secret in a file, such as one that is mounted.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(
+            f"The file of {variable} cannot be read: {reason}.", kind="setting", hint="Give a file with the secret."
+        ) from error
 
 
 def _with_remotes(flags: Flags) -> Flags:

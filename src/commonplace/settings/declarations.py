@@ -14,6 +14,7 @@ from commonplace.domain.changes import ClientCredit
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
 ConfirmMode: TypeAlias = Literal["always", "bulk", "never"]
+LogFormat: TypeAlias = Literal["text", "json"]
 Tier: TypeAlias = Literal["read", "propose", "write", "admin"]
 WikilinkStyle: TypeAlias = Literal["linktitle", "pagenametitle", "titlelink", "titlepagename"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
@@ -218,6 +219,9 @@ class Settings:
     rerank_model: Annotated[str | None, Doc("The model of the server at `rerank_url`, if it has several.")] = None
     rerank_key: Annotated[str | None, Doc("The key of that server.", secret=True)] = None
     log_level: Annotated[LogLevel, Doc("Log level; the log goes to standard error.")] = "warning"
+    log_format: Annotated[
+        LogFormat, Doc("`json`: the log is JSON, one object a line, with one line for each call, never with contents.")
+    ] = "text"
     host: Annotated[str, Doc("The address that `serve` listens on.")] = "127.0.0.1"
     port: Annotated[int, Doc("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
     allow_origin: Annotated[
@@ -248,6 +252,13 @@ class Settings:
     api_key: Annotated[
         str | None,
         Doc("Key of the server at `wiki_url`; for `serve`, its own key.", also="OTTERWIKI_API_KEY", secret=True),
+    ] = None
+    keys: Annotated[
+        Path | None,
+        Doc(
+            "File with the access keys of `serve`, the same for all servers; changes count at once.",
+            default="`keys.json` in `state_dir`",
+        ),
     ] = None
     author_name: Annotated[
         str | None,

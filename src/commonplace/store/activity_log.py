@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 HOUR = 3_600.0
 SUFFIX = ".jsonl"
+AUDITED = frozenset({"address", "folder"})
+"""Names that only the log of writes has."""
 MAX_FILES = 1_000
 """Maximum number of files of a write that are listed; without a commit those of a larger one are not."""
 _FACES: Mapping[str, FaceName] = {"mcp": "mcp", "rest": "rest", "web": "web", "cli": "cli", "lsp": "lsp"}
@@ -36,29 +38,29 @@ class FileAccessLog:
     Args:
         folder: The folder; created by the first entry.
         clock: Returns the time in Unix seconds.
+        audit: The folder of the log of writes; None for none. Its files are appended to, and never removed.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time, audit: Path | None = None) -> None:
         self._folder = folder
         self._clock = clock
+        self._audit = audit
         self._day = ""
         """Day of the last entry, at whose beginning old files are removed."""
 
     def add(self, access: Access) -> None:
         """Append a read or write."""
-        line = json.dumps(_row(access), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
         try:
+            if self._audit is not None and access.is_write:
+                private_folder(self._audit)
+                _append(self._audit / f"{_day_of(access.when)}{SUFFIX}", _row(access))
             day = _day_of(access.when)
             if day != self._day:
                 private_folder(self._folder)
                 self._remove_old()
                 self._day = day
-            descriptor = os.open(
-                self._folder / f"{day}{SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-            )
-            with os.fdopen(descriptor, "ab", buffering=0) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # a long line may be written in parts
-                file.write(line)
+            row = _row(access)
+            _append(self._folder / f"{day}{SUFFIX}", {name: row[name] for name in row if name not in AUDITED})
         except OSError as error:
             log.warning("activity cannot be recorded: %s", error.strerror or type(error).__name__)
 
@@ -75,6 +77,12 @@ class FileAccessLog:
         ]
         return sorted(accesses, key=lambda access: access.when)
 
+    def writes(self, since: float = 0.0) -> Sequence[Access]:
+        """The log of writes of all stores, oldest first."""
+        files = sorted(self._audit.glob(f"*{SUFFIX}")) if self._audit is not None else []
+        written = (access for path in files if path.stem >= _day_of(since) for access in _accesses_in(path))
+        return sorted((access for access in written if access.when >= since), key=lambda access: access.when)
+
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob(f"*{SUFFIX}"))
 
@@ -85,6 +93,14 @@ class FileAccessLog:
                 path.unlink(missing_ok=True)
 
 
+def _append(path: Path, row: Mapping[str, object]) -> None:
+    line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "ab", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # a long line may be written in parts
+        file.write(line)
+
+
 def _day_of(when: float) -> str:
     return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=when)).strftime("%Y-%m-%d")
 
@@ -93,7 +109,8 @@ def _row(access: Access) -> dict[str, object]:
     """An access as JSON, without what is empty."""
     row: dict[str, object] = {"when": round(access.when, 3), "base": access.base}
     row |= {name: value for name, value in asdict(access.actor).items() if value}
-    row |= {name: value for name in ("read", "commit", "proposal") if (value := getattr(access, name))}
+    own = (("folder", access.name), ("read", access.read), ("commit", access.commit), ("proposal", access.proposal))
+    row |= {name: value for name, value in own if value}
     if access.files is None and access.paths:
         row["paths"] = list(access.paths[:MAX_FILES])
     elif access.files is not None and len(access.files) <= MAX_FILES:
@@ -121,12 +138,14 @@ def _access(row: Mapping[str, object]) -> Access:
         name=text("name"),
         client=text("client"),
         tool=text("tool"),
+        address=text("address"),
     )
     files = cast("Mapping[str, Sequence[str]] | None", row.get("files"))
     return Access(
         when=float(cast("float", row["when"])),
         actor=actor,
         base=text("base"),
+        name=text("folder"),
         read=tuple(map(str, cast("Sequence[object]", row.get("read", ())))),
         commit=text("commit"),
         proposal=text("proposal"),

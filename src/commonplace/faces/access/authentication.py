@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import hmac
 import json
+import logging
 import os
 import re
 import secrets
@@ -19,12 +20,14 @@ from typing import cast
 
 from commonplace.domain.activity import NO_LIMITS, WriteLimits
 from commonplace.domain.addresses import parse_address
-from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError, UnauthenticatedError
+from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError, StorageError, UnauthenticatedError
 from commonplace.domain.private_files import private_folder
 from commonplace.faces.access.callers import TIERS, Caller, least
 from commonplace.faces.access.tokens import TokenVerifier
 from commonplace.faces.access.used_once import UsedOnce
 from commonplace.settings import Tier
+
+log = logging.getLogger(__name__)
 
 # Authentication of HTTP requests: turns an `Authorization` header into a `Caller`, or raises.
 
@@ -142,13 +145,20 @@ class AccessKey:
 
 
 class KeyStore:
-    """The access keys of one machine, in one file that only its owner can read.
+    """The access keys of one machine, in one file that only its owner can read; or in a file that all servers have.
 
-    Every request sees changes by other processes, so a revoked key is invalid at once.
+    Every request sees changes by other processes, so a revoked key is invalid at once. While the file is damaged, such
+    as one that is being written, the keys that it had last are valid.
+
+    Args:
+        folder: The state folder.
+        file: Another file with the keys, mounted into all servers for example; None for that of the state folder.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / KEY_FILE
+    def __init__(self, folder: Path, file: Path | None = None) -> None:
+        self._path = file or folder / KEY_FILE
+        self._problem = ""
+        """The last problem of the file, which was logged; "" if it was read."""
         self._read: tuple[tuple[int, int, int] | None, tuple[AccessKey, ...]] = (None, ())
         self._any = False
         self._uses = folder / USES_FOLDER
@@ -262,13 +272,20 @@ class KeyStore:
         """All keys in order of creation.
 
         Raises:
-            ConfigError: the file is damaged.
+            ConfigError: the file is damaged, and was not read before.
         """
         stamp = self._stamp()
         if stamp is None:
             return ()
         if self._read[0] != stamp:
-            self._read = stamp, _keys_in(self._path)
+            try:
+                self._read, self._problem = (stamp, _keys_in(self._path)), ""
+            except ConfigError as error:
+                if self._read[0] is None:
+                    raise
+                if str(error) != self._problem:
+                    log.warning("%s The keys that it had before are valid until it is whole again.", error)
+                self._problem = str(error)
             self._any = self._any or bool(self._read[1]) or stamp != self._first
         return self._read[1]
 
@@ -294,19 +311,34 @@ class KeyStore:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._path.with_suffix(".lock").open("w") as lock:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = self._path.with_suffix(".lock").open("w")
+        except OSError as error:
+            raise _unwritable(error) from error
+        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _write(self, keys: Sequence[AccessKey]) -> None:
         beside = self._path.with_suffix(".part")
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        except OSError as error:
+            raise _unwritable(error) from error
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump({"keys": [asdict(key) for key in keys]}, file, indent=2)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self._path)
+
+
+def _unwritable(error: OSError) -> StorageError:
+    return StorageError(
+        f"The file of access keys cannot be written: {error.strerror}. Nothing was changed.",
+        kind="keys",
+        hint="Change it where it is mounted from: make the file there with commonplace keys --keys FILE.",
+    )
 
 
 def tier_named(name: str) -> Tier:

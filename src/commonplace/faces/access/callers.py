@@ -60,7 +60,9 @@ class Caller:
             client: Name of the caller's program.
         """
         of = session_id(self.id, session) if session else session_id(self.counted_as)
-        return Actor(face=face, session=of, caller=self.id, name=self.name, client=client, tool=tool)
+        return Actor(
+            face=face, session=of, caller=self.id, name=self.name, client=client, tool=tool, address=self.address
+        )
 
     @property
     def person(self) -> Author | None:

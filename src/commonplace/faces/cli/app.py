@@ -41,6 +41,7 @@ OWN_COMMANDS = (
     "restore",
     "proposals",
     "activity",
+    "audit",
     "undo",
     "publish",
     "check",

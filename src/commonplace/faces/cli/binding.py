@@ -21,7 +21,7 @@ import typer
 from commonplace import WORKER_VARIABLE
 from commonplace.domain.changes import recording_waiting_index
 from commonplace.domain.errors import KnowledgeError
-from commonplace.faces.call_log import traced_call
+from commonplace.faces.call_log import log_as_json, traced_call
 from commonplace.faces.cli.failures import INTERRUPTED, PIPE_CLOSED, report
 from commonplace.faces.cli.options import CommonOptions
 from commonplace.faces.cli.output import Output, terminal
@@ -107,6 +107,8 @@ class BoundCommand:
                 least = "ERROR" if settings.log_level == "error" else "WARNING"
                 form = f"%(asctime)s {LOG_FORMAT}" if self.__name__ in SERVERS else LOG_FORMAT
                 logging.basicConfig(level=least, format=form, datefmt=LOG_TIME)
+                if settings.log_format == "json":
+                    log_as_json(sys.stderr)
                 logging.getLogger("commonplace").setLevel(settings.log_level.upper())
                 if WORKER_VARIABLE not in os.environ:
                     for unknown in unknown_variables():

@@ -45,9 +45,13 @@ class CommonOptions:
         str | None, typer.Option("--log-level", metavar="LEVEL", help=about("log_level"), show_default=False)
     ] = None
 
+    log_format: Annotated[
+        str | None, typer.Option("--log-format", metavar="FORMAT", help=about("log_format"), show_default=False)
+    ] = None
+
     def flags(self) -> Flags:
         """The settings among the options, for `load_settings`."""
-        return {"kb": self.kb or None, "log_level": self.log_level}
+        return {"kb": self.kb or None, "log_level": self.log_level, "log_format": self.log_format}
 
 
 def pair(option: str, text: str) -> tuple[str, str]:

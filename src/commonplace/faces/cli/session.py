@@ -18,6 +18,7 @@ from commonplace.faces.cli.progress import progress_bar
 from commonplace.settings import CommitMode, Flags, Settings, load_settings, require_folders
 
 if TYPE_CHECKING:  # imported only for types, to keep the server's start short
+    from commonplace.domain.activity import AccessLog
     from commonplace.domain.findings import Diagnostic
     from commonplace.domain.json import Json
     from commonplace.domain.ports import Progress
@@ -85,6 +86,8 @@ class CliDependencies:
     """Check the clones of replicas."""
     diagnose: Callable[[Path, Settings], Iterable[Diagnostic]]
     """Check one folder's repository and locks."""
+    activity: Callable[[Settings], AccessLog]
+    """The log of reads and writes on this machine."""
     check_bundle: Callable[[Collection], BundleReport]
     """Check a folder as a bundle of concepts."""
     toolset_commands: Callable[[], Mapping[str, str]] = dict

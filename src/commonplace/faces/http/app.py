@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.faces.access.callers import TIERS
 from commonplace.faces.access.tokens import SCOPE_PREFIX
+from commonplace.faces.call_log import RequestRecord, recorded_request
 from commonplace.faces.http.guard import Guard, RouteRules
 from commonplace.faces.responses import send_error, send_json
 
@@ -70,13 +71,18 @@ class App:
     async def _serve(self, app: ASGIApp, part: MountedApp, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
 
+        record = RequestRecord(f"{scope['method'][:10]} {part.prefix or '/'}")
+
         async def noted(message: Message) -> None:
             nonlocal begun
             begun = True
+            record.status = message.get("status", record.status)
+            record.sent += len(message.get("body", b""))
             await send(message)
 
         try:
-            await self._guard.handle(app, part.rules, scope, receive, noted)
+            with recorded_request(record):
+                await self._guard.handle(app, part.rules, scope, receive, noted)
         except asyncio.CancelledError:  # shutdown: the grace period for requests is over
             if begun:
                 raise

@@ -38,6 +38,7 @@ from commonplace.faces.access.callers import (
     is_proxy,
 )
 from commonplace.faces.access.tokens import LEAST_SCOPE
+from commonplace.faces.call_log import identify
 from commonplace.faces.responses import send_error
 
 BODY_TIMEOUT = 30.0
@@ -47,6 +48,8 @@ MAX_OF_CALLER = 64 * 1024 * 1024
 """Maximum size in bytes of the unfinished bodies of one caller, in one process."""
 MAX_OF_ALL = 256 * 1024 * 1024
 """Maximum size in bytes of the unfinished bodies of all callers, in one process."""
+MAX_CLIENT = 60
+"""Maximum characters of the name of a client's program in the log."""
 RETRY_SECONDS = 2
 """Seconds after which a caller may send a refused body again."""
 
@@ -232,12 +235,15 @@ class Guard:
             if self.names.shares_with(origin) and is_preflight(scope["method"], headers):
                 await send_preflight(send, headers)
                 return
-            counted_as = f"address:{self._address(scope, headers)}"
+            address = self._address(scope, headers)
+            counted_as = f"address:{address}"
+            identify(address=address, client=headers.get("user-agent", "").partition(" ")[0][:MAX_CLIENT])
             if not rules.is_open(scope):
                 caller = scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
                 counted_as = caller.counted_as
+                identify(caller=caller)
             elif cost := rules.cost(scope):
-                self._limit(counted_as, self._address(scope, headers), cost)
+                self._limit(counted_as, address, cost)
             declared = headers.get("content-length", "")
             body = await buffered_body(receive, rules.max_body(scope), declared, self.unfinished, counted_as)
             if body and not rules.takes_any_type(scope):

@@ -26,7 +26,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from commonplace import __version__
-from commonplace.domain import timings
+from commonplace.domain import activity, timings
 from commonplace.domain.cluster import (
     MAX_CLOCK_SECONDS,
     MAX_FORWARDED,
@@ -36,6 +36,7 @@ from commonplace.domain.cluster import (
     signature_in,
 )
 from commonplace.domain.errors import (
+    Code,
     InvalidInputError,
     KnowledgeError,
     NotFoundError,
@@ -308,6 +309,17 @@ async def post_body(path: str, scope: Scope, receive: Receive, send: Send) -> by
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 45.0)
 """Upper bounds of the histogram's buckets in seconds."""
+MAX_CALLERS = 500
+"""Maximum number of callers that are counted by name."""
+REFUSALS = frozenset({401, 403, 409, 429})
+REFUSED_CODES = {
+    Code.FORBIDDEN: 403,
+    Code.READ_ONLY: 403,
+    Code.CONFLICT: 409,
+    Code.ALREADY_EXISTS: 409,
+    Code.RATE_LIMITED: 429,
+}
+"""Statuses of the errors of tools, whose answers have the status 200."""
 SHARED_COUNTS = "PROMETHEUS_MULTIPROC_DIR"
 """Environment variable with the folder in which several processes share their counters."""
 
@@ -329,6 +341,12 @@ class Metrics:
         self._seconds = Histogram(
             "commonplace_call_seconds", "How long calls take.", ("verb",), buckets=BUCKETS, registry=self._registry
         )
+        self._callers: set[str] = set()
+        self._refusals = Counter(
+            "commonplace_refusals", "Refused requests by status, caller and reason.", ("status", "caller", "reason"),
+            registry=self._registry,
+        )  # fmt: skip
+        self._writes = Counter("commonplace_writes", "Writes by caller.", ("caller",), registry=self._registry)
         self._steps = Histogram(
             "commonplace_step_seconds", "How long calls wait for fetches, pushes, the queue, locks and the engine.",
             ("step",), buckets=BUCKETS, registry=self._registry,
@@ -341,6 +359,8 @@ class Metrics:
     def listen(self) -> None:
         """Count all calls from now on."""
         call_log.listen(self._count)
+        call_log.listen_to_requests(self._count_refusal)
+        activity.listen_to_writes(lambda actor: self._writes.labels(self._caller(actor.name or actor.caller)).inc())
         timings.listen(lambda step, seconds: self._steps.labels(step).observe(seconds))
 
     def part(self) -> MountedApp:
@@ -375,6 +395,20 @@ class Metrics:
         if not found_pairs:
             return b""
         return generate_latest(_state_of(found_pairs))
+
+    def _count_refusal(self, request: call_log.RequestRecord) -> None:
+        status = request.status
+        if status not in REFUSALS:
+            status = REFUSED_CODES.get(request.code or Code.INTERNAL, 0)
+        if status:
+            self._refusals.labels(str(status), self._caller(request.name), request.reason or "other").inc()
+
+    def _caller(self, name: str) -> str:
+        """The label of a caller; of the last ones that come "others", so that the number of labels is limited."""
+        if name in self._callers or len(self._callers) < MAX_CALLERS:
+            self._callers.add(name)
+            return name or "without a key"
+        return "others"
 
     def _count(self, verb: str, outcome: str, seconds: float) -> None:
         self._calls.labels(verb, outcome).inc()

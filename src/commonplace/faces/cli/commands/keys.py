@@ -13,13 +13,14 @@ from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.access.authentication import AccessKey, KeyStore, tier_named, write_limits
 from commonplace.faces.cli.session import Session
+from commonplace.settings import about
 
 KeysAction: TypeAlias = Literal["create", "list", "limit", "revoke"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitOptions:
-    """Limits of what a key may write."""
+    """Limits of what a key may write, and the file of the keys."""
 
     folders: Annotated[
         list[str], typer.Option("--folder", metavar="PATH", help="Write below this folder only; repeated: several.")
@@ -33,6 +34,8 @@ class LimitOptions:
     size: Annotated[
         int | None, typer.Option("--bytes-per-hour", metavar="N", min=0, help="Write at most N bytes an hour.")
     ] = None
+
+    keys: Annotated[str | None, typer.Option("--keys", metavar="FILE", help=about("keys"), show_default=False)] = None
 
     @property
     def limits(self) -> WriteLimits:
@@ -65,11 +68,12 @@ def command(
         commonplace keys list
         commonplace keys limit bot --folder inbox --folder drafts
         commonplace keys revoke laptop
+        commonplace keys create bot --keys /etc/commonplace/keys.json
 
     A key is shown once, when it is created; only its SHA-256 is stored. `limit` replaces all limits of a key. Running
     servers heed every change at once.
     """
-    keys = KeyStore(session.settings.state_dir)
+    keys = KeyStore(session.settings.state_dir, session.configured({"keys": how.keys}).keys)
     if action == "create":
         _create(session, keys, name, tier, (collection or None, how.limits))
     elif action == "list":

@@ -37,6 +37,7 @@ class ServeOptions:
     tier: Annotated[str | None, typer.Option(metavar="read|propose|write|admin", help=about("tier"))] = None
     confirm: Annotated[str | None, typer.Option(metavar="always|bulk|never", help=about("confirm"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
+    keys: Annotated[str | None, typer.Option("--keys", metavar="FILE", help=about("keys"), show_default=False)] = None
     node_url: Annotated[str | None, typer.Option("--node-url", metavar="URL", help=about("node_url"))] = None
     peer: Annotated[list[str] | None, typer.Option("--peer", metavar="URL", help=about("peer"))] = None
     public_url: Annotated[str | None, typer.Option("--public-url", metavar="URL", help=about("public_url"))] = None
@@ -68,6 +69,7 @@ class ServeOptions:
             "tier": self.tier,
             "confirm": self.confirm,
             "commit": self.commit,
+            "keys": self.keys,
             "node_url": self.node_url,
             "peer": self.peer or None,
             "public_url": self.public_url,
