@@ -92,7 +92,7 @@ def _nothing(*_: object) -> None:
 def _parsed() -> list[tuple[str, Parameter]]:
     """Every command as parsed by typer. The dependencies of the commands are replaced by dummies."""
     lent = cast("Callable[..., Any]", _nothing)
-    parts = CliDependencies(*[lent] * 13, toolset_commands=toolset_commands)
+    parts = CliDependencies(*[lent] * 14, toolset_commands=toolset_commands)
     return list(parsed_commands(parts).items())
 
 

@@ -404,6 +404,17 @@ def open_activity(settings: Settings) -> AccessLog:
     return FileAccessLog(settings.state_dir / "activity", audit=settings.state_dir / "audit")
 
 
+def back_up(settings: Settings, file: Path, restore: bool) -> Sequence[str]:
+    """Write a backup of what is in no remote, or restore it; see `store.backup`."""
+    from commonplace.settings import config_file
+    from commonplace.store import backup
+
+    further = {backup.SETTINGS: config_file()[0], **({backup.KEYS: settings.keys} if settings.keys else {})}
+    folders = [] if settings.replica_of else [folder for folder in settings.kb if folder.is_dir()]
+    act = backup.restore_backup if restore else backup.write_backup
+    return act(file, settings.state_dir, further, folders)
+
+
 def open_embedding(settings: Settings) -> EmbeddingService | None:
     """The embedding service for the chosen model; None if semantic search is switched off.
 

@@ -69,6 +69,7 @@ def _run(arguments: Sequence[str]) -> int:
     relax_gc()
     keep_private()
     from commonplace.bootstrap import (
+        back_up,
         diagnose,
         diagnose_clones,
         git_command,
@@ -93,6 +94,7 @@ def _run(arguments: Sequence[str]) -> int:
         diagnose_clones=diagnose_clones,
         diagnose=diagnose,
         activity=open_activity,
+        back_up=back_up,
         check_bundle=_check_bundle,
         toolset_commands=toolset_commands,
         store_folder=store_folder,

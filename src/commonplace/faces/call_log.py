@@ -15,13 +15,10 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import Protocol, TextIO, TypeAlias
 
 from commonplace.domain.activity import CallFacts, recording_facts
 from commonplace.domain.errors import Code, KnowledgeError
-
-if TYPE_CHECKING:
-    from commonplace.faces.access.callers import Caller
 
 log = logging.getLogger("commonplace.calls")
 
@@ -29,6 +26,20 @@ CallListener = Callable[[str, str, float], None]
 """Called after every call with its verb, its outcome and its duration in seconds. Must not raise."""
 
 _listeners: list[CallListener] = []
+
+
+class RequestCaller(Protocol):
+    """The caller of a request."""
+
+    @property
+    def id(self) -> str:
+        """Public id of its key; "" without one."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Name of the key or the person; "" if unknown."""
+        ...
 
 
 @dataclass(slots=True)
@@ -39,7 +50,7 @@ class RequestRecord:
     """Method and prefix of the route; never a path or a query, which may have contents."""
     when: float = field(default_factory=time.time)
     began: float = field(default_factory=time.perf_counter)
-    caller: Caller | None = None
+    caller: RequestCaller | None = None
     address: str = ""
     client: str = ""
     tool: str = ""
@@ -139,7 +150,7 @@ def current_request() -> RequestRecord | None:
     return record if record is not None and record.is_open else None
 
 
-def identify(address: str = "", client: str = "", caller: Caller | None = None) -> None:
+def identify(address: str = "", client: str = "", caller: RequestCaller | None = None) -> None:
     """Record who makes the request of this context, if it is known by now."""
     request = current_request()
     if request is not None:

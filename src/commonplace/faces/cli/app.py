@@ -42,6 +42,7 @@ OWN_COMMANDS = (
     "proposals",
     "activity",
     "audit",
+    "backup",
     "undo",
     "publish",
     "check",

@@ -88,6 +88,8 @@ class CliDependencies:
     """Check one folder's repository and locks."""
     activity: Callable[[Settings], AccessLog]
     """The log of reads and writes on this machine."""
+    back_up: Callable[[Settings, Path, bool], Sequence[str]]
+    """Write a backup to a file, or restore it if the flag is set. Returns the names of what it has."""
     check_bundle: Callable[[Collection], BundleReport]
     """Check a folder as a bundle of concepts."""
     toolset_commands: Callable[[], Mapping[str, str]] = dict
