@@ -458,7 +458,7 @@ class Api:
             401: lambda: UnauthenticatedError(
                 "The site rejects the login.",
                 kind="site",
-                hint=f"Run 'cn login {self.site}', then the same command again: it goes on where it was.",
+                hint=f"Run 'cn login {self.site}', or renew CN_TOKEN; then the same command goes on where it was.",
             ),
             403: lambda: ForbiddenError(f"The site forbids this: {reason}", kind=kind),
             404: lambda: NotFoundError(f"Not there, or not yours to see: {reason}", kind=kind),
