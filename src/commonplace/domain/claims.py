@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 MAX_CLAIMS = 2_000
 """Maximum number of claims of one page."""
-MAX_VALUES = 3
+MAX_VALUES = 5
 """Maximum number of values of a sentence; one with more is a list of figures, not a claim."""
-MIN_WORDS = 5
+MIN_WORDS = 6
 """Minimum number of words of a sentence beside its values."""
-MAX_WORDS = 40
+MIN_WORDS_BELOW_HEADING = 3
+"""The same for a sentence below an equal heading."""
+MAX_WORDS = 60
 MAX_FIELD_CHARS = 80
 """Maximum number of characters of the value of a field or cell."""
 MIN_SUBJECT_WORDS = 3
@@ -28,32 +30,43 @@ _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)(?:\s*\{[^{}]*\})?\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _FIELD = re.compile(r"^(?:\*\*|__)?([^\W_][\w /()'.-]{1,40}?)(?:\*\*|__)?\s?(?::|::)(?:\*\*|__)?\s+(\S.*)$")
+_NOTE = re.compile(r"^>\s*\[!\w+\]")
+"""The beginning of a note, which is written like a quotation, but says what the page says."""
 _DEFINITION = re.compile(r"^:\s+(\S.*)$")
+_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {word: str(number) for number, word in enumerate(_WORDS, 2)}
+_NUMBER_WORDS = rf"\b(?:{'|'.join(_WORDS)})\b"
 _UNIT = (
-    r"(?:\s?(?:%|°C|°F|[kKMGT]i?B|ms|s|m|h|d|px|seconds?|minutes?|hours?|days?|weeks?|months?|years?|bytes?"
+    r"(?:[\s-]?(?:%|°C|°F|[kKMGT]i?B|ms|s|m|h|d|px|seconds?|minutes?|hours?|days?|weeks?|months?|years?|bytes?|bits?"
     r"|euros?|€|\$))?"
 )
 _VALUE = re.compile(
     r"(?P<url>https?://[^\s)>\]\"']+)"
     r"|(?P<date>\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\s(?:January|February|March|April|May|June|July|August|September"
     r"|October|November|December)\s\d{4}\b)"
-    r"|(?P<version>\bv?\d+(?:\.\d+)+(?:-[\w.]+)?\b)"
-    rf"|(?P<number>(?<![\w.#/-])[$€]?\d[\d,]*(?:\.\d+)?{_UNIT}(?![\w/-]))"
-    r"|(?P<bool>\b(?:true|false|enabled|disabled)\b)",
+    r"|(?P<version>\bv?\d+(?:\.\d+)+(?:-[\w.]+)?\b|\bv\d+\b)"
+    rf"|(?P<number>\b0x[0-9a-f]+\b|(?<![\w.#/-])[$€]?\d[\d,]*(?:\.\d+)?{_UNIT}(?![\w/-])|{_NUMBER_WORDS})"
+    r"|(?P<bool>\$?\b(?:true|false|enabled|disabled)\b|\b(?:on|off)(?=\sby\sdefault\b))",
     re.IGNORECASE,
 )
-_HINT = re.compile(r"[0-9]|https?:|(?i:true|false|enabled|disabled)")
+_HINT = re.compile(rf"[0-9]|https?:|[Tt]rue|[Ff]alse|TRUE|FALSE|[Ee]nabled|[Dd]isabled|by default|{_NUMBER_WORDS}")
 """A text that may have one of these values; most have none."""
-_YES_NO = re.compile(r"(?i)\A(?:yes|no|true|false|on|off|enabled|disabled|none|required|optional)\Z")
+_YES_NO = re.compile(r"(?i)\A\$?(?:yes|no|true|false|on|off|enabled|disabled|none|required|optional)\Z")
 _NAME = re.compile(r"\A`?[\w.@/-]+`?(?:\s[\w.@/-]+){0,2}\Z")
 _OF_CONTEXT = re.compile(
     r"(?i)(?:its?|this|these|that|those|they|there|here|he|she|we|you|if|when|for example|by default|returns?|in this"
     r"|the (?:default|following|remaining|first|second|last|next|above|below|member|function|method|value|name|return)"
-    r"|as of|step)\b"
+    r"|step)\b"
 )
 """The beginning of a sentence whose subject is what stands around it."""
+_COMMON_HEADING = re.compile(
+    r"(?i)(?:parameters?|remarks|requirements|syntax|description|notes?|return value|inputs?|outputs?|overview|usage"
+    r"|introduction|options|properties|members|methods|see also|related links|examples?(?: \d+)?|summary"
+    r"|(?:long|short) description)\Z"
+)
+"""A heading that many pages have, whose name says nothing of its subject."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])")
-_MARKUP = re.compile(r"[*_`]|\[\^[^\]]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
+_MARKUP = re.compile(r"[*`]|(?<![^\W_])_+|_+(?![^\W_])|\[\^[^\]]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BLANK = re.compile(r"^\s*$")
 _BLANKS = re.compile(r"\s+")
@@ -63,9 +76,9 @@ class PageClaim(NamedTuple):
     """A value that a page states for a subject."""
 
     key: str
-    """The subject with the kinds of the values in their places; equal for all claims about it."""
-    values: tuple[str, ...]
-    """The stated values, in order."""
+    """The statement with the kind of the value in its place; equal for all claims about its subject."""
+    value: str
+    """The stated value."""
     line: int
     """Line from 1, counted from the beginning of the text."""
     subject: str
@@ -142,11 +155,13 @@ def _claims(lines: Sequence[str], heading: str = "") -> Iterator[PageClaim]:
 
 
 def _outside_code(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, those of fenced code as blank ones."""
-    fence = ""
+    """The lines, those of fenced code as blank ones, and those of notes without their marks."""
+    fence, in_note = "", False
     for line in lines:
-        marker = _FENCE.match(line)
-        yield "" if fence or marker else line
+        marker, is_quoted = _FENCE.match(line), line.startswith(">")
+        note = _NOTE.match(line) if is_quoted else None
+        in_note = bool(note) or (in_note and is_quoted)
+        yield "" if fence or marker or note else line.lstrip("> ") if in_note else line
         if not fence:
             fence = marker[1] if marker else ""
         elif marker and marker[1].startswith(fence) and not line.strip().strip("`~"):
@@ -156,7 +171,9 @@ def _outside_code(lines: Sequence[str]) -> Iterator[str]:
 def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[PageClaim]:
     if not lines:
         return
-    if len(lines) == 1 and (field := _FIELD.match(lines[0])) and len(field[2]) <= MAX_FIELD_CHARS:
+    label = _FIELD.match(lines[0])
+    field = label if len(lines) == 1 else None
+    if field and _kind(_plain(field[2]).rstrip(".")):
         yield from _field(heading, _plain(field[1]), field[2], began)
         return
     whole = " ".join(lines)
@@ -164,19 +181,33 @@ def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[Page
         if not _HINT.search(sentence):
             continue
         line = began + next((at for at, other_line in enumerate(lines) if sentence[:20] in other_line), 0)
-        yield from _sentence(_plain(sentence), line, heading)
+        yield from _sentence(_plain(sentence), line, heading, is_of_context=bool(label))
 
 
-def _sentence(sentence: str, line: int, heading: str) -> Iterator[PageClaim]:
+def _sentence(sentence: str, line: int, heading: str, *, is_of_context: bool) -> Iterator[PageClaim]:
     values = list(_VALUE.finditer(sentence))
-    if not values or len(values) > MAX_VALUES or _OF_CONTEXT.match(sentence):
-        return
     words = _WORD.findall(_VALUE.sub(" ", sentence))
-    if MIN_WORDS <= len(words) <= MAX_WORDS:
-        masked = _VALUE.sub(lambda match: f"<{match.lastgroup}>", sentence)
-        yield PageClaim(
-            masked.rstrip(". ").casefold(), tuple(_normal(match[0]) for match in values), line, sentence, heading
-        )
+    if not values or len(values) > MAX_VALUES or len(words) > MAX_WORDS:
+        return
+    is_of_context = is_of_context or bool(_OF_CONTEXT.match(sentence)) or len(words) < MIN_WORDS
+    if is_of_context and (len(words) < MIN_WORDS_BELOW_HEADING or not _names_subject(heading, words)):
+        return
+    above = f"below {heading.casefold()}: " if is_of_context else ""
+    for key, value in _each_masked(sentence.rstrip(". "), values):
+        yield PageClaim(above + key, value, line, sentence, heading)
+
+
+def _each_masked(text: str, values: Sequence[re.Match[str]]) -> Iterator[tuple[str, str]]:
+    """A text with the kind of one of its values in its place, and this value; for each of its values."""
+    for value in values:
+        key = f"{text[: value.start()]}<{value.lastgroup}>{text[value.end() :]}"
+        yield key.casefold(), _normal(value[0])
+
+
+def _names_subject(heading: str, words: Sequence[str]) -> bool:
+    """Whether a heading says what a sentence of so many words below it is about."""
+    names = len(_WORD.findall(heading))
+    return names > 0 and (names > 1 or len(words) >= MIN_WORDS) and not _COMMON_HEADING.match(heading)
 
 
 def _field(heading: str, name: str, value: str, line: int) -> Iterator[PageClaim]:
@@ -184,17 +215,20 @@ def _field(heading: str, name: str, value: str, line: int) -> Iterator[PageClaim
     kind = _kind(value)
     if kind and len(_WORD.findall(f"{heading} {name}")) >= MIN_SUBJECT_WORDS:
         subject = " > ".join(filter(None, (heading, name)))
-        yield PageClaim(f"field {subject.casefold()} <{kind}>", (_normal(value),), line, subject, heading)
+        yield PageClaim(f"field {subject.casefold()} <{kind}>", _normal(value), line, subject, heading)
 
 
 def _row(header: Sequence[str], cells: Sequence[str], line: int, heading: str) -> Iterator[PageClaim]:
     if set("".join(cells)) <= set("-: "):
         return
     for column, value in list(zip(header, cells, strict=False))[1:]:
-        kind = _kind(value)
-        if kind not in {"", "name"} and len(_WORD.findall(f"{cells[0]} {column}")) >= MIN_SUBJECT_WORDS:
-            subject = f"{cells[0]} > {column}"
-            yield PageClaim(f"cell {subject.casefold()} <{kind}>", (_normal(value),), line, subject, heading)
+        subject, kind = f"{cells[0]} > {column}", _kind(value)
+        values = list(_VALUE.finditer(value)) if not kind and _HINT.search(value) else []
+        if kind not in {"", "name"} and len(_WORD.findall(subject)) >= MIN_SUBJECT_WORDS:
+            yield PageClaim(f"cell {subject.casefold()} <{kind}>", _normal(value), line, subject, heading)
+        elif 0 < len(values) <= MAX_VALUES and len(_WORD.findall(_VALUE.sub(" ", f"{subject} {value}"))) >= MIN_WORDS:
+            for key, stated in _each_masked(value, values):
+                yield PageClaim(f"cell {subject.casefold()} {key}", stated, line, subject, heading)
 
 
 def _kind(value: str) -> str:
@@ -210,13 +244,49 @@ def _kind(value: str) -> str:
 
 
 def _normal(value: str) -> str:
-    return _BLANKS.sub("", value).strip("`").rstrip(".,;").replace(",", "").casefold()
+    text = _BLANKS.sub("", value).strip("`").lstrip("$").rstrip(".,;").replace(",", "").casefold()
+    return _NUMBERS.get(text) or (text.removeprefix("v") if text[1:2].isdigit() else text)
 
 
 def _plain(text: str) -> str:
     return _BLANKS.sub(" ", _MARKUP.sub("", text)).strip()
 
 
-def differs(claim: PageClaim, other: PageClaim) -> bool:
-    """Whether two claims of one key state another value: exactly one of their values differs."""
-    return sum(a != b for a, b in zip(claim.values, other.values, strict=False)) == 1
+def contradicting_claims(
+    claims: Sequence[PageClaim], others: Sequence[PageClaim], names: Sequence[str] = ()
+) -> Iterator[tuple[PageClaim, PageClaim]]:
+    """The claims of a page that contradict those of another page, each with the first of these.
+
+    Args:
+        claims: The claims of the page.
+        others: The claims of the other page.
+        names: The names of both files; a value that is part of one says which page it is.
+    """
+    stated, own = _by_key(others), _by_key(claims)
+    for claim in claims:
+        places = stated.get(claim.key, [])
+        if places and not is_series(own[claim.key]) and not is_series(places) and differs(claim, places[0], names):
+            yield claim, places[0]
+
+
+def _by_key(claims: Sequence[PageClaim]) -> dict[str, list[PageClaim]]:
+    places: dict[str, list[PageClaim]] = {}
+    for claim in claims:
+        places.setdefault(claim.key, []).append(claim)
+    return places
+
+
+def is_series(claims: Sequence[PageClaim]) -> bool:
+    """Whether a page states several values for a subject, which is then no subject but a series."""
+    return any(claim.value != claims[0].value for claim in claims)
+
+
+def differs(claim: PageClaim, other: PageClaim, names: Sequence[str] = ()) -> bool:
+    """Whether two claims of one key state another value; one that is part of a file's name says which file it is."""
+    values = {claim.value, other.value}
+    return len(values) > 1 and not any(
+        len(value) >= _MIN_NAME_CHARS and value in name for value in values for name in names
+    )
+
+
+_MIN_NAME_CHARS = 3

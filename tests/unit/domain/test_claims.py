@@ -15,7 +15,7 @@ def test_the_claims_of_a_text() -> None:
         "```\nThe gateway of the shop listens on port 1.\n```\n"
     )
     claims = claims_of(text)
-    assert [(claim.line, claim.values) for claim in claims] == [(3, ("8080",)), (8, ("8080",)), (12, ("8080",))]
+    assert [(claim.line, claim.value) for claim in claims] == [(3, "8080"), (8, "8080"), (12, "8080")]
     other = claims_of("The gateway of the shop listens on port 9090.")[0]
     assert other.key == claims[0].key
     assert differs(claims[0], other)

@@ -109,15 +109,16 @@ class ClaimIndex:
                 continue
             for at, (address, claim) in enumerate(places):
                 for other, stated in places[:at]:
-                    if other != address and differs(claim, stated) and not folders.are_parallel(address, other):
+                    names = address.name.casefold(), other.name.casefold()
+                    if other != address and differs(claim, stated, names) and not folders.are_parallel(address, other):
                         yield address, _finding(claim, other, stated, authors.both(address, other))
                         break
 
 
 def _is_series(places: Sequence[tuple[Address, PageClaim]]) -> bool:
     """Whether one page states several values for a subject, which is then no subject but a series."""
-    values: dict[Address, tuple[str, ...]] = {}
-    return any(values.setdefault(address, claim.values) != claim.values for address, claim in places)
+    values: dict[Address, str] = {}
+    return any(values.setdefault(address, claim.value) != claim.value for address, claim in places)
 
 
 class _Authors:
@@ -170,8 +171,8 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
         if _is_series([*places, *((new.address, page_claim) for page_claim in own if page_claim.key == claim.key)]):
             continue
         for other, stated in places:
-            same_name = is_same_name(other, new.address)
-            if other not in lapsed and not same_name and differs(claim, stated):
+            names = new.address.name.casefold(), other.name.casefold()
+            if other not in lapsed and not is_same_name(other, new.address) and differs(claim, stated, names):
                 yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
                 break
 
@@ -202,12 +203,11 @@ def _stated_elsewhere(
 
 
 def _finding(claim: PageClaim, other: Address, stated: PageClaim, when: tuple[str, str]) -> Finding:
-    here, there = next((a, b) for a, b in zip(claim.values, stated.values, strict=False) if a != b)
     own, theirs = (f" ({element})" if element else "" for element in when)
     subject = claim.subject if len(claim.subject) <= _SHOWN_CHARS else f"{claim.subject[:_SHOWN_CHARS]}…"
     message = (
-        f"It states {here!r}{own} where {other.path}, line {stated.line}, states {there!r}{theirs}: {subject!r}."
-        " Settle which of them holds."
+        f"It states {claim.value!r}{own} where {other.path}, line {stated.line}, states {stated.value!r}{theirs}:"
+        f" {subject!r}. Settle which of them holds."
     )
     return finding_of("other_value", message, line=claim.line)
 

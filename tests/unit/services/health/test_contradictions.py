@@ -23,6 +23,13 @@ CONTRADICTIONS = [
      "| Service | Default port |\n|---|---|\n| Shop gateway | 9090 |"),
     ("Read the whole story at https://example.org/old before you begin here.",
      "Read the whole story at https://example.org/new before you begin here."),
+    ("> [!NOTE]\n> The old gateway of the shop is off by default since then.",
+     "> [!NOTE]\n> The old gateway of the shop is on by default since then."),
+    ("## Gates of the shop\n\nThere are two of them.", "## Gates of the shop\n\nThere are three of them."),
+    ("| Plan | Limits |\n|---|---|\n| Small shop | Up to 1000 orders for each day |",
+     "| Plan | Limits |\n|---|---|\n| Small shop | Up to 3500 orders for each day |"),
+    ("Release 7.1 of the shop came with gateway 2.1.\n\nRelease 7.2 of the shop came with gateway 2.2.",
+     "Release 7.1 of the shop came with gateway 2.1.\n\nRelease 7.2 of the shop came with gateway 2.3."),
     ("## Shop gateway\n\nContact person: Ada Lovelace", "## Shop gateway\n\nContact person: Alan Turing"),
 ]  # fmt: skip
 INNOCENT = [
@@ -30,6 +37,10 @@ INNOCENT = [
     (SENTENCE.format("20 ms"), "The gateway of the bank answers within 30 ms on every working day."),
     (f"```\n{SENTENCE.format('20 ms')}\n```", f"```\n{SENTENCE.format('30 ms')}\n```"),
     ("Type: String", "Type: Number"),
+    ("There are four gates in the old wall of the shop.", "There are 4 gates in the old wall of the shop."),
+    ("## Example\n\nThere are two of them.", "## Example\n\nThere are three of them."),
+    ("> The old gateway of the shop is off by default since then, says he.",
+     "> The old gateway of the shop is on by default since then, says he."),
     ("Step 1 of 3 is easy.", "Step 2 of 3 is easy."),
     ("We sold 3 of 5 cars with 4 doors within the last year, as planned.",
      "We sold 4 of 6 cars with 4 doors within the last year, as planned."),
@@ -39,6 +50,7 @@ PLACES = {
     "journal/2026-01-01.md": "journal/2026-01-02.md",
     "templates/a.md": "b.md",
     "changelog.md": "b.md",
+    "answers-20ms.md": "b.md",
 }
 
 
