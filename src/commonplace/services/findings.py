@@ -355,7 +355,8 @@ def _version_issues(
     resolved = [link for link in every if link.link.raw not in unchanged or link.target == version.address]
     findings = list(entry_findings(collection, current_schema(collection), record, version))
     findings += page_findings(collection, record, version, resolved)
-    for link in links.distinct_targets(links.broken_among(collections, collection, resolved)):
+    dead = links.distinct_targets(links.broken_among(collections, collection, resolved))
+    for link in _not_told_as_replacement(collection, version.address, dead, version):
         line = version.raw.count(b"\n", 0, link.link.span.start) + 1 if link.link.span.end else 0
         findings.append(broken_link(link, collection.index.lookup(), line=line))
     reporter = _Reporter(collection, {})
@@ -367,6 +368,19 @@ def _version_issues(
     located = [(record.address, finding) for finding in findings]
     located += reporter.duplicate_ids({record.id: [record.address.path, *others]}, [record])
     return reporter.issues(located)
+
+
+def _not_told_as_replacement(
+    collection: Collection, address: Address, dead: Iterable[ResolvedLink], version: Document | None = None
+) -> list[ResolvedLink]:
+    """Links of a page that lead nowhere, without those that `replacement_missing` tells for one of its statuses."""
+    remaining = list(dead)
+    if not any(resolved.link.kind is LinkKind.FRONTMATTER for resolved in remaining):
+        return remaining
+    statuses = CollectionStatuses(collection)
+    every = declared_statuses(version) if version else statuses.declared.get(address, ())
+    missing = {declared.by for declared in every if statuses.finding(address, declared)}
+    return [link for link in remaining if link.link.kind is not LinkKind.FRONTMATTER or link.link.raw not in missing]
 
 
 def _incoming(collection: Collection, old: Document, new: Document | None) -> Iterator[Issue]:
@@ -515,7 +529,7 @@ class _Reporter:
     def _broken_of(self, source: Address, every: Sequence[ResolvedLink]) -> list[Finding]:
         lookup = self.collection.index.lookup()
         places: dict[tuple[Address, str], list[BrokenLink]] = {}
-        for link in _placed(self.collection, source, every):
+        for link in _placed(self.collection, source, _not_told_as_replacement(self.collection, source, every)):
             places.setdefault(links.target_key(link.resolved), []).append(link)
         findings: list[Finding] = []
         for same in places.values():

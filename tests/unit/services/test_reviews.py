@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Severity
+from commonplace.services.findings import at_least, collection_issues
 from commonplace.services.reviews import mark_reviewed, review_queue, shown_item
 from indexed import Indexed
 
@@ -38,3 +40,16 @@ def test_the_queue_has_everything_once(tmp_path: Path) -> None:
         today = datetime.now(UTC).date().isoformat()
         assert f"last_reviewed_on: {today}\nreviewed_by: Ada" in (base.folder / "due.md").read_text()
         assert "stale" not in {element.rule for element in review_queue(base.collection)}
+
+
+def test_what_replaces_a_page_is_a_link(tmp_path: Path) -> None:
+    texts = {"new.md": "# New\n", "old.md": "---\nsuperseded_by: new.md\n---\n# Old\n"}
+    gone = {"lost.md": "---\nreplaced_by: gone.md\n---\n# Lost\n", "id.md": "---\nsuperseded_by: ADR 5\n---\n# Id\n"}
+    with Indexed(tmp_path, {**texts, **gone}) as base:
+        (link,) = base.index.links_to(Address("new.md"))
+        assert (link.source.path, link.link.raw) == ("old.md", "new.md")
+        issues = at_least(collection_issues(base.collections, base.collection), Severity.WARNING)
+        assert [(issue.path, issue.rule) for issue in issues] == [
+            ("id.md", "replacement_missing"),
+            ("lost.md", "replacement_missing"),
+        ]

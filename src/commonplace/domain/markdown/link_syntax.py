@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
 from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent, definition_key
+from commonplace.domain.status import REPLACED_KEYS
 from commonplace.domain.yaml_edits import YamlNode, layout
 
 # Parses links of Markdown and HTML: the meaning of each, and the byte range of its path, which a rename rewrites.
@@ -379,6 +380,10 @@ _RELATION_KEYS = ("relation", "rel", "type")
 _WIKILINK = re.compile(r"\[\[([^\[\]]++)\]\]")
 
 
+_PAGE = re.compile(r"(?i)[^\[\]|#:\s](?:[^\[\]|#:]*[^\[\]|#:\s])?\.mdx?")
+"""The path of a page. Other values of such a field are names, ids or sentences."""
+
+
 def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Link, ...]:
     """The links of a frontmatter in order; none if the block is broken.
 
@@ -389,7 +394,7 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
     if frontmatter.is_toml:
         return ()
     whole = source[frontmatter.span.start : frontmatter.span.end]
-    if LINKS_KEY not in frontmatter.values and b"[[" not in whole:
+    if not (b"[[" in whole or LINKS_KEY in frontmatter.values or any(map(frontmatter.values.get, REPLACED_KEYS))):
         return ()
     if any(finding.rule == "bad_yaml" for finding in frontmatter.findings):
         return ()
@@ -434,6 +439,9 @@ class _Block:
             if key.text == LINKS_KEY and value.kind == "list":
                 for item in value.children:
                     yield from self._typed(item)
+            elif key.text in REPLACED_KEYS and value.kind == "scalar" and _PAGE.fullmatch(value.text):
+                if link := self._link(value.text, self.text.find(value.text, value.start, value.end)):
+                    yield link
             else:
                 for place in value.walk():
                     yield from self._wikilinks(place)
