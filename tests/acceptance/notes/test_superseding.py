@@ -40,7 +40,10 @@ def test_superseding_is_one_act_that_undo_takes_back(tmp_path: Path) -> None:
         queue = notes.run(notes.client.read_resource, f"notes://{repo.path.name}/review").contents[0].text
         assert "guide.md: It was to be reviewed by 2020-01-01" in queue
         assert "(@docs)" in queue
-        notes.text("edit", page="guide.md", changes=[{"do": "reviewed", "by": "Ada"}])
+        answer = notes.text(
+            "edit", page="guide.md", changes=[{"do": "reviewed", "by": "Ada", "fields": {"review_by": "2999-01-31"}}]
+        )
+        assert "; next review 2999-01-31" in answer
         assert f"last_reviewed_on: {today}\nreviewed_by: Ada" in (repo.path / "guide.md").read_text()
     shell = Shell(repo.path)
     commit = repo.git("log", "--format=%H", "--", "old.md").split()[0]

@@ -1,7 +1,7 @@
 """`commonplace review`: what is to be reviewed, the gravest first; or a note that a page was reviewed.
 
 As JSON: `{"items": [{"collection", "path", "line", "rule", "reason", "owners": [..], "call": {"tool", "page", ..}}]}`;
-with `--done` `{"collection", "path", "revision", "commit"}`.
+with `--done` `{"collection", "path", "revision", "commit", "next_review"}`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.json import Json
+from commonplace.domain.status import due_review
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import INDENT, one_line
@@ -45,15 +46,17 @@ def command(
         with session.opened_for_writing(commit=True) as collections:
             collection, address = addressed(collections, session.relative(done))
             receipt = mark_reviewed(collection, address, by, until)
+            due = due_review(collection.index.document(address).frontmatter.values)[0]
             if session.out.as_json:
                 written: dict[str, Json] = {
                     "path": address.path,
                     "revision": receipt.revision,
                     "commit": receipt.commit,
+                    "next_review": due,
                 }
                 session.out.json({"collection": collection.name, **written})
                 return
-            session.out.line(one_line(f"Reviewed: {address.path}"))
+            session.out.line(one_line(f"Reviewed: {address.path}; next review {due}"))
         return
     with session.opened() as collections:
         items = queue_of(collections.members, owner)

@@ -12,6 +12,7 @@ from commonplace.domain.citations import citations_of
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.status import due_review
 from commonplace.domain.tokens import tokens_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
@@ -138,7 +139,16 @@ def _done(call: Call, collection: Collection, element: StepResult) -> str:
             return f"Unchanged {path} {revision}: it already was so"
         case _:
             verb = "Replaced" if isinstance(element.step, WriteStep) else "Edited"
-            return f"{verb} {path} {revision} {_line_counts(element.before or b'', element.after or b'')}"
+            counts = _line_counts(element.before or b"", element.after or b"")
+            return f"{verb} {path} {revision} {counts}{_next_review(element)}"
+
+
+def _next_review(element: StepResult) -> str:
+    """When a page that was reviewed is to be reviewed again."""
+    step = element.step
+    if not isinstance(step, EditStep) or all(change.kind != "reviewed" for change in step.changes):
+        return ""
+    return f"; next review {due_review(read_document(element.address, element.after or b'').frontmatter.values)[0]}"
 
 
 def _following(element: StepResult) -> str:
