@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.past import moment_of
 from commonplace.services.services import Services
 from commonplace.services.undo import (
     NotChangedError,
@@ -278,6 +280,13 @@ def undo_commits(
 ) -> Mapping[str, UndoReceipt]:
     """Take commits of one collection back: the first whose branch has the first of them.
 
+    Args:
+        services: The services.
+        commits: Ids of commits, or `HEAD`, also with steps before it: `HEAD~1`.
+        pages: Paths of the files to take back; () for all.
+        message: Message of the new commit; "" for one that names what is undone.
+        person: Who undoes; None for whoever Git's configuration names.
+
     Raises:
         KnowledgeError: an error of `undo`, from the last collection.
     """
@@ -286,13 +295,17 @@ def undo_commits(
         accesses = services.activity.accesses([collection.store.identity]) if services.activity else ()
         recorded = RecordedForUndo(written=_written(accesses))
         try:
-            receipt = undo(collection, commits, pages=addresses, message=message, person=person, recorded=recorded)
+            named = [moment_of(collection, text).commit.id if _HEAD.match(text) else text for text in commits]
+            receipt = undo(collection, named, pages=addresses, message=message, person=person, recorded=recorded)
         except NotFoundError:
             if number == len(services.collections.members):
                 raise
             continue
         return {collection.name: receipt}
     raise NotFoundError("No collection is served here.", kind="collection")
+
+
+_HEAD = re.compile(r"(?i)(?:HEAD|@)(?:[~^]|\Z)")
 
 
 def _session(accesses: Sequence[Access], names: Mapping[str, str]) -> SessionActivity:

@@ -113,7 +113,7 @@ def test_the_same_words_name_a_moment_everywhere(writer: Agent, repo: GitRepo) -
         assert "Hot water" in commonplace("read", "tea", "--at", words, "--kb", repo.path).stdout, words
     assert "Second" in writer.text("changes", since="HEAD~1")
     assert "First" not in writer.text("changes", since="HEAD~1")
-    with pytest.raises(RefusedError, match="There is nothing before"):
+    with pytest.raises(RefusedError, match="There is nothing at HEAD~9: the history begins"):
         writer.text("read", page="tea", at="HEAD~9")
     with pytest.raises(RefusedError, match=r"gone\.md was not there at HEAD~1"):
         writer.text("read", page="Gone", at="HEAD~1")

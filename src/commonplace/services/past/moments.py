@@ -194,12 +194,17 @@ def _named(collection: Collection, past: PastStates, name: str, *, before: bool)
         commit = past.commits.commit(base)
     except InvalidInputError as error:
         raise _no_moment(name) from error
+    done = 0
     try:
-        for _ in range(steps + before):
+        while done < steps + before:
             commit = past.commits.commit(f"{commit.id}^")
+            done += 1
     except NotFoundError as error:
+        where, begins = "before", "with it"
+        if done < steps:
+            where, begins = "at", f"{done} before {parts['name'][:MAX_SHOWN_MOMENT]}"
         raise NotFoundError(
-            f"There is nothing before {name[:MAX_SHOWN_MOMENT]}: the history begins with it.",
+            f"There is nothing {where} {name[:MAX_SHOWN_MOMENT]}: the history begins {begins}.",
             kind="revision",
             hint="Ask for the changes to see the commits.",
         ) from error

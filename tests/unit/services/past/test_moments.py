@@ -72,6 +72,9 @@ def test_a_commit_and_what_was_before_it(collection: Collection) -> None:
     assert (moment.commit.id, moment.day) == (IDS[1], "2025-02-10")
     with pytest.raises(NotFoundError, match=f"nothing before {IDS[0]}: the history begins with it"):
         moment_of(collection, f"before {IDS[0]}")
+    count = IDS.index(moment_of(collection, "HEAD").commit.id)
+    with pytest.raises(NotFoundError, match=f"nothing at HEAD~200: the history begins {count} before HEAD"):
+        moment_of(collection, "HEAD~200")
 
 
 @pytest.mark.parametrize(
