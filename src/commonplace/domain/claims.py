@@ -156,16 +156,23 @@ def _claims(lines: Sequence[str], heading: str = "") -> Iterator[PageClaim]:
 
 def _outside_code(lines: Sequence[str]) -> Iterator[str]:
     """The lines, those of fenced code as blank ones, and those of notes without their marks."""
-    fence, in_note = "", False
-    for line in lines:
-        marker, is_quoted = _FENCE.match(line), line.startswith(">")
-        note = _NOTE.match(line) if is_quoted else None
-        in_note = bool(note) or (in_note and is_quoted)
-        yield "" if fence or marker or note else line.lstrip("> ") if in_note else line
+    fence = ""
+    for line in _without_marks_of_notes(lines):
+        marker = _FENCE.match(line)
+        yield "" if fence or marker else line
         if not fence:
             fence = marker[1] if marker else ""
         elif marker and marker[1].startswith(fence) and not line.strip().strip("`~"):
             fence = ""
+
+
+def _without_marks_of_notes(lines: Sequence[str]) -> Iterator[str]:
+    in_note = False
+    for line in lines:
+        is_quoted = line.startswith(">")
+        is_first = is_quoted and bool(_NOTE.match(line))
+        in_note = is_quoted and (is_first or in_note)
+        yield "" if is_first else line.lstrip("> ") if in_note else line
 
 
 def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[PageClaim]:
@@ -190,7 +197,7 @@ def _sentence(sentence: str, line: int, heading: str, *, is_of_context: bool) ->
     if not values or len(values) > MAX_VALUES or len(words) > MAX_WORDS:
         return
     is_of_context = is_of_context or bool(_OF_CONTEXT.match(sentence)) or len(words) < MIN_WORDS
-    if is_of_context and (len(words) < MIN_WORDS_BELOW_HEADING or not _names_subject(heading, words)):
+    if is_of_context and not _names_subject(heading, words):
         return
     above = f"below {heading.casefold()}: " if is_of_context else ""
     for key, value in _each_masked(sentence.rstrip(". "), values):
@@ -206,6 +213,8 @@ def _each_masked(text: str, values: Sequence[re.Match[str]]) -> Iterator[tuple[s
 
 def _names_subject(heading: str, words: Sequence[str]) -> bool:
     """Whether a heading says what a sentence of so many words below it is about."""
+    if len(words) < MIN_WORDS_BELOW_HEADING:
+        return False
     names = len(_WORD.findall(heading))
     return names > 0 and (names > 1 or len(words) >= MIN_WORDS) and not _COMMON_HEADING.match(heading)
 
