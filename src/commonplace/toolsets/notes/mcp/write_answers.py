@@ -144,7 +144,7 @@ def _done(call: Call, collection: Collection, element: StepResult) -> str:
 
 
 def _next_review(element: StepResult) -> str:
-    """When a page that was reviewed is to be reviewed again."""
+    """The day on which a page that was reviewed is to be reviewed again, as the end of a line."""
     step = element.step
     if not isinstance(step, EditStep) or all(change.kind != "reviewed" for change in step.changes):
         return ""
