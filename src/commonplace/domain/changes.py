@@ -47,6 +47,11 @@ def person_of(name: str) -> Author | None:
     return Author(name, f"{mailbox or 'client'}@localhost") if any(map(str.isalnum, name)) else None
 
 
+MAX_VERSION = 40
+"""Maximum length of the version of a program in a commit, in characters."""
+_CLIENT, _SESSION, _KEY = "Commonplace-Client:", "Commonplace-Session:", "Commonplace-Key:"
+"""Beginnings of the lines that say through which program, in which session and with which key a commit was made."""
+
 ClientCredit: TypeAlias = Literal["none", "co-author", "author"]
 """Way in which a commit credits the client program: not at all, in a `Co-authored-by` line, or as author."""
 
@@ -58,6 +63,24 @@ class ClientProgram:
     name: str
     """The name by which the program identifies itself; not verified."""
     credit: ClientCredit = "none"
+    version: str = ""
+    """The version that the program states; not verified."""
+    session: str = ""
+    """Public id of the caller's session, as the log of activity has it; "" for a caller without one."""
+    key: str = ""
+    """Name of the caller's key; "" for none."""
+
+    def trailers(self, author: str) -> list[str]:
+        """The lines of a commit that say through what an author wrote: none without credit, and no key of that name."""
+        if self.credit == "none":
+            return []
+        program, version, key = person_of(self.name), clean_name("".join(self.version.split())), clean_name(self.key)
+        values = {
+            _CLIENT: f"{program.name} {version[:MAX_VERSION]}" if program else "",
+            _SESSION: self.session,
+            _KEY: key if key != author else "",
+        }
+        return [f"{name} {value.strip()}" for name, value in values.items() if value]
 
 
 COMMITTER: ContextVar[Author | None] = ContextVar("committer", default=None)
@@ -179,16 +202,42 @@ def credited(message: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in parts if name))
 
 
-def without_credits(text: str) -> str:
+def through(message: str) -> tuple[str, ...]:
+    """The programs, with their versions, through which the author of a commit wrote."""
+    names = (line.removeprefix(_CLIENT).strip() for line in message.splitlines() if line.startswith(_CLIENT))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def is_credit(line: str) -> bool:
+    """Whether a line of a message credits an agent or a program, or says through what the commit was made."""
+    return line.lower().startswith((*CREDITS, *(name.lower() for name in (_CLIENT, _SESSION, _KEY))))
+
+
+def uncredited(text: str) -> str:
     """A message, or a part of one, without the lines that credit an agent or a program."""
-    return "\n".join(line for line in text.splitlines() if not line.lower().startswith(CREDITS)).strip()
+    return "\n".join(line for line in text.splitlines() if not is_credit(line)).strip()
 
 
 def people_of(commit: Commit) -> str:
-    """The author of a commit and whom its message credits: `Ada, with claude-code`; the same in every face."""
-    names = credited(commit.message)
+    """The author of a commit and whom its message names: `Ada, through claude-code 2.1`, `Ada, with Eve`.
+
+    The same in every face.
+    """
+    author, *names = people(commit)
     more = [f"and {len(names) - MAX_CREDITED} more"] if len(names) > MAX_CREDITED else []
-    return ", ".join([commit.author.name, *(f"with {name}" for name in names[:MAX_CREDITED]), *more])
+    return ", ".join([author, *names[:MAX_CREDITED], *more])
+
+
+def people(commit: Commit) -> tuple[str, ...]:
+    """The author of a commit, then whom its message names: `through claude-code 2.1`, `with Eve`.
+
+    A program that is credited, or the author, and also the one through which the commit was made, is named once.
+    """
+    programs, author = through(commit.message), commit.author.name
+    versions = {name: program for program in programs for name in (program, program.rpartition(" ")[0])}
+    others = (f"with {name}" for name in credited(commit.message) if name not in versions)
+    who = versions.get(author, author)
+    return (who, *(f"through {program}" for program in programs if program != who), *others)
 
 
 class CommitSpan(NamedTuple):

@@ -6,6 +6,7 @@ One server of the toolset `kb` that commits each write serves a repository in ea
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,6 +203,9 @@ def test_a_sweep_finds_what_no_watcher_tells(tmp_path: Path) -> None:
         eventually(lambda: client.call("kb_search", query="egret")["count"] == 1)
 
 
+PROVENANCE = ("Commonplace-Client: Some Agent 2", "Commonplace-Session: [0-9a-f]{16}")
+
+
 @pytest.mark.parametrize("credit", ["", "none", "co-author", "author"])
 def test_commits_name_the_program_that_asked_as_it_is_set(tmp_path: Path, credit: str) -> None:
     repo = new_repo(tmp_path / "notes", {"a.md": PAGE.format("herons")})
@@ -219,3 +223,5 @@ def test_commits_name_the_program_that_asked_as_it_is_set(tmp_path: Path, credit
     assert committer == person
     assert author == (named if credit == "author" else person)
     assert [line for line in trailers if line] == ([named] if credit in {"", "co-author"} else [])
+    stated = repo.git("log", "-1", "--format=%(trailers:key=Commonplace-Client)%(trailers:key=Commonplace-Session)")
+    assert re.fullmatch("" if credit == "none" else r"\s*".join(PROVENANCE), stated.strip()), stated

@@ -22,7 +22,7 @@ from commonplace.faces.call_log import traced_call
 from commonplace.faces.freshness import AT_LEAST_META, CommitWaits
 from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, is_modern
 from commonplace.faces.mcp.peers import InputNeeded
-from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, session_of
+from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, client_version, session_of
 from commonplace.faces.mcp.toolset import DECIDING, PROPOSE, Call, require_text
 from commonplace.faces.worker_threads import go_on, run_in_worker
 from commonplace.services.proposals.views import network_proposer, proposer_of, proposing
@@ -96,10 +96,17 @@ class Runner:
             peer=peer,
             go_on=go_on,
         )
-        program = ClientProgram(client_name(context), services.credit)
+        actor = _actor(caller, verb, name, client_name(context))
+        program = ClientProgram(
+            actor.client,
+            services.credit,
+            client_version(context),
+            # the session of a caller without one is made from its key or its address, which nobody is to find out
+            "" if name is None else actor.session,
+            actor.name,
+        )
         if self.tier in DECIDING:
             call = replace(call, proposer=_proposer(context, caller, name, program.name))
-        actor = _actor(caller, verb, name, program.name)
         call = replace(call, actor=actor)
         watch = services.watch(actor, caller.limits if caller else NO_LIMITS, reads=reads)
         run = partial(

@@ -33,6 +33,12 @@ def client_name(context: Context) -> str:
     return (params.client_info.title or params.client_info.name) if params else ""
 
 
+def client_version(context: Context) -> str:
+    """The version that the client program states; "" if it states none."""
+    params = context.session.client_params
+    return params.client_info.version if params else ""
+
+
 def session_of(context: Context) -> str:
     """Id of the request's session in the older era; "" if there is none."""
     scope = asgi_scope(context)

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.browser_text import browser_text
-from commonplace.domain.changes import Commit, credited, without_credits
+from commonplace.domain.changes import Commit, people, uncredited
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError
@@ -304,7 +304,7 @@ class ShownCommit:
     when: int
     author: str
     programs: tuple[str, ...]
-    """Programs that the message names as co-authors."""
+    """Programs and agents that the message names, as `people` has them."""
     subject: str
     body: str
 
@@ -312,8 +312,8 @@ class ShownCommit:
 def shown_commit(commit: Commit) -> ShownCommit:
     """Convert a commit to the form that pages show."""
     subject, _, body = commit.message.strip().partition("\n")
-    programs, rest = credited(commit.message), without_credits(body)
-    return ShownCommit(commit.id, commit.when, commit.author.name, programs, subject, rest)
+    author, *programs = people(commit)
+    return ShownCommit(commit.id, commit.when, author, tuple(programs), subject, uncredited(body))
 
 
 def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequence[Neighbour]) -> Markup:

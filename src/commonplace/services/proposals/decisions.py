@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import CREDITS, Author, StatedMessage, committed_by, split_trailers
+from commonplace.domain.changes import Author, StatedMessage, committed_by, is_credit, split_trailers
 from commonplace.domain.edits import lines_of
 from commonplace.domain.errors import (
     ConflictError,
@@ -441,7 +441,7 @@ def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: A
     if len(texts) > 1:
         lines = [f"- {subject}" for subject in subjects[:MAX_MESSAGE_LINES]]
         text = "\n".join([title_of(proposal.proposer.purpose, subjects[0], len(subjects) - 1), "", *lines])
-    words = [line for line in trailers if not line.lower().startswith(CREDITS)]
+    words = [line for line in trailers if not is_credit(line)]
     text = "\n\n".join(filter(None, [text, "\n".join(words)]))
     crediting = [line for line in trailers if line not in words]
     return StatedMessage(text, *crediting, f"Proposal: {proposal.id}")

@@ -21,7 +21,7 @@ import pygit2
 from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, address_or_none
-from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, escaped_controls, plain_message, split_trailers
+from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, escaped_controls, plain_message, uncredited
 from commonplace.domain.errors import GitError, NotFoundError, TooLargeError, UnavailableError
 from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
@@ -581,9 +581,7 @@ def _without_trailers(message: str) -> str:
 
 def _word(commit: pygit2.Commit, state: str) -> str:
     """The word of a closing commit, without the line that names the program through which it was closed."""
-    text, trailers = split_trailers(_without_trailers(_text(commit)))
-    own = [trailer for trailer in trailers if not trailer.startswith("Co-authored-by: ")]
-    text = f"{text}\n\n{chr(10).join(own)}".strip("\n")
+    text = uncredited(_without_trailers(_text(commit)))
     return "" if text == state.capitalize() else text
 
 

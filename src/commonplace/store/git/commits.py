@@ -79,11 +79,14 @@ def commit_message(
     text = clean_message(plain_message(message.text if isinstance(message, StatedMessage) else message))
     for line in message.trailers if isinstance(message, StatedMessage) else ():
         text = with_trailer(text, line)
-    if program:
-        text = with_trailer(text, f"Co-authored-by: {program.name} <{program.email}>")
+    writer = signature("author", repository.setting, author)
+    stated = [f"Co-authored-by: {program.name} <{program.email}>"] if program else []
+    for line in [*stated, *(client.trailers(writer.author.name) if client else ())]:
+        if line not in text.splitlines():
+            text = with_trailer(text, line)
     if sign_off:
         text = with_trailer(text, f"Signed-off-by: {committer.author.name} <{committer.author.email}>")
-    return CommitMessage(text, signature("author", repository.setting, author), committer)
+    return CommitMessage(text, writer, committer)
 
 
 def message_of_commit(commit: pygit2.Commit) -> CommitMessage:

@@ -92,7 +92,11 @@ def test_a_title_that_the_text_has_is_not_added(text: str, has: bool) -> None:
 def test_a_commit_is_shown_with_its_programs_apart() -> None:
     message = "Subject\n\nBody.\n\nCo-authored-by: Claude <c@x.example>\nco-authored-by:  Other \nAssisted-by: Third\n"
     shown = shown_commit(Commit("ab", Author("Ada", "a@x"), 5, message))
-    assert (shown.subject, shown.body, shown.programs) == ("Subject", "Body.", ("Claude", "Other", "Third"))
+    assert (shown.subject, shown.body, shown.programs) == (
+        "Subject",
+        "Body.",
+        ("with Claude", "with Other", "with Third"),
+    )
     assert shown_commit(Commit("ab", Author("Ada", "a@x"), 5, "")).subject == ""
 
 

@@ -1,7 +1,8 @@
 """`commonplace log`: who changed what, and what exactly.
 
-As JSON: `{"path": PATH or null, "commits": [{"collection", "commit", "author", "email", "with", "date", "message"}]}`
-with dates in ISO 8601 UTC; `with` are the programs and agents that the message credits, if any. With `--diff`
+As JSON: `{"path": PATH or null, "commits": [{"collection", "commit", "author", "email", "with", "through", "date",
+"message"}]}` with dates in ISO 8601 UTC; `with` are the programs and agents that the message credits, and `through`
+the MCP clients, with their versions, through which it was written, if any. With `--diff`
 `{"path", "from", "to", "diff"}`, `to` being "" for the page as it is now.
 """
 
@@ -12,7 +13,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit, credited, people_of
+from commonplace.domain.changes import Commit, credited, people_of, through
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
@@ -103,6 +104,7 @@ def _commit_json(collection: Collection, commit: Commit, *, of_page: bool) -> di
         "author": commit.author.name,
         "email": commit.author.email,
         **({"with": [*programs]} if (programs := credited(commit.message)) else {}),
+        **({"through": [*clients]} if (clients := through(commit.message)) else {}),
         "date": iso_timestamp(commit.when),
         "message": commit.message,
         **({"path": commit.addresses[0].path} if of_page else {}),

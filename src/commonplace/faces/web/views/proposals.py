@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import without_credits
+from commonplace.domain.changes import uncredited
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import NewFinding
@@ -128,7 +128,7 @@ def _proposal_page(
         is_served=any(collection.name == proposal.collection.name for collection in request.collections),
         report=full,
         files=files,
-        messages=list(dict.fromkeys(without_credits(message).strip() for message in full.messages)),
+        messages=list(dict.fromkeys(uncredited(message).strip() for message in full.messages)),
         view=view,
         number=number,
         last=max(1, -(-full.total // FILES)),

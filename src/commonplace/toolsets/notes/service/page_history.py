@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit, credited
+from commonplace.domain.changes import Commit, credited, through
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import not_served
@@ -143,7 +143,7 @@ def _kept(commit: Commit, change_filter: ChangeFilter) -> PageCommit | None:
         if change_filter.address or address.path.startswith(change_filter.prefix)
     )
     names = credited(commit.message)
-    people = f"{commit.author.name} <{commit.author.email}> {' '.join(names)}".casefold()
+    people = f"{commit.author.name} <{commit.author.email}> {' '.join((*names, *through(commit.message)))}".casefold()
     if (change_filter.prefix and not pages) or change_filter.by.casefold() not in people:
         return None
     return PageCommit(commit, pages, names)

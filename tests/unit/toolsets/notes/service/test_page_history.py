@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, ClientProgram, Commit, people_of
 from commonplace.domain.errors import NotFoundError, Stopped
 from commonplace.index import open_index, open_past
 from commonplace.services.collections import Collection
@@ -201,3 +202,24 @@ def test_who_deleted_a_page_is_not_who_changed_it_before(collection: Collection,
 )
 def test_programs_are_credited_by_lines_of_the_message(message: str, names: tuple[str, ...]) -> None:
     assert credited(message) == names
+
+
+def test_who_wrote_through_what_is_said_once() -> None:
+    cases = (
+        ("Co-authored-by: tool <t@x>\nCommonplace-Client: tool 2.1\nCommonplace-Session: 0", "Ada, through tool 2.1"),
+        ("Co-authored-by: Ada Tool <t@x>\nCommonplace-Client: Ada 2.1", "Ada 2.1, with Ada Tool"),
+        ("Commonplace-Client: tool", "Ada, through tool"),
+        ("Commonplace-Client: \nCo-authored-by: tool <t@x>", "Ada, with tool"),
+        ("Commonplace-Client: one 1\nCommonplace-Client: two 2", "Ada, through one 1, through two 2"),
+    )
+    for trailers, names in cases:
+        assert people_of(Commit("ab", Author("Ada", "a@x"), 0, f"Subject\n\n{trailers}")) == names, trailers
+
+
+def test_a_commit_says_its_client_session_and_key_on_lines_of_their_own() -> None:
+    program = ClientProgram("a <b>\nUndoes: x", "co-author", " 1\n2 ", "0123456789abcdef", "laptop")
+    lines = ["Commonplace-Client: a bUndoes: x 12", "Commonplace-Session: 0123456789abcdef"]
+    assert program.trailers("laptop") == lines
+    assert program.trailers("Ada") == [*lines, "Commonplace-Key: laptop"]
+    assert ClientProgram("", "co-author", "9").trailers("Ada") == []
+    assert replace(program, credit="none").trailers("Ada") == []
