@@ -123,7 +123,8 @@ def test_a_brief_and_a_page_tell_what_does_not_hold_and_an_error_what_was_delete
     repo = new_repo(tmp_path / "base")
     pages = {
         "old.md": "---\nstatus: superseded\nsuperseded_by: new.md\n---\n# Kettle rules\n\nBoil the kettle twice.\n",
-        "new.md": '# Kettle\n\nBoil the kettle once.[^1]\n\n[^1]: [Lab](lab.md): "the kettle needs ninety seconds"\n',
+        "new.md": '# Kettle\n\nBoil the kettle once.[^1]\n\n[^1]: [Lab](lab.md): "the kettle needs ninety seconds"\n\n'
+        "## Cost\n\nNone.\n",
         "lab.md": "# Lab\n\nThe kettle needs sixty seconds.\n",
         "due.md": "---\nreview_by: 2020-01-01\n---\n# Kettle care\n\nThe kettle is descaled.\n",
     }
@@ -138,6 +139,13 @@ def test_a_brief_and_a_page_tell_what_does_not_hold_and_an_error_what_was_delete
         assert "To review: new.md:5: The quotation" in text
         assert "To review: due.md: " in text
         assert "Check: The quotation" in reader.text("read", page="new.md")
+        for part, told in (
+            ({"section": "Kettle"}, True),
+            ({"section": "Cost"}, False),
+            ({"lines": "1-3"}, True),
+            ({"lines": "7-9"}, False),
+        ):
+            assert ("Check: " in reader.text("read", page="new.md", **part)) is told, part
         assert "quotation_missing 1" in reader.text("overview")
         with pytest.raises(RefusedError) as caught:
             reader.text("read", page="gone")

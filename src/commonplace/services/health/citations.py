@@ -287,9 +287,14 @@ def collection_citation_findings(
             yield from ((record.address, finding) for finding in rules.findings(record, citations[record.address]))
 
 
-def page_citation_findings(collection: Collection, record: Record, document: Document) -> Iterator[Finding]:
-    """The findings in the citations of one version of a page."""
-    if citations := citations_of(document):
+def page_citation_findings(
+    collection: Collection, record: Record, document: Document, part: str | None = None
+) -> Iterator[Finding]:
+    """The findings in the citations of one version of a page, or in the footnotes that a part of its text has."""
+    citations = citations_of(document)
+    if part is not None:
+        citations = [citation for citation in citations if citation.line and f"[^{citation.label}]" in part]
+    if citations:
         yield from CitationRules(collection).findings(record, citations)
 
 

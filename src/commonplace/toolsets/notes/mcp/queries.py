@@ -299,13 +299,14 @@ def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: Bounded
     document = page.collection.index.document(page.record.address)
     if arguments.query:
         part = _part(document, arguments.section, page.fragment)
-        _show_answering(call, page, document, (arguments.query, part), answer)
+        cited = _show_answering(call, page, document, (arguments.query, part), answer)
     elif arguments.lines:
-        _show_lines(call, page, document, arguments.lines, answer)
+        cited = _show_lines(call, page, document, arguments.lines, answer)
     else:
         part = _part(document, arguments.section, page.fragment)
-        _show_part(call, page, document, part or _Part(0, len(document.encoded), ""), answer)
-    for finding in islice(page_citation_findings(page.collection, page.record, document), MAX_CITATION_FINDINGS):
+        cited = _show_part(call, page, document, part or _Part(0, len(document.encoded), ""), answer)
+    findings = page_citation_findings(page.collection, page.record, document, cited)
+    for finding in islice(findings, MAX_CITATION_FINDINGS):
         answer.add(f"Check: {line_of(finding.message, 200)} [{finding.rule}]")
     _remember_revision(call, page, document)
 
@@ -329,7 +330,8 @@ def _part(document: Document, section: str, fragment: str) -> _Part | None:
     return None
 
 
-def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, answer: BoundedAnswer) -> None:
+def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, answer: BoundedAnswer) -> str | None:
+    """Add a part, or its outline and as much as fits; its text, or None for the whole page."""
     source = document.encoded
     text = source[part.start : part.end].decode("utf-8", "replace").removeprefix("\ufeff")
     head = _head(call, page, document, part.name)
@@ -337,7 +339,7 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
         answer.add(head)
         answer.add(text.rstrip("\r\n"))
         _remember(call, page, document, part.start, part.end)
-        return
+        return text if part.name else None
     first = source.count(b"\n", 0, part.start) + 1
     path = shown_path(call.services.collections, page.collection, page.record.address)
     end = first + text.count("\n")
@@ -359,24 +361,32 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
     rest = answer.following("read", page=path, lines=shown.rest(end)) if more else ""
     answer.release()
     answer.add_shortened(f"{shown.note or f'Lines {first}-{shown.last} shown. '}{rest}".rstrip())
+    return text if part.name else None
 
 
-def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
+def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> str:
+    """Add lines, as many as fit; the text of all of them."""
     every = document.encoded.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     count = len(every) - (not every[-1])
     wanted_range = line_range(lines, count)
     head = _head(call, page, document, f"lines {wanted_range.first}-{wanted_range.last} of {count}")
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    shown = _add_range(head, wanted_range.text_of(every), path, wanted_range, answer)
+    text = wanted_range.text_of(every)
+    shown = _add_range(head, text, path, wanted_range, answer)
     first, source = wanted_range.first + bool(wanted_range.skipped), document.encoded
     if shown.whole >= first:
         _remember(call, page, document, _line_end(source, first - 1), _line_end(source, shown.whole))
+    return text
 
 
 def _show_answering(
     call: Call, page: FoundPage, document: Document, requested_pair: tuple[str, _Part | None], answer: BoundedAnswer
-) -> None:
-    """Add the page's sections that match a question, best first; only those within a part, if one is named."""
+) -> str:
+    """Add the page's sections that match a question, best first; only those within a part, if one is named.
+
+    Returns:
+        The text of the sections.
+    """
     address, (question, part) = page.record.address, requested_pair
     query = SearchQuery(text=question, filter=Filter(among=(address,)))
     gathered = gather([page.collection], query, "hybrid", sections=MAX_PAGE_SECTIONS)
@@ -407,6 +417,7 @@ def _show_answering(
         rest = f"No section answers. {answer.following('read', page=path)}"
     if rest:
         answer.add_shortened(rest)
+    return "\n".join(section.text for section in best)
 
 
 def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:
