@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, evidence
@@ -35,6 +36,12 @@ HISTORY_SECONDS = 0.1
 REVIEW_SECONDS = 0.05
 """CPU seconds for what is to be reviewed."""
 DAY = 86_400.0
+_RELEASE_NOTES = r"change[-_ ]?logs?|release[-_ ]?notes?|what[-_ '\u2019]?s[-_ ]new"
+_IS_RELEASE_NOTES = re.compile(
+    rf"(?i){_RELEASE_NOTES}|(?:^|/)(?:changes|news)\.[^/.]+$|(?:^|/)(?:releases?|changes|news)/[^/]*\d[^/]*$"
+)
+"""Paths and titles of pages that tell what each version of something brought."""
+_ASKS_RELEASE_NOTES = re.compile(rf"(?i){_RELEASE_NOTES}|\breleases?\b|\bupgrad|\bversion \d|\d\.\d|\bwhat changed\b")
 _WINDOWS = (1, 7, 30, KEPT_DAYS)
 """Days of activity among which an earlier session is looked for, one after the other."""
 
@@ -95,7 +102,7 @@ def brief(
     rules = [page for collection in services.collections for page in _rules(collection)]
     ready = [collection for collection in services.collections if _is_ready(collection, unknown)]
     changed = _changed(services, since, unknown) if since else []
-    sections = evidence(ready, SearchQuery(text=task), mode).sections if task.strip() and ready else []
+    sections = _sections(ready, task, mode) if task.strip() and ready else []
     news = _news(sections, changed, since)
     return Brief(since, rules, changed, sections, news, _reviews(sections), unknown)
 
@@ -115,6 +122,24 @@ def last_session(services: Services, actor: Actor | None) -> float:
             if is_same and access.actor.session != actor.session:
                 return access.when
     return 0.0
+
+
+def _sections(collections: Sequence[Collection], task: str, mode: SearchMode) -> list[EvidenceSection]:
+    """The sections that answer, without those of release notes, unless the task asks for them or nothing else does."""
+    sections = evidence(collections, SearchQuery(text=task), mode).sections
+    if _ASKS_RELEASE_NOTES.search(task):
+        return sections
+    others = [section for section in sections if not _is_of_release_notes(section)]
+    if sections and not others:
+        query = SearchQuery(text=task, filter=Filter(without=tuple({section.record.address for section in sections})))
+        more = evidence(collections, query, mode).sections
+        others = [section for section in more if not _is_of_release_notes(section)]
+    return others or sections
+
+
+def _is_of_release_notes(section: EvidenceSection) -> bool:
+    record = section.record
+    return any(_IS_RELEASE_NOTES.search(name) for name in (record.address.path, record.title))
 
 
 def _rules(collection: Collection) -> list[RulePage]:

@@ -51,3 +51,20 @@ def test_the_last_session_is_another_one_of_the_same_client_and_person(tmp_path:
         ):
             log.add(Access(when=when, actor=actor, base=base.store.identity, read=("tea.md",)))
         assert round(now - last_session(services, NOW_HERE)) == 40 * day
+
+
+def test_release_notes_are_no_hits_unless_they_are_asked_for(tmp_path: Path) -> None:
+    notes = ["CHANGELOG.md", "docs/releases/v2.md", "Release Notes 3.md", "docs/news.md", "what-s-new.md"]
+    guides = ["release.md", "docs/releases/process.md", "docs/changes.d/how.md"]
+    text = "# {}\n\nThe walrus eats clams.\n"
+    with Indexed(tmp_path / "a", {path: text.format("Walrus") for path in [*notes, *guides]}) as base:
+        for task, paths in (
+            ("feed the walrus", guides),
+            ("walrus release notes", [*notes, *guides]),
+            ("walrus in 2.1", [*notes, *guides]),
+        ):
+            sections = brief(Services(collections=base.collections), task, None, mode="keyword").sections
+            assert sorted({section.record.address.path for section in sections}) == sorted(paths), task
+    with Indexed(tmp_path / "b", {"log.md": text.format("Changelog")}) as base:
+        sections = brief(Services(collections=base.collections), "walrus", None, mode="keyword").sections
+        assert [section.record.address.path for section in sections] == ["log.md"]
