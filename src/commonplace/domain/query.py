@@ -230,6 +230,8 @@ class Counts:
     tags: int
     types: tuple[tuple[str, int], ...] = ()
     """Types with their number of documents, most frequent first; "" for documents without a type."""
+    bytes: int = field(default=0, compare=False)
+    """Size of the index's files on disk, which differs between equal indexes; 0 if there are none of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

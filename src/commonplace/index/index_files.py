@@ -10,10 +10,11 @@ import logging
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -99,6 +100,16 @@ class IndexFiles:
         with self.catalogue.reading() as connection:
             yield IndexView(self, connection)
 
+    def size(self) -> int:
+        """Size of the files in bytes. A file that a merge removes meanwhile is not counted."""
+        total = 0
+        for folder in (self._file.parent, self._file.parent / FULLTEXT_FOLDER):
+            for entry in os.scandir(folder):
+                with suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+        return total
+
     def close(self) -> None:
         """Release all resources."""
         self.catalogue.close()
@@ -129,6 +140,10 @@ class IndexView:
     def cached(self, key: Hashable, work: Callable[[sqlite3.Connection], Cached]) -> Cached:
         """A result that is computed once per generation of the index; see `GenerationCache.get`."""
         return self.cache.get(self.connection, key, lambda: work(self.connection))
+
+    def size(self) -> int:
+        """Size of the index's files in bytes."""
+        return self._files.size()
 
     def broken_links(self, store: Store, side: PageSide) -> BrokenLinks:
         """Every link that resolves to no document, if `side` of `[[a|b]]` is the page."""

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -218,7 +219,11 @@ class LocalIndex:
 
     def counts(self) -> Counts:
         """Totals over the collection."""
-        return self._query(lambda view: view.cached("counts", listing.count_all))
+
+        def counted(view: IndexView) -> Counts:
+            return view.cached("counts", lambda connection: replace(listing.count_all(connection), bytes=view.size()))
+
+        return self._query(counted)
 
     def resolve(self, document: Document, lookup: LinkLookup | None = None) -> list[ResolvedLink]:
         """The links of a parsed document, with their targets by a lookup; by the index if None."""

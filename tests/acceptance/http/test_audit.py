@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from serving import RawSession, Server, commonplace, create_key, served
 from support import eventually, new_repo
 
@@ -26,6 +28,7 @@ def test_a_call_in_a_session_of_the_older_era_is_logged_with_its_tool(tmp_path: 
         eventually(lambda: [row.get("tool") for row in _lines(server)].count("read") == 2, 30)
 
 
+@pytest.mark.usefixtures("cache_dir")
 def test_every_call_is_logged_and_refusals_are_counted_and_writes_are_kept(tmp_path: Path) -> None:
     work = new_repo(tmp_path / "notes", {"a.md": "# A\n\nwords\n"})
     writer = create_key("Laptop of Kim", "--tier", "write")
@@ -48,6 +51,7 @@ def test_every_call_is_logged_and_refusals_are_counted_and_writes_are_kept(tmp_p
             assert f'commonplace_refusals_total{{caller="{caller}",reason=' in metrics
             assert f'status="{status}"' in metrics
         assert 'commonplace_writes_total{caller="Laptop of Kim"} 2.0' in metrics
+        assert 'commonplace_documents{collection="notes"} 2.0' in metrics
 
     lines = _lines(server)
     rows = [(row["route"], row.get("tool"), row["status"], row.get("caller")) for row in lines if "route" in row]

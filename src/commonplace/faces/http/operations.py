@@ -10,9 +10,11 @@ import os
 import resource
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import cast
 
+import anyio.to_thread
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -49,6 +51,7 @@ from commonplace.faces.http.app import MountedApp, small_body
 from commonplace.faces.http.guard import RouteRules
 from commonplace.faces.responses import Json, send_error, send_json
 from commonplace.faces.worker_threads import run_in_worker
+from commonplace.services.collections import Collection
 from commonplace.services.services import Services
 
 # Routes for the operation of a server: readiness, webhooks of Git hosts, and writes that other servers forward.
@@ -371,7 +374,8 @@ class Metrics:
         del receive
         body = b""
         if scope["method"] != "HEAD":
-            body = generate_latest(self._counted()) + self._of_replicas(scope) + generate_latest(_of_process())
+            shown = await anyio.to_thread.run_sync(partial(self._of_collections, scope), abandon_on_cancel=True)
+            body = generate_latest(self._counted()) + shown + generate_latest(_of_process())
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -383,8 +387,8 @@ class Metrics:
         MultiProcessCollector(everything)
         return everything
 
-    def _of_replicas(self, scope: Scope) -> bytes:
-        """The state of the replicas that the caller may see."""
+    def _of_collections(self, scope: Scope) -> bytes:
+        """The size of the indexes and the state of the replicas that the caller may see."""
         names = caller_of(scope).collections
         shown = [
             collection for collection in self._services.collections.opened if names is None or collection.name in names
@@ -392,9 +396,8 @@ class Metrics:
         found_pairs = [
             (collection.name, collection.replica.status()) for collection in shown if collection.replica is not None
         ]
-        if not found_pairs:
-            return b""
-        return generate_latest(_state_of(found_pairs))
+        state = generate_latest(_state_of(found_pairs)) if found_pairs else b""
+        return generate_latest(_sizes_of(shown)) + state
 
     def _count_refusal(self, request: call_log.RequestRecord) -> None:
         status = request.status
@@ -431,6 +434,20 @@ def open_files() -> tuple[int, int]:
         used = 0
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return used, 0 if soft == resource.RLIM_INFINITY else soft
+
+
+def _sizes_of(collections: Sequence[Collection]) -> CollectorRegistry:
+    """Gauges of the indexes that are ready, labelled by collection."""
+    registry = CollectorRegistry()
+    documents = Gauge("commonplace_documents", "Documents in the index.", ("collection",), registry=registry)
+    size = Gauge("commonplace_index_bytes", "Size of the index on disk.", ("collection",), registry=registry)
+    for collection in collections:
+        with suppress(KnowledgeError):  # not ready or not readable, which other gauges and the probes say
+            collection.index.wait_ready(0)
+            counts = collection.index.counts()
+            documents.labels(collection.name).set(counts.documents)
+            size.labels(collection.name).set(counts.bytes)
+    return registry
 
 
 def _state_of(replicas: Sequence[tuple[str, ReplicaStatus]]) -> CollectorRegistry:
