@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,23 +31,27 @@ class Deletion(NamedTuple):
     """The new path if it was moved; None if it was deleted."""
     is_committed: bool = True
     """Whether the commit took it away; otherwise it is the last one with the page, whose file is gone."""
+    was_moved: bool = False
+    """Whether `address` is not the path that was asked for, but the one to which the page was moved before."""
 
     @property
     def sentence(self) -> str:
         """A sentence that says when, by whom and in which commit."""
         day = datetime.fromtimestamp(self.commit.when, UTC).date().isoformat()
         what = f"moved to {self.moved_to.path}" if self.moved_to else "deleted"
+        it = f"It was moved to {self.address.path}, which" if self.was_moved and not self.moved_to else "It"
         if not self.is_committed:
             last = f"commit {self.commit.id[:10]} of {day} by {people_of(self.commit)}"
-            return f"It was {what}, and that is not committed; {last} is the last with it."
-        return f"It was {what} on {day} by {people_of(self.commit)}, in commit {self.commit.id[:10]}."
+            return f"{it} was {what}, and that is not committed; {last} is the last with it."
+        return f"{it} was {what} on {day} by {people_of(self.commit)}, in commit {self.commit.id[:10]}."
 
     @property
     def hint(self) -> str:
         """The way back, as every face has it."""
         if self.moved_to:
             return f"Give {self.moved_to.path}."
-        return f"Bring it back with restore, or read it as it was {'' if self.is_committed else 'at '}{self.moment}."
+        it = self.address.path if self.was_moved else "it"
+        return f"Bring {it} back with restore, or read it as it was {'' if self.is_committed else 'at '}{self.moment}."
 
     @property
     def moment(self) -> str:
@@ -65,26 +69,33 @@ def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
     name = fold(reference.partition("#")[0].strip().removesuffix(".md"))
     until = time.thread_time() + CPU_SECONDS
     for store in stores if name else ():
-        skipped = not_served(store)
-        named = (
-            (commit, address)
-            for commit in _recent(store.history, until)
-            for address in commit.addresses
-            if _is_named(address, name)
-        )
-        for commit, address in named:
-            if store.stat(address) is None and address not in skipped:
-                return _deletion(store, commit, address)
+        if deletion := _newest(store, lambda address: _is_named(address, name), until):
+            return deletion
     return None
 
 
-def _deletion(store: Store, commit: Commit, address: Address) -> Deletion:
+def _newest(store: Store, is_meant: Callable[[Address], bool], until: float) -> Deletion | None:
+    skipped = not_served(store)
+    meant = (
+        (commit, address)
+        for commit in _recent(store.history, until)
+        for address in commit.addresses
+        if is_meant(address)
+    )
+    for commit, address in meant:
+        if store.stat(address) is None and address not in skipped:
+            return _deletion(store, commit, address, until)
+    return None
+
+
+def _deletion(store: Store, commit: Commit, address: Address, until: float) -> Deletion:
     history = store.history
     if history.address_at(address, commit.id) == address:
         moved = history.moved([present for present, _ in store.scan()])
         return Deletion(address, commit, moved.get(address), is_committed=False)
-    sources = {old: new for new, old in history.renames(commit.id).items()}
-    return Deletion(address, commit, sources.get(address))
+    new = {old: new for new, old in history.renames(commit.id).items()}.get(address)
+    later = _newest(store, new.__eq__, until) if new and store.stat(new) is None else None
+    return later._replace(was_moved=True) if later else Deletion(address, commit, new)
 
 
 def _recent(history: History, until: float) -> Iterator[Commit]:

@@ -52,6 +52,25 @@ def test_a_deletion_and_a_move_are_told_and_what_never_was_is_not(tmp_path: Path
         assert caught.value.hint == f"Bring it back with restore, or read it as it was before {head[:10]}."
 
 
+def test_a_page_that_was_moved_and_is_gone_since_is_told_by_its_last_path(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"a.md": "# A\n\nThe only page that moves.\n", "x/b.md": "# Other\n"})
+    repo.git("mv", "a.md", "b.md")
+    repo.git("commit", "--quiet", "-m", "Rename")
+    repo.git("mv", "b.md", "c.md")
+    repo.git("commit", "--quiet", "-m", "Again")
+    with Indexed(tmp_path) as base:
+        again = deletion_of([base.collection.store], "a")
+        assert again
+        assert again.hint == "Give c.md."
+    repo.git("rm", "--quiet", "c.md", "x/b.md")
+    repo.git("commit", "--quiet", "-m", "Remove")
+    with Indexed(tmp_path) as base:
+        gone = deletion_of([base.collection.store], "a")
+        assert gone
+        assert gone.sentence.startswith("It was moved to c.md, which was deleted on ")
+        assert gone.hint.startswith(f"Bring c.md back with restore, or read it as it was before {gone.commit.id[:10]}")
+
+
 def test_a_file_that_is_there_and_not_served_was_not_deleted(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {"tea.md": "# Tea\n", "target.md": "# Target\n"})
     (repo.path / "link.md").symlink_to("/etc/passwd")

@@ -445,7 +445,9 @@ class Api:
                     "The site limits how often it may be asked.", kind="site", hint=f"Run it again in {seconds:.0f} s."
                 )
             raise UnavailableError(
-                reason.rstrip(".") + ".", kind="site", hint="Run the same command again: it goes on where it was."
+                reason.rstrip(".") + ".",
+                kind="site",
+                hint="Run the same command again; a clone, pull or push goes on where it was.",
             )
         return seconds + random.uniform(0, 0.25 * seconds)  # noqa: S311 - jitter, no secret
 

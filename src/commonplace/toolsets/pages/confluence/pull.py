@@ -13,6 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from commonplace.domain.changes import plain_message
 from commonplace.domain.errors import AlreadyExistsError, ForbiddenError, NotFoundError, PreconditionError
+from commonplace.domain.findings import shortened
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import JsonObject
 from commonplace.domain.records import iso_timestamp
@@ -252,12 +253,14 @@ class _Pull:
             self.say(f"{done} pages fetched, {len(ids) - done} left")
         for page in sorted(stale - set(self.bodies)):
             before_pull = self.state.pages.get(page)
-            if (
-                before_pull is not None
-            ):  # it went between the listing and the request: the next pull asks what became of it
-                pages[page] = before_pull
-            else:
+            if before_pull is None:
+                self.report.notes.append(
+                    f"The site lists {shortened(pages[page].title)!r} (page {page}) and does not give it, so it is not"
+                    " here. The next pull asks again."
+                )
                 del pages[page]
+            else:  # it went between the listing and the request: the next pull asks what became of it
+                pages[page] = before_pull
 
     def _stale(self, pages: Mapping[str, SyncedPage]) -> set[str]:
         """Ids of the pages whose body is to be fetched."""

@@ -65,6 +65,20 @@ def test_what_happens_on_the_site_happens_in_the_folder(tmp_path: Path) -> None:
         assert clone.git("status", "--short") == ""
 
 
+def test_a_page_that_is_listed_and_not_given_is_named_and_comes_later(tmp_path: Path) -> None:
+    with served_clone(tmp_path) as clone:
+        clone.clone()
+        late = clone.site.add("Late")
+        late.restricted = True
+        clone.site.listed = lambda: [*Site.listed(clone.site), *([late] if late.restricted else [])]  # type: ignore[method-assign]
+        report = clone.pull()
+        assert report.new == []
+        assert [f"'Late' (page {late.id})" in note for note in report.notes] == [True]
+        late.restricted = False
+        report = clone.pull()
+        assert ([Path(path).name for path in report.new], report.notes) == (["late.md"], [])
+
+
 def test_pages_that_are_hidden_are_kept_and_many_that_are_gone_must_be_confirmed(tmp_path: Path) -> None:
     with served_clone(tmp_path) as clone:
         for number in range(10):
