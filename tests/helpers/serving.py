@@ -20,7 +20,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from deployments.deployment import Served, by_port, deployed, in_step, needed_headers
-from forks.preloaded import Forked, started
+from forks.preloaded import Forked, is_shared_state, started
 from remotes import canary
 from wire import INITIALIZE
 
@@ -242,7 +242,8 @@ def commonplace(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def create_key(*arguments: str) -> str:
-    """A new access key."""
+    """A new access key, in a file of its own or a state folder of the test's own: with a key every server needs one."""
+    assert "--keys" in arguments or not is_shared_state(), "the test needs the fixture cache_dir"
     done = commonplace("keys", "create", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -253,6 +253,11 @@ def keep_environment() -> None:
     _session.update(os.environ)
 
 
+def is_shared_state() -> bool:
+    """Whether the state folder of now is that of all tests of this process."""
+    return os.environ["XDG_STATE_HOME"] == _session["XDG_STATE_HOME"]
+
+
 @cache
 def preloaded() -> Preloaded:
     """The one of this process, started when it is first needed."""

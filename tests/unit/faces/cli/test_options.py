@@ -21,5 +21,5 @@ def test_options_that_exclude_each_other_are_named() -> None:
 
 
 def test_only_given_options_are_flags() -> None:
-    assert CommonOptions().flags() == {"kb": None, "log_level": None}
-    assert CommonOptions(kb=["a"], log_level="info").flags() == {"kb": ["a"], "log_level": "info"}
+    assert CommonOptions().flags() == {"kb": None, "log_level": None, "log_format": None}
+    assert CommonOptions(kb=["a"], log_level="info").flags() == {"kb": ["a"], "log_level": "info", "log_format": None}
