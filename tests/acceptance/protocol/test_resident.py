@@ -218,7 +218,7 @@ def test_a_resident_ends_when_it_is_idle_told_to_or_out_of_reach(own_place: Plac
     with own_place.session(COMMONPLACE_RESIDENT_SECONDS="1") as brief, own_place.session() as other:
         assert own_place.is_relayed(brief)
         assert own_place.is_relayed(other)
-        assert len(own_place.residents()) == 2  # what is not equal for all sessions has another resident
+        eventually(lambda: len(own_place.residents()) == 2)  # what is not equal for all sessions has another resident
         rows = own_place.command("status", "--json", "-C", str(own_place.repo.path))["residents"]
         assert {row["process"]: row["sessions"] for row in rows} | dict.fromkeys(own_place.residents(), 1) == {
             row["process"]: row["sessions"] for row in rows
