@@ -235,7 +235,14 @@ def test_text_that_was_not_seen_is_kept_when_an_edit_takes_it_away(repo: GitRepo
     with writer(repo, "--commit", "manual") as client:
         change = {"do": "section", "section": "Pots", "text": "Gone."}
         answer = client.text("edit", page="pots", changes=[change])
-    assert "commonplace restore pots.md --at" in answer
+        assert "commonplace " not in answer
+        kept = json.loads(answer.rpartition(": read ")[2].partition("}")[0] + "}")
+        assert "Never committed." in client.text("read", **kept)
+        said = refused(client, "restore", **kept)
+        assert f"Next: read {json.dumps(kept)}" in said
+        assert "--" not in said
+        for tool, wrong in (("restore", {"page": "pots", "at": "abcdef0"}), ("restore", {"session": "0" * 16})):
+            assert "commonplace " not in refused(client, tool, **wrong)
 
 
 def test_a_page_moves_and_links_follow_and_moving_back_undoes_it(repo: GitRepo) -> None:
@@ -417,7 +424,8 @@ def test_a_page_that_no_commit_has_is_read_in_the_trash_and_written_again(in_git
     (folder / "new.md").write_text(text)
     with agent("mcp", folder, "--tier", "write", "--no-embed") as client:
         client.text("read", page="new.md")
-        revision = client.text("delete", page="new.md").rpartition("--at ")[2].split()[0]
+        answer = client.text("delete", page="new.md")
+        revision = json.loads(answer.rpartition(": read ")[2].partition("}")[0] + "}")["at"]
         assert f'restore {{"page": "new.md", "at": "{revision[:12]}"}}' in client.text("changes", deleted=True)
         assert "AS IN THE TRASH" in client.text("read", page="new.md#Part", at=revision)
         found_text = client.text("read", page="new.md", at=revision)

@@ -38,7 +38,7 @@ from commonplace.faces.mcp.toolset import (
     allowed_tools,
 )
 from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
+from commonplace.faces.retained import in_no_commit, read_call, restore_command, retained_lines, retained_list
 from commonplace.services.proposals.views import proposal_lines
 
 if TYPE_CHECKING:
@@ -132,12 +132,21 @@ class ToolHandlers:
             recording_proposed() as proposed,
         ):
             shown, more = self._confirmed(row, call, arguments)
-        shown = _with_waiting(_with_kept(shown, in_no_commit(copies)), waiting)
+        shown = _with_waiting(self._with_kept(shown, in_no_commit(copies)), waiting)
         if row.tier == PROPOSE:  # the tool that decides on proposals says itself what became of them
             call = replace(call, proposals={})
         result = _result(self._toolset, _with_proposals(shown, [*proposal_lines(proposed, call.proposals), *more]))
         sources = _sources(call.services, written) if before is None else _without_dropped(call.services, before)
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
+
+    def _with_kept(self, shown: ToolResult, copies: Sequence[RetainedCopy]) -> ToolResult:
+        """The answer with a list of old files that no commit contains, unless it has such a list already."""
+        if not copies or isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
+            return shown
+        if isinstance(shown, str):
+            has_call = any(tool.name == "read" for tool in self._toolset.tools)
+            return "\n".join([shown, "", *retained_lines(copies, read_call if has_call else restore_command)])
+        return {"kept": retained_list(copies), **shown}
 
     def _confirmed(self, row: Tool, call: Call, arguments: JsonObject) -> tuple[ToolResult, Sequence[str]]:
         """Run a tool, after the client's person has agreed if this server asks first."""
@@ -245,15 +254,6 @@ def _with_findings(shown: ToolResult, new: NewFindings) -> ToolResult:
     if isinstance(shown, str):
         return "\n".join([shown, *new_finding_lines(new)])
     return {**shown, **new_finding_json(new)}
-
-
-def _with_kept(shown: ToolResult, copies: Sequence[RetainedCopy]) -> ToolResult:
-    """The answer with a list of old files that no commit contains, unless it has such a list already."""
-    if not copies or isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
-        return shown
-    if isinstance(shown, str):
-        return "\n".join([shown, "", *retained_lines(copies)])
-    return {"kept": retained_list(copies), **shown}
 
 
 def _with_waiting(shown: ToolResult, waiting: Sequence[str]) -> ToolResult:

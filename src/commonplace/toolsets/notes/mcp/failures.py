@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,6 +16,11 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 P = TypeVar("P", bound=BaseModel)
 _NARROWING = {"folder": "folder", "tag": "tag", "type": "type", "author": "by"}
 """Argument of the tools by error kind, for errors about folders, tags, types and authors."""
+_SHELL = re.compile(r"\bcommonplace [a-z]|\(--|[Oo]n the command line")
+_LISTING = {"trash": 'changes {"deleted": true}', "revision": "changes {}", "session": "changes {}"}
+"""The call that lists what there is, by the kind of an error whose hint names a shell command for that."""
+_SHOWN = frozenset({Code.NOT_FOUND, Code.ALREADY_EXISTS, Code.CONFLICT})
+"""Codes of the errors after which a caller of tools can look and go on; others need the person at the shell."""
 _READING = frozenset({"overview", "search", "read", "links", "changes"})
 """The tools that change nothing."""
 MAX_SHOWN_ARGUMENT = 200
@@ -42,12 +48,23 @@ def advised(tool: str, run: Callable[[Call, P], ToolResult]) -> Callable[[Call, 
         try:
             return run(call, arguments)
         except KnowledgeError as error:
-            following = _way_back(call, error) or _next(tool, error, arguments.model_dump(exclude_unset=True))
+            inputs: dict[str, Json] = arguments.model_dump(exclude_unset=True)
+            following = _way_back(call, error) or _next(tool, error, inputs)
+            if _SHELL.search(error.hint) and error.code in _SHOWN:  # a caller of tools is told the call, not a command
+                following = following or _looking(error, inputs)
+                error.hint = "" if following else error.hint
             if following and following not in error.hint:
                 error.hint = f"{error.hint} Next: {following}".strip()
             raise
 
     return called
+
+
+def _looking(error: KnowledgeError, inputs: dict[str, Json]) -> str:
+    """The call that shows what there is, after an error whose hint names a shell command; "" if there is none."""
+    if listing := _LISTING.get(error.kind):
+        return listing
+    return f"read {_json({'page': inputs['page'], **_moment(inputs)})}" if inputs.get("page") else ""
 
 
 def _way_back(call: Call, error: KnowledgeError) -> str:
