@@ -81,7 +81,7 @@ def test_a_tree_of_jekyll_has_no_broken_links_but_those_that_are(tmp_path: Path,
         }),
     ],
 )  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_links_of_a_tree_follow_a_move_in_their_own_way_and_come_back(
     tmp_path: Path,
     cache_dir: Path,

@@ -38,7 +38,7 @@ def outer(tmp_path: Path) -> GitRepo:
 
 
 @pytest.mark.parametrize("there", ["checked out", "not checked out"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_commands_read_a_repository_with_a_submodule(outer: GitRepo, there: str) -> None:
     if there == "not checked out":
         outer.git("submodule", "--quiet", "deinit", "--force", "sub")

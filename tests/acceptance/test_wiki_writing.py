@@ -252,7 +252,7 @@ def test_a_link_that_an_editor_saved_a_moment_ago_follows_a_rename(used: Site) -
 
 
 @pytest.mark.parametrize("where", PLACES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_page_of_a_piped_link_stands_where_the_wiki_says(where: Where, tmp_path: Path) -> None:
     notes = {
         "A.md": "---\nsee: '[[A page|B]]'\n---\n[[the other|B]] [[B]]\n\n| t |\n|---|\n| [[x\\|B#part]] |\n",

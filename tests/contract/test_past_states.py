@@ -103,7 +103,7 @@ def excluding(repo: GitRepo) -> Iterator[str]:
     repo.write(IGNORE_FILE, "")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_past_state_answers_as_a_fresh_checkout(
     past: IndexedPast, repo: GitRepo, amount: Amount, tmp_path: Path
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_past_state_answers_as_a_fresh_checkout(
     assert len(list((tmp_path / "cache").glob("*/past/*.lease"))) <= MAX_STATES
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_past_state_lacks_what_is_excluded_now(
     excluding: str, past: IndexedPast, repo: GitRepo, amount: Amount, tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ def crash_points(kind: str, folder: Path, stride: int) -> list[dict[str, object]
 
 
 @pytest.mark.parametrize("kind", ["plain", "manual", "root", "subfolder"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_kill_at_any_step_leaves_all_or_nothing(kind: str, quick_folder: Path, amount: Amount) -> None:
     stride = 1 if kind == "root" else amount(3, 1)
     points = crash_points(kind, quick_folder, stride)

@@ -57,7 +57,7 @@ def check(folder: Path, writes: list[Told], repo: GitRepo | None) -> None:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["plain", "git"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_writer_killed_at_random_loses_nothing(kind: str, tmp_path: Path, git_repo: MakeRepo, amount: Amount) -> None:
     repo = git_repo("repo", {"kb/.keep": "", "other.md": "# Other\n"}) if kind == "git" else None
     folder = repo.path / "kb" if repo else tmp_path / "plain"
@@ -117,7 +117,7 @@ def test_threads_that_share_their_flushes_lose_nothing_to_a_kill(
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["plain", "git"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_four_processes_lose_nothing(kind: str, tmp_path: Path, git_repo: MakeRepo, amount: Amount) -> None:
     repo = git_repo("repo", {"other.md": "# Other\n"}) if kind == "git" else None
     folder = repo.path if repo else tmp_path / "plain"

@@ -41,7 +41,7 @@ def repo(git_repo: MakeRepo) -> GitRepo:
 
 @pytest.mark.parametrize("name", ["HEAD", "HEAD^{tree}", "HEAD:sub", "HEAD:b.md"])
 @pytest.mark.parametrize("share", [pytest.param(0.5, marks=pytest.mark.soak), 0.9])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_commands_end_where_an_object_is_cut(repo: GitRepo, tmp_path: Path, name: str, share: float) -> None:
     identifier = repo.git("rev-parse", name)
     file = repo.path / ".git/objects" / identifier[:2] / identifier[2:]

@@ -98,7 +98,7 @@ FOUND = (
 
 
 @pytest.mark.parametrize("name", FOUND)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_damaged_repository_is_said_without_a_traceback(
     name: str, ground: Ground, runs: Runs, tmp_path: Path
 ) -> None:
@@ -138,7 +138,7 @@ EVERY_RUN = ("costly patterns in .gitignore", ".gitattributes in the work tree: 
 
 @pytest.mark.timeout(MINUTES * 60)
 @pytest.mark.parametrize("name", EVERY_RUN)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_folder_on_which_an_unbounded_reader_would_never_end_is_answered(
     name: str, ground: Ground, runs: Runs, tmp_path: Path
 ) -> None:

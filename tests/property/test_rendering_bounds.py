@@ -46,7 +46,7 @@ class NoLinks:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_events_and_html_of_a_part_of_a_page_are_bounded(kind: str) -> None:
     source = KINDS[kind](SIZE)
     budget = Budget(until=float("inf"))

@@ -48,7 +48,7 @@ def test_the_environment_comes_before_the_file_and_the_file_before_the_current_f
 
 
 @pytest.mark.parametrize("text", ["kb = [", "kb = 3\n", 'kb = ["one"]\ncache_dir = 4\n', "\xff kb"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_settings_file_that_is_none_does_not_end_completion(
     folders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:

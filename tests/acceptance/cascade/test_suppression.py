@@ -29,7 +29,7 @@ HEADINGS = [
 
 
 @pytest.mark.parametrize("heading", HEADINGS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_tombstone_suppresses_however_its_attributes_are_written(tmp_path: Path, heading: str) -> None:
     low = f"---\ntitle: Contacts\n---\nWhom to call.\n\n## Phones {{#phones}}\n{HIDDEN}\n"
     manifest = write_cascade(tmp_path, {"mine": (2, {"c.md": f"{heading}\n"}), "team": (1, {"c.md": low})})

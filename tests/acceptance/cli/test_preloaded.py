@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_forked_command_does_what_one_in_a_new_process_does(folder: Path, line: list[str]) -> None:
     forked = Shell(folder)(*line, stdin="# New\n")
     (folder / "new/page.md").unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def test_a_forked_server_tells_its_client_what_one_in_a_new_process_tells(
 
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_server_ends_at_a_signal_forked_or_not(folder: Path, number: signal.Signals, code: int, fresh: bool) -> None:
     with wire("mcp", "--toolset", "kb", folder, fresh=fresh) as server:
         server.initialize()

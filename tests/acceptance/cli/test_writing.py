@@ -112,7 +112,7 @@ def test_several_fields_are_set_as_yaml_reads_them(shell: Shell) -> None:
         ("[[1, 2], [3]]", [[1, 2], [3]]), ("{a: 1}", {"a": 1}), ("", None), ("null", None), ("~", None),
     ],
 )  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_no_part_of_a_value_is_dropped(shell: Shell, repo: GitRepo, value: str, held: object) -> None:
     shell.ok("write", "idea", "--set", f"topic={value}")
     assert shell.ok("read", "idea", "--json").json["frontmatter"].get("topic") == held

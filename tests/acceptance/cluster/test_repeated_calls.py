@@ -38,7 +38,7 @@ CALLS = [
 
 @pytest.mark.parametrize("peers", [False, True])
 @pytest.mark.parametrize("outside", [False, True])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_call_that_is_sent_again_to_another_server_is_made_once(
     tmp_path: Path, *, peers: bool, outside: bool
 ) -> None:

@@ -89,7 +89,7 @@ def ended(face: str, folder: Path, cache: Path, pause: float) -> tuple[int, byte
 
 @pytest.mark.timeout(3 * 3600)  # 143 processes, one after another where the machine has little to spare
 @pytest.mark.parametrize("face", FACES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_every_end_is_clean(face: str, tmp_path: Path, amount: Amount) -> None:
     for number in range(20):
         (tmp_path / f"p{number}.md").write_text(f"# Page {number}\n\n[[p{number + 1}]] of this page\n")

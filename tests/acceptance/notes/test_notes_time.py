@@ -145,7 +145,7 @@ def test_a_command_reads_a_page_by_the_name_that_it_had(repo: GitRepo, name: str
 
 
 @pytest.mark.parametrize("at", ["2026-01-09", "v05", "before v10", "2026-01-10T11:59:59Z", "before 2026-01-10"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_page_is_restored_to_every_moment_at_which_it_can_be_read(repo: GitRepo, tmp_path: Path, at: str) -> None:
     copy = GitRepo(tmp_path / "tea")
     repo.git("clone", "-q", str(repo.path), str(copy.path))

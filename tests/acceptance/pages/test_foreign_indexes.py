@@ -95,7 +95,7 @@ def space_at(folder: Path, index: str, pages: Mapping[str, str] = PAGES) -> Path
         ("hollow", OUR_SETTINGS, [], "it is empty"),
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_an_index_that_cannot_be_used_ends_every_start_until_it_is_built_anew(
     tmp_path: Path, server: Server, name: str, settings: Mapping[str, Any], space_keys: Sequence[str], reason: str
 ) -> None:
@@ -192,7 +192,7 @@ HEALTHY = (200, b'{"status": "available"}')
         ({"/health": (500, b"")}, "not available at"),
     ],
 )  # fmt: skip
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_server_that_cannot_be_used_is_named(
     tmp_path: Path, answers: Mapping[str, tuple[int, bytes]], says: str
 ) -> None:

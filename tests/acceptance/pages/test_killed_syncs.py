@@ -132,7 +132,7 @@ def _modules_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("what", ["clone", "pull", "push"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_killed_run_is_continued_to_the_same_state(tmp_path: Path, what: str, amount: Amount) -> None:
     with served_clone(tmp_path / "whole") as clone:
         prepare(clone, what)

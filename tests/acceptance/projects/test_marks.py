@@ -175,7 +175,7 @@ def _litter(home: Path) -> None:
         _nothing,
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_store_opens_whoever_made_it_and_however_few_marks_it_bears(
     tmp_path: Path, make: Callable[[Path], object]
 ) -> None:

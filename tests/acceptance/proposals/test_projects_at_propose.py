@@ -21,7 +21,7 @@ test_project_ids_are_kept_as_they_are = suite.test_project_ids_are_kept_as_they_
 
 
 @pytest.mark.parametrize(("steps", "holds"), [row[1:] for row in suite.CASES], ids=[row[0] for row in suite.CASES])
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 def test_calls_answer_as_at_write(client: Agent, steps: list[suite.Step], holds: suite.Check) -> None:
     suite.test_calls_answer_as_their_users_know_them(client, steps, holds)
 

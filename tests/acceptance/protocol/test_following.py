@@ -128,7 +128,7 @@ def _has(client: Agent, identifier: str, title: str) -> bool:
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_each_change_is_told_once_to_every_client(change: Callable[[Site], None], notes: Site) -> None:
     ready = f"ready-{next(PREPARED)}"
     uris = [uri("edited"), uri("new"), uri("switched"), MARK, f"commonplace://entries/{ready}"]

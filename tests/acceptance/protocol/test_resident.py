@@ -164,6 +164,7 @@ def test_each_session_has_its_own_folder_tier_environment_and_working_folder(pla
     assert not (other.path / "new.md").exists()
 
 
+@pytest.mark.soak
 def test_the_writes_of_two_sessions_are_those_of_two(place: Place) -> None:
     for page in ("one", "two"):
         with place.session(str(place.repo.path), "--tier", "write", "--commit", "auto") as wire:
@@ -283,6 +284,7 @@ def _peer(path: Path) -> int:
         return int.from_bytes(raw[:4], sys.byteorder)
 
 
+@pytest.mark.soak
 def test_the_path_of_a_socket_may_be_long_and_a_stale_one_is_replaced(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 40)
     folder.mkdir()

@@ -99,7 +99,7 @@ def test_leaving_opens_nothing(folder: Path, editor: Path, key: str) -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 60, 100, 160])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_every_width_shows_list_and_text(folder: Path, columns: int) -> None:
     with Screen(folder, "commonplace find 茶の湯", columns=columns) as screen:
         lines = screen.wait(lambda lines: any("文化である" in line for line in lines), "the text of the page")

@@ -41,7 +41,7 @@ def page_of(browser: Browser, width: int, *, scripts: bool = True) -> Page:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, server: Server, width: int) -> None:
     page = page_of(browser, width)
     opened(page, f"{server.url}/p/many/page%2030")

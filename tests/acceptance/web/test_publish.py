@@ -354,7 +354,7 @@ UNSAFE: dict[str, str | bytes] = {
 
 
 @pytest.mark.parametrize("text", UNSAFE.values(), ids=UNSAFE)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_nothing_is_published_if_the_rules_are_wrong(tmp_path: Path, text: str | bytes) -> None:
     base = new_repo(tmp_path / "base", {"a.md": "# A\n", "internal/b.md": f"# {CANARY}\n", "commonplace.yaml": text})
     done = Shell(tmp_path)("publish", base.path, tmp_path / "site")
@@ -393,7 +393,7 @@ def test_other_errors_in_the_file_are_warnings(tmp_path: Path) -> None:
     "line",
     ["status: [draft]", "draft: [yes]", "publish: [[false]]", "access: [team, Secret]", "Draft: true\ndraft: false"],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_lists_of_words_mark_pages_like_words(tmp_path: Path, line: str) -> None:
     base = new_repo(tmp_path / "base", {"a.md": "# A\n", "b.md": f"---\n{line}\n---\n# {CANARY}\n"})
     assert [element["path"] for element in publish(base, tmp_path / "site")["left_out"]] == ["b.md"]

@@ -55,7 +55,7 @@ def test_every_tool_names_notes_as_otterwiki_does(tmp_path: Path) -> None:
         ("start", "False", "Actors/Iran"),
     ],
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_rest_follows_the_setting_and_without_one_the_folder(
     tmp_path: Path, home: str, setting: str | None, name: str
 ) -> None:
@@ -86,7 +86,7 @@ REWRITTEN = (
 
 @pytest.mark.parametrize("face", ["mcp", "rest", "command"])
 @pytest.mark.parametrize(("setting", "shown"), [(None, True), ("true", False)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_rename_writes_links_as_the_wiki_shows_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, face: str, setting: str | None, *, shown: bool
 ) -> None:

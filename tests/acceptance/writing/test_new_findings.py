@@ -134,7 +134,7 @@ CASES = [(EDITS[0], fault) for fault in TEXTS] + list(zip(EDITS[1:], cycle(rever
 
 
 @pytest.mark.parametrize(("write", "fault"), CASES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_every_face_that_edits_returns_the_new_findings(
     write: Callable[[Path, str, str], Any], fault: str, tmp_path: Path, cache_dir: Path
 ) -> None:

@@ -91,7 +91,7 @@ READS: dict[str, Callable[[Agent], object]] = {
 
 
 @pytest.mark.parametrize("read", READS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_an_answer_that_holds_the_whole_body_shows_it(base: Path, read: str) -> None:
     with served_kb(base) as kb:
         READS[read](kb)

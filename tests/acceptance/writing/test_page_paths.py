@@ -43,7 +43,7 @@ def test_any_other_absolute_path_is_refused(repo: GitRepo, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_base_directory_that_is_a_file_is_told_and_stops_no_reading(tmp_path: Path, name: str) -> None:
     (tmp_path / "base").mkdir()
     (tmp_path / "base/a.md").write_text("# A\n")

@@ -48,7 +48,7 @@ def quick_folder() -> Iterator[Path]:
         ("delete without Git", "ENOSPC from then on", "store", 8),
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_write_with_a_failing_call_is_done_or_undone(
     write: str, fault: str, parts: str, stride: int, quick_folder: Path
 ) -> None:

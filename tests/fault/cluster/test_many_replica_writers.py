@@ -82,7 +82,7 @@ class Writers:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("peers", [True, False])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_no_confirmed_write_of_many_is_lost_or_made_twice(tmp_path: Path, amount: Amount, *, peers: bool) -> None:
     lines = amount(8, 60)
     work, remote = team(tmp_path)

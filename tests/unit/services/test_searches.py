@@ -209,7 +209,7 @@ def test_a_cross_encoder_reorders_the_best_pages_and_leaves_the_others(tmp_path:
 
 @pytest.mark.parametrize("size", [1, 7, 19, 20, 23])
 @pytest.mark.parametrize("folders", [1, 2])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_the_pages_of_a_reordered_answer_have_every_hit_once(tmp_path: Path, folders: int, size: int) -> None:
     with opened(tmp_path) as other_collections, opened(tmp_path / "more") as other, reranking() as server:
         chosen = [(tmp_path, other_collections), (tmp_path / "more", other)][:folders]

@@ -131,7 +131,7 @@ def test_what_cannot_be_undone_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_session_of_40_writes_over_25_pages_among_60_others(tmp_path: Path, seed: int) -> None:
     """The same 60 writes of others in a second base, without the session, leave the same bytes."""
     chance = random.Random(seed)

@@ -140,7 +140,7 @@ def test_few_packs_and_packs_of_special_use_stay(remote: Remote) -> None:
 
 
 @pytest.mark.parametrize("moment", ["before the record", "while packs are removed", "while git writes"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_killed_gathering_loses_nothing_and_is_made_up_for(remote: Remote, moment: str) -> None:
     clone = clone_of(remote)
     commits = fetch(clone, remote, MAX_PACKS + 5)

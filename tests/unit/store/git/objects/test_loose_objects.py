@@ -57,7 +57,7 @@ def answers(repo: GitRepo, kind: str, identifier: str) -> list[str]:
 
 @pytest.mark.parametrize(("kind", "name"), [("commit", "HEAD"), ("tree", "HEAD^{tree}"), ("blob", "HEAD:a.md")])
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.6, 0.95])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_an_object_that_is_cut_is_an_error_at_once(repo: GitRepo, kind: str, name: str, share: float) -> None:
     repo.git("commit", "--allow-empty", "--amend", "-q", "-m", LONG)
     identifier = repo.git("rev-parse", name)
