@@ -46,7 +46,7 @@ class Done:
     @property
     def json(self) -> Any:
         """Standard output, which is one JSON document on one line."""
-        assert self.text.count("\n") == 1
+        assert self.text.count("\n") == 1, self.stderr[-4000:]
         return json.loads(self.text)
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address, fold, parse_address, require_new_name
@@ -101,16 +101,21 @@ def plan_moves(
     present = {address: transaction.read(address) for address in written if transaction.exists(address)}
     after = LinksAfter(collection, contents | present, {*moves, *written})
     relinks = _Relinks(collection, moves, after)
-    # Links of pages that stay, which the move would lead to another page.
-    taken = [link for link in after.redirected() if moves.keys().isdisjoint((link.found.target, link.found.source))]
-    pinned = {link.found.source for link in taken if link.found.target is not None} | (after.sided() - moves.keys())
+    pinned, gained = _redirected(after, moves)
     sources = {*linking, *pinned, *present, *(old for old in moves if old.is_document)}
     rewritten = _rewrite(transaction, sources, relinks, contents)
     came = frozenset(moves.values())
-    gained = {link.found.source for link in taken if link.found.target is None and link.now in came}
     pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
     of_links = pinned_pages, tuple(sorted(gained)), rewritten
     return MovePlan(dict(moves), contents, came, *of_links, tuple(sorted(ignored)), lost)
+
+
+def _redirected(after: LinksAfter, moves: Mapping[Address, Address]) -> tuple[set[Address], set[Address]]:
+    """The pages that stay and have links that the move would lead to another page, or from nowhere to a moved file."""
+    taken = [link for link in after.redirected() if moves.keys().isdisjoint((link.found.target, link.found.source))]
+    came = frozenset(moves.values())
+    pinned = {link.found.source for link in taken if link.found.target is not None} | (after.sided() - moves.keys())
+    return pinned, {link.found.source for link in taken if link.found.target is None and link.now in came}
 
 
 def _rewrite(
@@ -246,6 +251,19 @@ def _sources(collection: Collection, moves: Mapping[Address, Address]) -> set[Ad
     return {link.source for old in moves for link in collection.index.links_to(old, sentences=False)}
 
 
+class _AffectedLink(NamedTuple):
+    """A link that a move may lead elsewhere, or to which it gives another path."""
+
+    target: Address
+    """Target before the move."""
+    new: Address
+    """The same page after the move."""
+    shown: str
+    """The name or URL that a wiki or site shows for the page, if the link is written so; "" otherwise."""
+    is_pinned: bool
+    """Whether neither its page nor its target moves, and the move would have taken it over."""
+
+
 class _Relinks:
     """Rewrites the links of documents so that each link keeps its target in a move."""
 
@@ -254,8 +272,8 @@ class _Relinks:
         self.moves = moves
         self._after = after
         self._earlier = EarlierLinks(collection, moves, after)
-        self.before = LinksAfter(collection, {})
-        """Targets of links before the move."""
+        self._before = LinksAfter(collection, {})
+        """Targets of links after no change: those of now."""
         self.pinned: set[Address] = set()
         """The documents, by their new addresses, with links to other documents that the move would have taken over."""
         self.not_rewritten: set[Address] = set()
@@ -264,42 +282,48 @@ class _Relinks:
     def rewritten(self, document: Document) -> bytes:
         """The document's bytes after the move, with each link leading where it led before; as they are if not UTF-8."""
         here = self.moves.get(document.address, document.address)
-        before: dict[int, Address] = {}
-        targets: dict[int, Address] = {}
-        published: dict[int, str] = {}
-        resolved = self.before.read(document)
+        resolved = self._before.read(document)
         document = replace(document, links=tuple([link.link for link in resolved]))
-        for position, link in enumerate(resolved):
-            target = link.target
-            if target is None or not link.link.target:
-                continue
-            new = self.moves.get(target, target)
-            affected = new != target or here != document.address
-            way = self.before.resolution(link.link, document.address).way if affected else Way.NONE
-            if way in LASTING_WAYS and self._after.resolution(link.link, here)[:2] == (new, way):
-                continue
-            if new != target and way in {Way.URL, Way.PATH}:
-                published[position] = self._shown(link.link, document.address, target, new)
-            taken = link_key(link.link.target) in self._after.keys and self._after.target(link.link, here) != new
-            if new != target or taken or here != document.address:
-                before[position], targets[position] = target, new
-            if taken and new == target and here == document.address and document.decodable:
-                self.pinned.add(here)
+        affected = self._affected(resolved, document.address, here)
+        targets = {at: link.new for at, link in affected.items()}
         if not document.decodable:
             if any(self._after.target(document.links[at], here) != new for at, new in targets.items()):
                 self.not_rewritten.add(here)
             return document.raw
+        if any(link.is_pinned for link in affected.values()):
+            self.pinned.add(here)
 
         def leads(path: str, kind: LinkKind) -> Address | None:
             return self._after.leads(path, kind, here)
 
         moved_to = here if here != document.address else None
         whole = self._of_one_side(document, here)
-        before |= {at: target for at, (target, _) in whole.items()}
+        before = {at: link.target for at, link in affected.items()} | {at: target for at, (target, _) in whole.items()}
         targets |= {at: self.moves.get(target, target) for at, (target, _) in whole.items()}
+        published = {at: link.shown for at, link in affected.items()}
         texts = {at: text for at, (_, text) in whole.items()}
         spellings = {**published, **self._earlier.spellings(document, here, targets), **texts}
         return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads, spellings=spellings)
+
+    def _affected(self, links: Sequence[ResolvedLink], source: Address, here: Address) -> dict[int, _AffectedLink]:
+        """The links of a document that may have to be rewritten, by position."""
+        with_target = (
+            (at, link.link, link.target) for at, link in enumerate(links) if link.target and link.link.target
+        )
+        affected = ((at, self._affected_link(link, target, source, here)) for at, link, target in with_target)
+        return {at: link for at, link in affected if link}
+
+    def _affected_link(self, link: Link, target: Address, source: Address, here: Address) -> _AffectedLink | None:
+        new = self.moves.get(target, target)
+        moves = new != target or here != source
+        way = self._before.resolution(link, source).way if moves else Way.NONE
+        if way in LASTING_WAYS and self._after.resolution(link, here)[:2] == (new, way):
+            return None
+        is_taken = link_key(link.target) in self._after.keys and self._after.target(link, here) != new
+        if not moves and not is_taken:
+            return None
+        is_published = new != target and way in {Way.URL, Way.PATH}
+        return _AffectedLink(target, new, self._shown(link, source, target, new) if is_published else "", not moves)
 
     def _of_one_side(self, document: Document, here: Address) -> dict[int, tuple[Address, edits.WholeLink]]:
         """The wikilinks `[[a|b]]` whose other side gets a page by the move, which readers would then prefer.
@@ -310,7 +334,7 @@ class _Relinks:
             return {}
         index, links = self._collection.index, dict[int, tuple[Address, edits.WholeLink]]()
         later = index.resolve(replace(document, address=here), self._after)
-        for position, (now, then) in enumerate(zip(index.resolve(document, self.before), later, strict=True)):
+        for position, (now, then) in enumerate(zip(index.resolve(document, self._before), later, strict=True)):
             if now.target and now.link.kind is LinkKind.WIKI and self._is_taken(document, now.link, then):
                 links[position] = now.target, self._in_markdown(now.link, here, now.target)
                 self.pinned.add(here)
@@ -320,7 +344,7 @@ class _Relinks:
         """Whether the other side of a link is its page after the move, and had none before."""
         if link.other is None or link.page_last == then.link.page_last or not (then.target and then.target.is_document):
             return False
-        had = self.before.target(link.other, document.address)
+        had = self._before.target(link.other, document.address)
         return had is None or not had.is_document
 
     def _in_markdown(self, link: Link, here: Address, target: Address) -> edits.WholeLink:
@@ -337,7 +361,7 @@ class _Relinks:
         """
         if self._collection.in_title_case() and (name := _in_title_case(link, old, new)):
             return name
-        site = site_of(self.before.sites, source)
+        site = site_of(self._before.sites, source)
         record = self._collection.index.record(old) if site else None
         if site is None or record is None:
             return ""
