@@ -30,7 +30,10 @@ class WriteLimits:
     """Limits of what one key may write. Reading is limited by the key's collections."""
 
     folders: tuple[str, ...] = ()
-    """Paths of the folders below which files may be written, in any collection; () for all."""
+    """Paths of the folders below which files may be written; () for all.
+
+    `inbox` is that folder of every collection, `notes:inbox` that of the collection `notes`, `notes:` all of `notes`.
+    """
     types: tuple[str, ...] = ()
     """The types of which pages may be written, as their front matter names them; () for all."""
     pages: int | None = None

@@ -115,9 +115,10 @@ def require_allowed(limits: WriteLimits, write: PlannedWrite, collection: Collec
     """
     attached = attached_page()
     for address in (*write.after, *([attached[0]] if attached else [])):
-        if limits.folders and not _is_below(address, limits.folders):
+        if limits.folders and not _is_below(address, write.name, limits.folders):
             raise ForbiddenError(
-                f"This key writes in {_listed(limits.folders, '/')} only; {address} is not there. Nothing was written.",
+                f"This key writes in {_listed([*map(_shown_folder, limits.folders)])} only; {write.name}:{address} is "
+                "not there. Nothing was written.",
                 kind="limit",
                 hint="Write there, or ask for a key without this limit.",
             )
@@ -160,8 +161,15 @@ def _counted(limits: WriteLimits, write: PlannedWrite, actor: Actor, uses: Hourl
     return uses.reserve(actor.caller, pages, size, check)
 
 
-def _is_below(address: Address, folders: Sequence[str]) -> bool:
-    return any(address.path.startswith(f"{folder.strip('/')}/") for folder in folders)
+def _is_below(address: Address, name: str, folders: Sequence[str]) -> bool:
+    """Whether an address of the collection of this name lies below one of the folders of a key."""
+    named = [folder.rpartition(":") for folder in folders]
+    paths = [path for collection, colon, path in named if not colon or collection == name]
+    return any(not path or address.path.startswith(f"{path}/") for path in paths)
+
+
+def _shown_folder(folder: str) -> str:
+    return folder if folder.endswith(":") else f"{folder}/"
 
 
 def _types(address: Address, write: PlannedWrite, collection: Collection | None) -> Iterator[str | None]:
@@ -218,9 +226,8 @@ def _names(page: Address, text: bytes, file: Address) -> bool:
     return any(link.target.rpartition("/")[2] == file.name for link in read_document(page, text).links)
 
 
-def _listed(names: Sequence[str], end: str = "") -> str:
-    shown = [f"{name.strip('/')}{end}" for name in names]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def _too_much(name: str, most: int, used: int, request: int, until: float) -> RateLimitedError:

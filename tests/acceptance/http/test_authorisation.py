@@ -203,13 +203,16 @@ def outcome(site: Site, act: str, granted: bool, before: tuple[str, str, str]) -
 
 BY: dict[str, Callable[[Site, str, str], bool]] = {"mcp": by_mcp, "rest": by_rest, "pages": by_pages}
 
+LIMITS = {"mcp": "inbox", "rest": "tea:inbox", "pages": "tea:inbox/"}
+"""The folder of the limited key, as it is given in different ways."""
+
 
 @pytest.mark.parametrize("face", list(BY))
 def test_every_cell_over_the_network(site: Site, face: str) -> None:
     wrong: list[str] = []
     for tier in TIERS:
         for limited in (False, True):
-            options = ("--folder", "inbox") if limited else ()
+            options = ("--folder", LIMITS[face], "--folder", "other:") if limited else ()
             key = create_key(f"{face} {tier} {limited}", "--tier", tier, *options)
             for act in ACTS:
                 if (face, act) == ("mcp", "activity"):

@@ -65,6 +65,14 @@ def test_one_file_outside_the_folders_refuses_the_whole_write() -> None:
             require_allowed(limits, write({"inbox/x.md": NOTE, path: NOTE}), None)
 
 
+def test_a_folder_may_be_that_of_one_collection_or_all_of_it() -> None:
+    for folders in (("base:",), ("other:", "base:inbox"), ("inbox", "other:")):
+        require_allowed(WriteLimits(folders=folders), write({"inbox/x.md": NOTE}), None)
+    for folders in (("other:",), ("other:inbox", "base:in"), ("bas:", "base:inbox/x.md")):
+        with pytest.raises(ForbiddenError, match=r"only; base:inbox/x\.md is not there"):
+            require_allowed(WriteLimits(folders=folders), write({"inbox/x.md": NOTE}), None)
+
+
 def test_the_type_before_and_after_decides() -> None:
     limits = WriteLimits(types=("note",))
     require_allowed(limits, write({"a.md": NOTE}, {"a.md": NOTE}), None)

@@ -357,10 +357,22 @@ def write_limits(folders: Sequence[str], types: Sequence[str], pages: int | None
     """Limits as somebody states them.
 
     Raises:
-        InvalidInputError: a folder is not a path.
+        InvalidInputError: a folder is not a path, or names no collection before its colon.
     """
-    paths = tuple(parse_address(folder.strip("/")).path for folder in folders)
-    return WriteLimits(folders=paths, types=tuple(types), pages=pages, size=size)
+    return WriteLimits(folders=tuple(map(_folder, folders)), types=tuple(types), pages=pages, size=size)
+
+
+def _folder(text: str) -> str:
+    """A folder of `WriteLimits.folders` as somebody states it."""
+    name, colon, path = text.rpartition(":")
+    if colon and not name:
+        raise InvalidInputError(
+            f"Invalid folder {text[:60]!r}: a collection's name goes before the colon.",
+            kind="folder",
+            hint="Name a folder, NAME:FOLDER, or NAME: for all of a collection.",
+        )
+    path = path.strip("/")
+    return f"{name}{colon}{parse_address(path).path if path or not colon else ''}"
 
 
 def digest(token: str) -> str:

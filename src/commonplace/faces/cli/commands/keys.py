@@ -23,7 +23,12 @@ class LimitOptions:
     """Limits of what a key may write, and the file of the keys."""
 
     folders: Annotated[
-        list[str], typer.Option("--folder", metavar="PATH", help="Write below this folder only; repeated: several.")
+        list[str],
+        typer.Option(
+            "--folder",
+            metavar="[NAME:]PATH",
+            help="Write below this folder only, of collection NAME or of each; NAME: is all of it. Repeated: several.",
+        ),
     ] = field(default_factory=list[str])
     types: Annotated[
         list[str], typer.Option("--type", metavar="TYPE", help="Write pages of this type only; repeated: several.")
@@ -66,7 +71,7 @@ def command(
         commonplace keys create assistant --collection notes
         commonplace keys create bot --tier write --folder inbox --pages-per-hour 9
         commonplace keys list
-        commonplace keys limit bot --folder inbox --folder drafts
+        commonplace keys limit bot --folder notes: --folder team:drafts
         commonplace keys revoke laptop
         commonplace keys create bot --keys /etc/commonplace/keys.json
 

@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.domain.activity import WriteLimits
 from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError
-from commonplace.faces.access.authentication import KEY_FILE, KEY_PREFIX, KeyStore
+from commonplace.faces.access.authentication import KEY_FILE, KEY_PREFIX, KeyStore, write_limits
 
 
 def test_a_key_is_found_by_itself_alone_and_never_stands_in_the_file(tmp_path: Path) -> None:
@@ -72,6 +72,14 @@ def test_the_last_key_that_administers_everything_stays(tmp_path: Path) -> None:
             change("boss1")
     store.create("next", "admin")
     assert store.revoke("boss1").name == "boss1"
+
+
+def test_folders_are_paths_of_all_collections_or_of_one() -> None:
+    stated = ["/a/b/", "notes:", "notes:/a/"]
+    assert write_limits(stated, (), None, None).folders == ("a/b", "notes:", "notes:a")
+    for folder in (":a", ":", "", "/", "notes:../a"):
+        with pytest.raises(InvalidInputError):
+            write_limits([folder], (), None, None)
 
 
 def test_keys_of_one_name_are_revoked_by_their_ids(tmp_path: Path) -> None:
