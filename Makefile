@@ -81,12 +81,13 @@ words: setup-dev ## the field's terms as names and in prose; no word that was gi
 licences: setup ## the pinned packages have licences that forbid no use (tools/release/licences.toml)
 	@$(BIN)/python tools/release/licences.py
 
-tables: setup-dev ## the pages of tools, commands, settings, errors, releases and Confluence say what the code says (tools/list_*.py make them)
+tables: setup-dev ## the pages of tools, commands, settings, errors, releases, Confluence and reliability are as their sources (tools/list_*.py make them)
 	@$(BIN)/python tools/list_tools.py --check
 	@$(BIN)/python tools/list_commands.py --check
 	@$(BIN)/python tools/list_settings.py --check
 	@$(BIN)/python tools/list_release.py --check
 	@$(BIN)/python tools/list_confluence.py --check
+	@$(BIN)/python tools/list_reliability.py --check
 
 web: setup-dev ## the files that browsers load, built from src/commonplace/faces/web/browser (npm packages, esbuild)
 	@$(BIN)/python tools/build_web.py
@@ -100,8 +101,8 @@ picture: setup-dev ## the picture of the README, docs/pages.png (needs Chromium)
 bench: setup-dev model ## every figure of docs/figures.md: benchmarks/results.json and a table
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; its figures go into docs/reliability.md
-	@SOAK=1 $(BIN)/python tools/soak.py $(ARGS)
+soak: setup-dev model ## the long campaigns whole, and their records in docs/soak: ARGS=NAME, BUDGET=2h; ARGS=--list names them
+	@BUDGET="$(BUDGET)" $(BIN)/python tools/soak.py $(ARGS)
 
 eval: setup-dev model ## quality of search on judged question sets (../shared/eval)
 	@$(BIN)/python -m benchmarks.judged $(ARGS)
