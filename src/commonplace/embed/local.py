@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, KnowledgeError, UnavailableError
 from commonplace.domain.ports import Index, Progress
 from commonplace.domain.query import Filter, ListQuery
-from commonplace.domain.similarity import ChunkHit, Coverage, EmbeddingStatus, NearDocument
+from commonplace.domain.similarity import Background, ChunkHit, Coverage, EmbeddingStatus, NearDocument
 from commonplace.embed.models import Model, missing_model
 from commonplace.embed.vector_store import VectorStore
 
@@ -220,9 +221,18 @@ class NearestDocuments:
 
     def __init__(self, question: VectorQuery, limit: int, understood: float) -> None:
         self._question = question
+        self._limit = limit
         self.understood = understood
-        self.background = question.background()
-        self.best: Sequence[NearDocument] = question.nearest(limit)
+
+    @cached_property
+    def background(self) -> Background:
+        """The similarity of an ordinary document."""
+        return self._question.background()
+
+    @cached_property
+    def best(self) -> Sequence[NearDocument]:
+        """The most similar documents, at most `limit`."""
+        return self._question.nearest(self._limit)
 
     def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:
         """The similarities of these documents."""

@@ -348,6 +348,9 @@ class _Faiss(Protocol):
 class VectorScan:
     """All vectors of a collection, by row; append-only. The codes of faiss are the integers themselves.
 
+    faiss divides the work between threads that wait for each other by running idle, which costs more than a scan. Their
+    number is set for the calling thread alone, so each scan sets it.
+
     Args:
         dimension: Number of components of a vector.
     """
@@ -356,7 +359,7 @@ class VectorScan:
         logging.getLogger("faiss").setLevel(logging.WARNING)
         import faiss
 
-        faiss.omp_set_num_threads(1)
+        self._set_threads = faiss.omp_set_num_threads
         kind = faiss.ScalarQuantizer.QT_8bit_direct_signed
         self._index = cast("_Faiss", faiss.IndexScalarQuantizer(dimension, kind, faiss.METRIC_INNER_PRODUCT))
 
@@ -380,6 +383,7 @@ class VectorScan:
         bits = None if among is None else np.packbits(among, bitorder="little")
         parameters = None if bits is None else _only(bits)
         # faiss rounds the query, too, if codes are integers. Therefore the products of the results are computed again.
+        self._set_threads(1)
         whole = np.rint(question * (127 / (np.abs(question).max() or 1))).astype(np.float32)
         _, found_rows = self._index.search(whole[None], count, params=parameters)
         rows = found_rows[0][found_rows[0] >= 0]
@@ -389,6 +393,7 @@ class VectorScan:
 
     def of(self, question: Vectors, rows: Rows) -> Vectors:
         """The products of these rows."""
+        self._set_threads(1)
         return self._index.reconstruct_batch(rows) @ question if len(rows) else np.empty(0, np.float32)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -52,11 +53,30 @@ OVERVIEWS = PerState(_overview)
 """The overview of each collection."""
 
 
-def wanted_pages(collections: Collections, collection: Collection) -> Sequence[WantedPage]:
+@dataclass(frozen=True, slots=True)
+class WantedPages:
+    """The wanted pages of a collection."""
+
+    pages: Sequence[WantedPage]
+    links: int
+    """Number of all links to them."""
+
+
+def wanted_pages(collections: Collections, collection: Collection) -> WantedPages:
     """The wanted pages of a collection, cached until one of the collections changes."""
     key = collection.store.identity, tuple(map(state_of, collections))
-    pages = _WANTED.get(key)
-    return pages if pages is not None else _WANTED.put(key, document_links.wanted_pages(collections, collection), 1)
+    cached = _WANTED.get(key)
+    if cached is not None:
+        return cached
+    pages = document_links.wanted_pages(collections, collection)
+    return _WANTED.put(key, WantedPages(pages, sum(wanted.links for wanted in pages)), 1)
+
+
+def nearest_names(collection: Collection, name: str) -> Sequence[str]:
+    """The ids most similar to a wrong name, at most two; cached, because names are compared letter by letter."""
+    key = collection.store.identity, collection.index.generation, name
+    cached = _NEAREST.get(key)
+    return cached if cached is not None else _NEAREST.put(key, tuple(collection.index.nearest(name, 2)), 1)
 
 
 def _orphans(collection: Collection) -> tuple[Record, ...]:
@@ -77,8 +97,21 @@ class IssueRow:
     is_document: bool
 
 
-def issues(collections: Collections, collection: Collection, *, read: bool) -> tuple[IssueRow, ...]:
-    """The issues of a collection, most severe first, cached until it changes.
+@dataclass(frozen=True, slots=True)
+class Issues:
+    """The issues of a collection, most severe first."""
+
+    rows: tuple[IssueRow, ...]
+    counts: Mapping[str, int]
+    """Number of issues by severity, most severe first."""
+
+    def of(self, severity: str) -> Sequence[IssueRow]:
+        """The issues of one severity; all for ""."""
+        return [row for row in self.rows if row.issue.severity == severity] if severity else self.rows
+
+
+def issues(collections: Collections, collection: Collection, *, read: bool) -> Issues:
+    """The issues of a collection, cached until it changes.
 
     Args:
         collections: All collections that the reader may see.
@@ -86,20 +119,25 @@ def issues(collections: Collections, collection: Collection, *, read: bool) -> t
         read: Whether to read every page; without it, the rules about texts and attachments are left out.
     """
     key = (collection.store.identity, tuple(map(state_of, collections)), datetime.now(UTC).date(), read)
-    return _ISSUES.get(key) or _ISSUES.put(key, _issues(collections, collection, read=read), 1)
+    cached = _ISSUES.get(key)
+    return cached if cached is not None else _ISSUES.put(key, _issues(collections, collection, read=read), 1)
 
 
-def _issues(collections: Collections, collection: Collection, *, read: bool) -> tuple[IssueRow, ...]:
+def _issues(collections: Collections, collection: Collection, *, read: bool) -> Issues:
     every = collection_issues(collections, collection, read=read)
     named = {Address(issue.path) for issue in every}
     titles = {record.address.path: record.title for record in records(collection, sorted(named))}
     rows = [IssueRow(issue, titles.get(issue.path, issue.path), issue.path in titles) for issue in every]
-    return tuple(sorted(rows, key=lambda row: (SEVERITIES.index(row.issue.severity), row.issue.path, row.issue.line)))
+    rows.sort(key=lambda row: (SEVERITIES.index(row.issue.severity), row.issue.path, row.issue.line))
+    return Issues(tuple(rows), Counter(row.issue.severity.value for row in rows))
 
 
 MAX_READ_PAGES = 1_000
 """Maximum number of pages of a collection that are all read without a request to; it takes about 0.2 s."""
 MAX_CACHED = 8
 """Maximum number of lists of issues, and of wanted pages, that are cached."""
-_ISSUES: BoundedCache[tuple[IssueRow, ...]] = BoundedCache(MAX_CACHED)
-_WANTED: BoundedCache[Sequence[WantedPage]] = BoundedCache(MAX_CACHED)
+_ISSUES: BoundedCache[Issues] = BoundedCache(MAX_CACHED)
+_WANTED: BoundedCache[WantedPages] = BoundedCache(MAX_CACHED)
+MAX_CACHED_NAMES = 2_000
+"""Maximum number of wrong names whose nearest ids are cached."""
+_NEAREST: BoundedCache[Sequence[str]] = BoundedCache(MAX_CACHED_NAMES)

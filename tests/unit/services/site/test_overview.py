@@ -35,7 +35,7 @@ def test_a_hub_is_linked_to_by_several_pages_of_which_each_counts_once(collectio
 def test_a_wanted_page_is_one_however_its_name_is_written(collection: Collection) -> None:
     shown = [
         (page.name, [address.path for address in page.sources])
-        for page in wanted_pages(Collections(lambda: [collection]), collection)
+        for page in wanted_pages(Collections(lambda: [collection]), collection).pages
     ]
     assert shown == [
         ("Not yet", ["a.md", "b.md", "c.md"]),
@@ -51,7 +51,7 @@ def test_orphans_are_the_pages_that_no_other_links_to(collection: Collection) ->
 
 def test_what_is_wrong_comes_gravest_first(collection: Collection) -> None:
     collections = Collections(lambda: [collection])
-    issue_rows = issues(collections, collection, read=True)
+    issue_rows = issues(collections, collection, read=True).rows
     order = ["error", "warning", "info"]
     graveness = [order.index(row.issue.severity.value) for row in issue_rows]
     assert graveness == sorted(graveness)
@@ -61,7 +61,7 @@ def test_what_is_wrong_comes_gravest_first(collection: Collection) -> None:
         False,
         "p.png",
     )
-    without_reading = issues(collections, collection, read=False)
+    without_reading = issues(collections, collection, read=False).rows
     assert {row.issue.rule for row in without_reading} == {"bad_yaml", "broken_link", "orphan_entry"}
     assert {(row.issue.path, row.issue.rule) for row in without_reading} <= rows.keys()
 
@@ -70,7 +70,7 @@ def test_an_empty_collection_has_nothing_of_all_that(tmp_path_factory: pytest.Te
     with Indexed(tmp_path_factory.mktemp("empty")) as base:
         overview = OVERVIEWS.of(base.collection)
         assert (overview.counts.documents, overview.tags, overview.hubs) == (0, (), ())
-        assert not [*wanted_pages(base.collections, base.collection), *ORPHANS.of(base.collection)]
+        assert not [*wanted_pages(base.collections, base.collection).pages, *ORPHANS.of(base.collection)]
 
 
 def test_no_more_hubs_are_shown_than_fit(tmp_path_factory: pytest.TempPathFactory) -> None:

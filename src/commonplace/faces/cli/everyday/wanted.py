@@ -26,7 +26,7 @@ def command(session: Session) -> None:
     out = session.out
     with session.opened() as collections:
         found_pairs = [
-            (collection, page) for collection in collections for page in wanted_pages(collections, collection)
+            (collection, page) for collection in collections for page in wanted_pages(collections, collection).pages
         ]
         if out.as_json:
             rows: list[Json] = [

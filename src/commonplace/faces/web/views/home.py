@@ -78,6 +78,6 @@ def _card(request: PageRequest, collection: Collection) -> CollectionCard:
         start=document_at_path(collection, start) if start else None,
         commits=tuple(shown.shown_commit(commit) for commit in LATEST.of(collection)[:SHOWN_COMMITS]),
         about=tuple(row for pages in request.toolsets for row in pages.about(request, collection)),
-        wanted=len(wanted_pages(request.collections, collection)),
+        wanted=len(wanted_pages(request.collections, collection).pages),
         orphans=len(ORPHANS.of(collection)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from commonplace.services.findings import shown_lines
 from commonplace.services.links import WantedPage
 from commonplace.services.reviews import ReviewItem, queue_of
 from commonplace.services.site.documents import document_at_path, records
-from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, IssueRow, issues, wanted_pages
+from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, issues, nearest_names, wanted_pages
 
-PAGE_SIZE = 100
+PAGE_SIZE = 50
+"""Number of rows on one page of a list."""
 MAX_OWNERS = 50
 """Maximum number of owners by which the review queue can be narrowed with a click."""
 MAX_OWNER_CHARS = 200
@@ -37,7 +39,7 @@ class WantedRow:
     """The first documents that link to it, each with the lines of the links: `lines 5 and 9`; "" unless requested."""
     more: int
     """Number of the other documents."""
-    nearest: list[str]
+    nearest: Sequence[str]
     """The most similar ids; empty unless requested."""
 
 
@@ -56,12 +58,8 @@ def broken(request: PageRequest) -> PageResponse:
 
 
 def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageResponse:
-    every = [
-        (collection, wanted_page)
-        for collection in request.collections
-        for wanted_page in wanted_pages(request.collections, collection)
-    ]
-    chosen, number, last = _page_of(request, every)
+    lists = [(collection, wanted_pages(request.collections, collection)) for collection in request.collections]
+    chosen, number, last = _page_of(request, [(collection, listed.pages) for collection, listed in lists])
     lines = _LineNumbers()
     rows: list[WantedRow] = []
     known_records = _records_of(chosen)
@@ -72,15 +70,15 @@ def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageRespons
             (record, lines.of(collection, record.address, wanted_page.places[record.address]) if nearest else "")
             for record in found_records
         ]
-        near = collection.index.nearest(wanted_page.name, 2) if nearest and not wanted_page.is_file else []
+        near = nearest_names(collection, wanted_page.name) if nearest and not wanted_page.is_file else ()
         rows.append(WantedRow(collection, wanted_page, sources, len(wanted_page.sources) - len(found_records), near))
     return page(
         request,
         "wanted.html",
         heading=heading,
         rows=rows,
-        total=len(every),
-        links=sum(wanted_page.links for _, wanted_page in every),
+        total=sum(len(listed.pages) for _, listed in lists),
+        links=sum(listed.links for _, listed in lists),
         number=number,
         last=last,
         nearest=nearest,
@@ -118,24 +116,24 @@ class _LineNumbers:
 
 def orphans(request: PageRequest) -> PageResponse:
     """Pages that no other page links to."""
-    every: list[tuple[Collection, Record]] = [
-        (collection, record) for collection in request.collections for record in ORPHANS.of(collection)
-    ]
-    rows, number, last = _page_of(request, every)
-    return page(request, "orphans.html", rows=rows, total=len(every), number=number, last=last)
+    lists = [(collection, ORPHANS.of(collection)) for collection in request.collections]
+    rows, number, last = _page_of(request, lists)
+    total = sum(len(records) for _, records in lists)
+    return page(request, "orphans.html", rows=rows, total=total, number=number, last=last)
 
 
 def review(request: PageRequest) -> PageResponse:
     """Pages to review with the reason, the gravest first; all, or those of one owner."""
     owner = request.query.get("owner", "")[:MAX_OWNER_CHARS]
-    every = [(item.collection, item) for item in queue_of(list(request.collections), owner)]
-    rows, number, last = _page_of(request, every)
-    owners = sorted({name for _, item in every for name in item.owners})
+    items = queue_of(list(request.collections), owner)
+    chosen, number, last = _page_of(request, [("", items)])
+    rows = [(item.collection, item) for _, item in chosen]
+    owners = sorted({name for item in items for name in item.owners})
     return page(
         request,
         "review.html",
         rows=rows,
-        total=len(every),
+        total=len(items),
         owner=owner,
         owners=owners[:MAX_OWNERS],
         edits=_editable(request, rows),
@@ -158,22 +156,18 @@ def findings(request: PageRequest) -> PageResponse:
     """Findings in documents, most severe first."""
     pages = sum(collection.index.counts().documents for collection in request.collections)
     more = request.query.get("more") == "1" or pages <= MAX_READ_PAGES
-    every: list[tuple[Collection, IssueRow]] = [
-        (collection, row)
-        for collection in request.collections
-        for row in issues(request.collections, collection, read=more)
-    ]
+    lists = [(collection, issues(request.collections, collection, read=more)) for collection in request.collections]
     severity = request.query.get("severity", "")
-    shown = [element for element in every if not severity or element[1].issue.severity == severity]
-    counts: dict[str, int] = {}
-    for _, row in every:
-        counts[row.issue.severity.value] = counts.get(row.issue.severity.value, 0) + 1
+    counts: Counter[str] = Counter()
+    for _, listed in lists:
+        counts.update(listed.counts)
+    shown = [(collection, listed.of(severity)) for collection, listed in lists]
     rows, number, last = _page_of(request, shown)
     return page(
         request,
         "findings.html",
         rows=rows,
-        total=len(shown),
+        total=sum(len(listed) for _, listed in shown),
         counts=counts,
         severity=severity,
         more=more,
@@ -184,10 +178,20 @@ def findings(request: PageRequest) -> PageResponse:
 
 
 T = TypeVar("T")
+Owner = TypeVar("Owner")
 
 
-def _page_of(request: PageRequest, every: Sequence[T]) -> tuple[Sequence[T], int, int]:
-    """One page of a list, its number, and the number of the last page."""
-    last = max(1, -(-len(every) // PAGE_SIZE))
+def _page_of(
+    request: PageRequest, lists: Sequence[tuple[Owner, Sequence[T]]]
+) -> tuple[Sequence[tuple[Owner, T]], int, int]:
+    """One page of several lists, each element with what it belongs to, the page's number, and that of the last page.
+
+    Only the elements of the page are touched: lists of ten thousand findings are cached.
+    """
+    last = max(1, -(-sum(len(listed) for _, listed in lists) // PAGE_SIZE))
     number = min(request.number("page"), last)
-    return every[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], number, last
+    start, rows = (number - 1) * PAGE_SIZE, list[tuple[Owner, T]]()
+    for owner, listed in lists:
+        rows += [(owner, element) for element in listed[start : start + PAGE_SIZE - len(rows)]]
+        start = max(start - len(listed), 0)
+    return rows, number, last

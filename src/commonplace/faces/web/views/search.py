@@ -14,6 +14,7 @@ from commonplace.domain.addresses import fold
 from commonplace.domain.documents import LINE_END_BYTES, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
+from commonplace.domain.semantic import FLOOR
 from commonplace.domain.snippets import marked_spans
 from commonplace.domain.status import TextStatus
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
@@ -27,8 +28,10 @@ from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.listing import facets, list_documents
 from commonplace.services.site.documents import parsed_document
 
-PAGE_SIZE = 20
+PAGE_SIZE = 10
 """Number of hits on one page."""
+SHOWN_SECTIONS = 2
+"""Maximum number of sections of a hit. A page of hits costs most where it cuts snippets."""
 SUGGESTED = 8
 """Maximum number of suggestions."""
 FACETED = 200
@@ -37,6 +40,10 @@ MAX_FACET_VALUES = 8
 LATELY = (("last week", 7), ("last month", 30), ("last year", 365))
 """Names of recent periods, and their lengths in days."""
 _OPERATOR_OF = {"type": "type", "tags": "tag", "folder": "in"}
+
+
+Named = tuple[str, Record]
+"""A document with the name of its collection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +102,19 @@ def _answer(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
         status=query.status,
         offset=(number - 1) * PAGE_SIZE,
         limit=PAGE_SIZE,
-        sections=3,
+        sections=SHOWN_SECTIONS,
         snippet=240,
     )
     chosen = query.chosen(request.collections)
     answer = searches.search(chosen, search_query, "keyword" if request.urls.at else "hybrid")
-    words, meaning = _reasons(chosen, search_query, answer.hits)
+    best = _best(chosen, query)
+    words, meaning = _reasons(chosen, search_query, answer.hits, best)
     mark = marker(query.words)
     return ShownAnswer(
         hits=[_shown(request, hit, mark, _why(hit, words, meaning)) for hit in answer.hits],
         total=answer.total,
         last=max(1, -(-answer.total // PAGE_SIZE)),
-        facets=_facets(chosen, query),
+        facets=_facets(best, query),
         problem="",
         notice=answer.notice,
         many=len(chosen) > 1,
@@ -151,7 +159,7 @@ def _filtered(request: PageRequest, query: QueryText, number: int) -> ShownAnswe
         hits=listed if query.chips else [],
         total=total if query.chips else 0,
         last=max(1, -(-total // PAGE_SIZE)) if query.chips else 1,
-        facets=_facets(chosen, query) if query.chips else [],
+        facets=_facets(_best(chosen, query), query) if query.chips else [],
         problem="",
         notice="",
         many=len(chosen) > 1,
@@ -215,10 +223,13 @@ def _section(
 
 
 def _reasons(
-    chosen: Sequence[Collection], search_query: SearchQuery, hits: Sequence[searches.FoundHit]
+    chosen: Sequence[Collection], search_query: SearchQuery, hits: Sequence[searches.FoundHit], best: Sequence[Named]
 ) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """The hits found by words and the hits found by meaning, each as pairs of collection and path."""
-    words: set[tuple[str, str]] = set()
+    """The hits found by words and the hits found by meaning, each as pairs of collection and path.
+
+    Only hits that are not among the best by words are searched for once more, and only if those are not all.
+    """
+    words = {(name, record.address.path) for name, record in best}
     meaning: set[tuple[str, str]] = set()
     for collection in chosen:
         own = tuple(hit.hit.record.address for hit in hits if hit.collection.name == collection.name)
@@ -230,8 +241,13 @@ def _reasons(
         if scores is None:  # without meaning, words alone found them
             words |= {(collection.name, address.path) for address in own}
             continue
-        words |= {(collection.name, hit.record.address.path) for hit in collection.index.search(query).hits}
-        meaning |= {(collection.name, document.path) for document in scores.best}
+        if len(best) >= FACETED:
+            others = tuple(address for address in own if (collection.name, address.path) not in words)
+            rest = replace(query, filter=Filter(among=others), limit=len(others))
+            searched = collection.index.search(rest).hits if others else ()
+            words |= {(collection.name, hit.record.address.path) for hit in searched}
+        near = scores.of([address.path for address in own])
+        meaning |= {(collection.name, path) for path, document in near.items() if document.similarity >= FLOOR}
     return words, meaning
 
 
@@ -240,16 +256,19 @@ def _why(hit: searches.FoundHit, words: set[tuple[str, str]], meaning: set[tuple
     return " and ".join(name for name, flag in (("words", key in words), ("meaning", key in meaning)) if flag)
 
 
-def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
+def _best(chosen: Sequence[Collection], query: QueryText) -> list[Named]:
+    """The best documents by words, at most `FACETED`; without words those that the query's filter keeps."""
     if query.words:
         search_query = SearchQuery(
             text=query.words, filter=query.filter(), status=query.status, limit=FACETED, sections=0
         )
-        pairs = [(hit.collection.name, hit.hit.record) for hit in searches.search(chosen, search_query, "keyword").hits]
-    else:
-        pairs = [
-            (document.collection.name, document.record) for document in _recent(chosen, query.filter(), 0, FACETED)[0]
-        ]
+        found_hits = searches.search(chosen, search_query, "keyword").hits
+        return [(hit.collection.name, hit.hit.record) for hit in found_hits]
+    listed, _ = _recent(chosen, query.filter(), 0, FACETED)
+    return [(document.collection.name, document.record) for document in listed]
+
+
+def _facets(pairs: Sequence[Named], query: QueryText) -> list[FacetRow]:
     records = [record for _, record in pairs]
     in_force = {(chip.operator, chip.value) for chip in query.chips}
     rows: list[FacetRow] = []
@@ -265,7 +284,7 @@ def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
     return [*_bases(pairs, query), *rows, *_days(records, query)]
 
 
-def _bases(found_pairs: Sequence[tuple[str, Record]], query: QueryText) -> list[FacetRow]:
+def _bases(found_pairs: Sequence[Named], query: QueryText) -> list[FacetRow]:
     """Counts of documents by collection; none if there is only one collection."""
     counts = Counter(name for name, _ in found_pairs)
     chips = tuple(FacetChip(name, count, query.with_chip("base", name)) for name, count in counts.most_common())
