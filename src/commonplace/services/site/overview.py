@@ -69,7 +69,7 @@ def wanted_pages(collections: Collections, collection: Collection) -> WantedPage
     if cached is not None:
         return cached
     pages = document_links.wanted_pages(collections, collection)
-    return _WANTED.put(key, WantedPages(pages, sum(wanted.links for wanted in pages)), 1)
+    return _WANTED.put(key, WantedPages(pages, sum(wanted_page.links for wanted_page in pages)), 1)
 
 
 def nearest_names(collection: Collection, name: str) -> Sequence[str]:
