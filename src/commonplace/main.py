@@ -225,8 +225,8 @@ def _require_shareable(settings: Settings, hosting: HttpOptions) -> None:
 
     if hosting.sse != "off":
         what = "sessions of the older SSE transport"
-    elif followed_remotes(settings):
-        what = "replicas"
+    elif followed_remotes(settings) and not settings.replica_of:
+        what = "layers of Git remotes"
     else:
         return
     raise ConfigError(f"Several workers cannot serve {what}.", kind="workers", hint="Use --workers 1.")

@@ -23,6 +23,7 @@ import anyio
 import pytest
 from mcp import Client
 
+from remotes.replicas import WRITES, replica, team, wait_ready
 from serving import RawSession, Server, Stream, commonplace, create_key, request, served
 from support import GitRepo, eventually, is_running, new_repo
 from ways import ENTRIES, Gate, gated
@@ -342,3 +343,28 @@ def test_the_death_of_the_supervisor_ends_the_workers(tmp_path: Path) -> None:
         pids = children(server)
         server.process.kill()
         eventually(lambda: not any(map(is_running, pids)), 60)
+
+
+def test_workers_of_a_replica_write_and_see_each_others_writes(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    flags = ("--workers", str(WORKERS), *WRITES)
+    with replica(tmp_path / "home", remote, env=environment(tmp_path), flags=flags, poll=3600) as server:
+        eventually(lambda: len(children(server)) == WORKERS and all(map(listens, children(server))), 60)
+        wait_ready(server)
+
+        def write_and_read(writer: int) -> None:
+            revision: dict[str, object] = {}
+            for number in range(6):  # each request is a connection of its own, so either worker answers it
+                word = f"zq{writer}n{number}"
+                body = {"content": f"# W{writer}\n\n{word}\n", **revision}
+                written = server.page("PUT", f"w{writer}", body)
+                assert written.status in {200, 201}, written.body
+                assert server.page("GET", f"w{writer}").json["content"].strip().endswith(word)
+                found = server.ask("GET", f"{API}/search?q={word}").json["results"]
+                assert [hit["path"] for hit in found] == [f"w{writer}"]
+                revision = {"revision": server.page("GET", f"w{writer}").json["revision"]}
+
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(write_and_read, range(3)))
+        commits = work.git("--git-dir", str(remote), "log", "--format=%s", "HEAD").splitlines()
+        assert len(commits) == 1 + 3 * 6

@@ -29,6 +29,7 @@ from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.timings import timed
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import changed_meanwhile
+from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.objects import EMPTY_TREE, MODE_EXECUTABLE, MODE_FILE, NewObjects, TreeEntry, changed_tree
 from commonplace.store.git.repository import GitRepository
@@ -43,7 +44,7 @@ FIRST_BACKOFF, MAX_BACKOFF = 0.02, 0.5
 MAX_WALKED = 1000
 """Maximum number of commits that are searched for the origin of a write."""
 WAIT_SECONDS = 30.0
-"""Timeout in seconds for another write's draft."""
+"""Timeout in seconds for another write's draft, and for the pushes of other processes."""
 _CACHED_ENTRIES = 30_000
 _random = random.SystemRandom()
 
@@ -73,8 +74,8 @@ class PushQueue:
         """Held by the draft of one write, so that the next one sees its changes, and while drafts are made again."""
         self._state = threading.Lock()
         """Guards `_pending` and the fields of its writes, for moments. A push does not wait for drafts under way."""
-        self._pushes = threading.Lock()
-        """Held by the writer that pushes."""
+        self._pushes = WriterLock(clone.path / "commonplace-push.lock")
+        """Held by the writer that pushes, in any process: two that push at the same time only overtake each other."""
         self._fetches = threading.Lock()
         """Held during the fetch of `catch_up`."""
         self._fetched_at = 0.0
@@ -155,11 +156,18 @@ class PushQueue:
         return write
 
     def _top(self) -> str:
-        """The commit to draft on, "" for none."""
+        """The commit to draft on, "" for none. It has all that was acknowledged, by other processes, too."""
         with self._state:
             last = self._pending[-1] if self._pending else None
-        tip = self.clone.tip()  # read last: a push moves the branch before its writes are no longer pending
+            tip = self.clone.tip()  # read last: a push moves the branch before its writes are no longer pending
+            if last is not None and self._is_overtaken(last, tip):
+                self._remake()
+                last, tip = self._pending[-1] if self._pending else None, self.clone.tip()
         return tip if last is None or self._is_fetched(last, tip) else last.drafted
+
+    def _is_overtaken(self, write: PendingWrite, tip: str) -> bool:
+        """Whether the clone's branch has commits that a pending write is not on top of."""
+        return bool(tip) and not self.clone.holds(write.drafted, tip)
 
     def _is_fetched(self, write: PendingWrite, tip: str) -> bool:
         """Whether another server has pushed a write and this clone has its commit."""
@@ -223,7 +231,7 @@ class PushQueue:
         """
         try:
             while not write.is_settled:
-                with self._turn(self._pushes):
+                with self._pushing():
                     if not write.is_settled:
                         if is_spent():
                             raise self._late()
@@ -234,6 +242,20 @@ class PushQueue:
             raise write.error
         if not self.clone.holds(self.clone.tip(), write.commit):
             self._catch_up(write.commit)
+
+    @contextmanager
+    def _pushing(self) -> Generator[None]:
+        """Hold the lock of pushes.
+
+        Raises:
+            UnavailableError: the time of the write is over.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._pushes.held(seconds_left(WAIT_SECONDS)))
+            except UnavailableError as error:
+                raise self._late() from error
+            yield
 
     @contextmanager
     def _turn(self, lock: threading.Lock) -> Generator[None]:
@@ -305,9 +327,13 @@ class PushQueue:
             return True
         with self._state:  # a fetch of another thread may make the writes again, or settle some, while they are pushed
             is_behind = any(write.is_settled or write.is_deferred for write in self._pending)
+            is_overtaken = bool(self._pending) and self._is_overtaken(self._pending[-1], self.clone.tip())
             sent = [(write, write.commit, write.parent) for write in self._pending]
-            for write in () if is_behind else self._pending:
+            for write in () if is_behind or is_overtaken else self._pending:
                 write.is_pushed = True
+        if is_overtaken and not is_behind:  # by another process that pushed to the same clone
+            self._replay()
+            return False
         if is_behind:  # the remote is ahead of this clone
             self.clone.fetch()
             self._replay()
@@ -385,30 +411,34 @@ class PushQueue:
         A write whose files differ there is settled with an error, but not while another server has it.
         """
         with self._drafts, self._state:
-            waiting: list[PendingWrite] = []
-            # Read within the locks: since the caller's fetch, a push may have settled writes that others are based on.
-            fetched = tip = self.clone.tip()
-            for write in self._pending:
-                if write.error or self._is_fetched(write, fetched):
-                    continue
-                if not write.is_settled and self.clone.holds(fetched, write.commit):
-                    self._settle_as(write, write.commit)
-                    continue
-                base = self._repository.tree_of(tip)
-                now = {path: self._trees.entry(base, path) for path in write.changed}
-                if all(now[path] == entry for path, entry in write.changed.items()):
-                    commit, write.parent = self._origin_of(write.after, tip)
-                    self._settle_as(write, commit)
-                    continue
-                moved = [path for path in now if self._blob(base, path) != write.before[path]]
-                write.is_deferred = bool(moved) and write.is_sent and not write.is_settled
-                if moved and not write.is_deferred:
-                    self._settle_as(write, "", self._overtaken(write, moved[0], now[moved[0]]))
-                    continue
-                self._make(write, self._objects(), tip)
-                tip = write.drafted
-                waiting.append(write)
-            self._pending = waiting
+            self._remake()
+
+    def _remake(self) -> None:
+        """`_replay` for a caller that holds the locks of drafts and of the state."""
+        waiting: list[PendingWrite] = []
+        # Read within the locks: since the caller's fetch, a push may have settled writes that others are based on.
+        fetched = tip = self.clone.tip()
+        for write in self._pending:
+            if write.error or self._is_fetched(write, fetched):
+                continue
+            if not write.is_settled and self.clone.holds(fetched, write.commit):
+                self._settle_as(write, write.commit)
+                continue
+            base = self._repository.tree_of(tip)
+            now = {path: self._trees.entry(base, path) for path in write.changed}
+            if all(now[path] == entry for path, entry in write.changed.items()):
+                commit, write.parent = self._origin_of(write.after, tip)
+                self._settle_as(write, commit)
+                continue
+            moved = [path for path in now if self._blob(base, path) != write.before[path]]
+            write.is_deferred = bool(moved) and write.is_sent and not write.is_settled
+            if moved and not write.is_deferred:
+                self._settle_as(write, "", self._overtaken(write, moved[0], now[moved[0]]))
+                continue
+            self._make(write, self._objects(), tip)
+            tip = write.drafted
+            waiting.append(write)
+        self._pending = waiting
 
     def _origin_of(self, blobs: Mapping[str, str], tip: str) -> tuple[str, str]:
         """The commit in the history of `tip` that gave files their present content, and its parent."""

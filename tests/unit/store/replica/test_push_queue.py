@@ -147,6 +147,30 @@ def test_a_remote_that_is_gone_is_an_error_for_all_and_later_writes_begin_anew(w
     assert subjects(work)[1:] == ["Write d.md"]
 
 
+def test_a_draft_has_what_another_process_has_pushed_from_the_same_clone(work: GitRepo) -> None:
+    one, two = queue_of(work), queue_of(work)
+    waiting = write(two, "c.md", "# C\n")
+    one.settle(write(one, "b.md", "# B\n"))
+    with two.drafting() as commit:
+        assert one.clone.holds(commit, one.clone.tip())
+    later = write(two, "b.md", "# B, edited\n")
+    for pending in (waiting, later):
+        two.settle(pending)
+    assert (subjects(work)[1:], text_at(work, "b.md")) == (["Write b.md", "Write c.md", "Write b.md"], "# B, edited")
+
+
+def test_two_processes_push_from_one_clone_in_turn(work: GitRepo) -> None:
+    one, two = queue_of(work), queue_of(work)
+    row = [
+        (queue, write(queue, f"{number}.md", "# N\n"))
+        for number in range(6)
+        for queue in (one, two)
+        if number % 2 == (queue is two)
+    ]
+    run_all([threading.Thread(target=queue.settle, args=(pending,)) for queue, pending in row])
+    assert sorted(subjects(work)[1:]) == [f"Write {number}.md" for number in range(6)]
+
+
 def test_a_rule_of_the_remote_is_an_error_that_names_it(work: GitRepo) -> None:
     clone = ReplicaClone(work.path.parent / "one", parse_source(str(work.path)))  # its branch is checked out
     clone.fetch()
