@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import random
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -19,7 +17,6 @@ from commonplace.index import open_index
 from commonplace.index.index_version import INDEX_FOLDER
 from commonplace.store import open_store
 from indexed import Indexed, remove_folder
-from support import Amount
 
 FILES = {f"n{number:02}.md": f"# N{number}\n\nthe text w{number}x shared [[n01]]\n" for number in range(30)}
 
@@ -134,30 +131,6 @@ def test_what_was_deleted_under_two_processes_serves_both_again(base: Indexed) -
     base.update("n02.md", "# N2\n\nkangaroo\n")
     assert other.search(SearchQuery(text="kangaroo")).total == 1
     other.close()
-
-
-def test_random_damage_never_gives_wrong_answers(base: Indexed, amount: Amount) -> None:
-    chance = random.Random(17)
-    base.index.close()
-    for _ in range(amount(12, 500)):
-        base.index = base.another()
-        base.index.sync()
-        base.index.close()
-        file = chance.choice([path for path in home(base).rglob("*") if path.is_file() and path.stat().st_size])
-        content = bytearray(file.read_bytes())
-        if chance.random() < 0.3:
-            content = content[: chance.randrange(len(content))]
-        else:
-            for _ in range(chance.randrange(1, 40)):
-                content[chance.randrange(len(content))] = chance.randrange(256)
-        file.write_bytes(content)
-        base.index = base.another()
-        base.index.sync()
-        totals = base.index.search(SearchQuery(text="shared"))
-        assert all(hit.record.address.path in FILES for hit in totals.hits), file.name
-        base.index.close()
-        shutil.rmtree(home(base))
-    base.index = base.another()
 
 
 def test_an_unwritable_cache_is_told_once_and_the_index_works_elsewhere(

@@ -35,6 +35,7 @@ from commonplace.index.ingestion import BatchLock, Ingest
 from commonplace.index.links import BrokenLinks, LinkDecisionCache, find_broken_links, labels_written_first
 from commonplace.index.process import raise_if_file_limit
 from commonplace.index.references import NameIndex
+from commonplace.index.seal import SEAL_FILE, check_seal, write_seal
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +67,7 @@ class IndexFiles:
         self._abandoned = False
         self._file = folder / CATALOGUE_FILE
         self._identity = _identity(self._file)
+        check_seal(self._file, folder / FULLTEXT_FOLDER)
         self.catalogue = Catalogue(self._file)
         try:
             self.fulltext = FullText(folder / FULLTEXT_FOLDER)
@@ -114,6 +116,8 @@ class IndexFiles:
         """Release all resources."""
         self.catalogue.close()
         self.snapshots.close()
+        if not self._abandoned:
+            write_seal(self._file, self._file.parent / FULLTEXT_FOLDER)
 
     def abandon(self) -> None:
         """Release all resources and mark the index as no longer current, so that the next query reopens it."""
@@ -254,8 +258,8 @@ class IndexLocation:
             return IndexFiles(self._store, self._folder)
 
     def _wipe(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            (self._folder / (CATALOGUE_FILE + suffix)).unlink(missing_ok=True)
+        for name in (SEAL_FILE, CATALOGUE_FILE, f"{CATALOGUE_FILE}-wal", f"{CATALOGUE_FILE}-shm"):
+            (self._folder / name).unlink(missing_ok=True)
         shutil.rmtree(self._folder / FULLTEXT_FOLDER, ignore_errors=True)
 
 
