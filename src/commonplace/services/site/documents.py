@@ -305,13 +305,17 @@ class SiteGraph:
     """Records of the documents by path."""
     edges: tuple[tuple[int, int], ...]
     """Positions in `nodes` of the source and the target of each link."""
+    most_linked: tuple[tuple[int, int], ...]
+    """Positions in `nodes` with their number of links in and out, those with most links first."""
 
 
 def _graph(collection: Collection) -> SiteGraph:
     nodes = tuple(every_document(collection))
     at = {record.address: number for number, record in enumerate(nodes)}
     edges = tuple((at[a], at[b]) for a, b in collection.index.links() if a != b and a in at and b in at)
-    return SiteGraph(nodes, edges)
+    degrees = Counter(end for edge in edges for end in edge)
+    order = sorted(range(len(nodes)), key=lambda number: (-degrees[number], nodes[number].title))
+    return SiteGraph(nodes, edges, tuple((number, degrees[number]) for number in order))
 
 
 GRAPHS = PerState(_graph)

@@ -6,7 +6,7 @@ import { join } from "node:path";
 const out = process.argv[2];
 const common = { bundle: true, minify: true, legalComments: "eof", target: ["chrome111", "firefox113", "safari16.4"], charset: "utf8", logLevel: "warning" };
 
-const scripts = await build({ ...common, metafile: true, entryPoints: ["src/app.js", "src/published.js", "src/editor.js", "src/graph.js", "src/katex.js", "src/diagram.js"], format: "iife", outdir: out });
+const scripts = await build({ ...common, metafile: true, entryPoints: ["src/app.js", "src/published.js", "src/editor.js", "src/graph.js", "src/graph-layout.js", "src/katex.js", "src/diagram.js"], format: "iife", outdir: out });
 await build({ ...common, entryPoints: ["src/app.css"], outdir: out });
 await build({
   ...common,

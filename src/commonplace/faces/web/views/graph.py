@@ -6,18 +6,22 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from commonplace.domain.query import Record
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
-from commonplace.services.site.documents import GRAPHS
+from commonplace.services.site.documents import GRAPHS, BoundedCache, state_of
 from commonplace.services.site.overview import OVERVIEWS
 
 MAX_SHARE = 0.6
 """Maximum share of nodes in one folder for which folders of the first level are shown."""
 LISTED = 60
 """Maximum number of documents in the list beside the graph, those with most links first."""
+MAX_CACHED = 4
+"""Maximum number of graphs whose JSON is cached."""
+_JSON: BoundedCache[bytes] = BoundedCache(MAX_CACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +41,9 @@ def graph(request: PageRequest) -> PageResponse:
     """The page of the graph. A script draws the graph; the list works without scripts."""
     collection = _collection(request)
     whole = GRAPHS.of(collection)
-    degrees = [0] * len(whole.nodes)
-    for source, target in whole.edges:
-        degrees[source] += 1
-        degrees[target] += 1
-    order = sorted(range(len(whole.nodes)), key=lambda at: (-degrees[at], whole.nodes[at].title))[:LISTED]
     rows = [
-        GraphRow(whole.nodes[at].title, request.urls.page(collection.name, whole.nodes[at].address.path), degrees[at])
-        for at in order
+        GraphRow(whole.nodes[at].title, request.urls.page(collection.name, whole.nodes[at].address.path), degree)
+        for at, degree in whole.most_linked[:LISTED]
     ]
     return page(
         request,
@@ -65,8 +64,16 @@ def _depth(nodes: Sequence[Record]) -> int:
 
 
 def graph_json(request: PageRequest) -> PageResponse:
-    """Nodes as title, URL, folder, type and tags; edges as pairs of indexes into the nodes."""
+    """Nodes as title, URL, folder, type and tags; edges as pairs of indexes into the nodes; the version of both."""
     collection = _collection(request)
+    key = (state_of(collection), request.urls.page(collection.name, ""))
+    data = _JSON.get(key)
+    if data is None:
+        data = _JSON.put(key, _encoded(request, collection), 1)
+    return PageResponse(data, "application/json")
+
+
+def _encoded(request: PageRequest, collection: Collection) -> bytes:
     whole = GRAPHS.of(collection)
     depth = _depth(whole.nodes)
     nodes = [
@@ -74,5 +81,7 @@ def graph_json(request: PageRequest) -> PageResponse:
          "/".join(record.address.folder.split("/")[:depth]), record.type, " ".join(record.tags)]
         for record in whole.nodes
     ]  # fmt: skip
-    data = json.dumps({"nodes": nodes, "edges": whole.edges}, ensure_ascii=False, separators=(",", ":"))
-    return PageResponse(data.encode("utf-8", "replace"), "application/json")
+    text = json.dumps({"nodes": nodes, "edges": whole.edges}, ensure_ascii=False, separators=(",", ":"))
+    data = text.encode("utf-8", "replace")
+    version = blake2b(data, digest_size=12).hexdigest()
+    return b'{"version":"' + version.encode() + b'",' + data[1:]

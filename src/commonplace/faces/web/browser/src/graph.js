@@ -1,193 +1,192 @@
-// The whole graph on a canvas: folders give the first places, forces move them. A large graph begins as communities:
-// pages that are linked among each other are one point with the name of the most linked page, which opens on a click.
+// The whole graph, drawn by sigma. A worker finds places and communities; a large graph begins as communities: pages
+// that are linked among each other are one point with the name of the most linked page, which opens on a click.
+import Graph from "graphology";
+import Sigma from "sigma";
+import { drawNames } from "./graph-names.js";
 
-const box = document.getElementById("ui-graph");
-const canvas = document.getElementById("ui-graph-canvas");
-const status = document.getElementById("ui-graph-status");
-const context = canvas.getContext("2d");
-const find = document.getElementById("ui-graph-find");
-const type = document.getElementById("ui-graph-type");
-const steps = document.getElementById("ui-graph-steps");
+const part = (name) => document.getElementById(`ui-graph${name}`);
+const box = part("");
+const frame = part("-frame");
+const canvas = part("-canvas");
+const status = part("-status");
+const [find, type, steps, color] = ["-find", "-type", "-steps", "-color"].map(part);
+const [from, to, titles, way] = ["-from", "-to", "-titles", "-path"].map(part);
+const legend = part("-legend");
+const whole = part("-whole");
 
-const legend = document.getElementById("ui-graph-legend");
-const whole = document.getElementById("ui-graph-whole");
+const PALETTE = ["#4e79a7", "#e08214", "#4d9a47", "#d6494b", "#9c6fa8", "#3f9a94", "#8c6a52", "#b8960c"];
+const OTHER = "#8d9299";
+const OFFERED = 12;
 
-const NAME_ROOM = 120;
-const LARGE = 2000;
-const ROUNDS = 8;
-const COLORS = 8;
-
-let rows = [];
-let links = [];
-let groups = [];
+let data = { rows: [], links: [], groups: [], large: false };
+let near = [];
+let home = [];
 let nodes = [];
-let edges = [];
 let around = [];
+let order = [];
 let shown = new Set();
-let scale = 1;
-let ratio = 1;
-let offset = { x: 0, y: 0 };
-let hovered = -1;
+let marked = new Set();
 let chosen = -1;
-let frame = 0;
-let heat = 1;
-let touched = false;
+let hovered = -1;
+let picture = null;
+let asked = 0;
+const waiting = new Map();
 
-start();
+const worker = new Worker(box.dataset.worker);
+worker.onmessage = ({ data: message }) => (message.view ? answered(message) : start(message));
+worker.postMessage({ src: box.dataset.src });
 
-async function start() {
-  const response = await fetch(box.dataset.src);
-  const data = await response.json();
-  rows = data.nodes;
-  links = data.edges;
-  groups = rows.length > LARGE ? communities() : [];
+async function start(message) {
+  data = message;
+  near = neighbours(data.rows.length, data.links);
+  data.groups.forEach((group, at) => group.members.forEach((number) => (home[number] = at)));
   box.hidden = false;
-  if (groups.length) openCommunities();
-  else openPages(rows.map((_, at) => at));
-  whole.addEventListener("click", () => { openCommunities(); size(); filter(); });
-  document.getElementById("ui-graph-form").addEventListener("submit", (event) => event.preventDefault());
-  for (const field of [find, type, steps]) field.addEventListener("input", filter);
   listen();
-  addEventListener("resize", () => { size(); fit(); schedule(); });
-  size();
-  filter();
+  await (data.large ? openCommunities() : openPages(data.rows.map((_, at) => at), "pages"));
 }
 
-/** As many points of the canvas as it has on the screen, so that names stay readable and sharp. */
-function size() {
-  ratio = devicePixelRatio || 1;
-  canvas.width = Math.round(canvas.clientWidth * ratio);
-  canvas.height = Math.round(canvas.clientHeight * ratio);
+function neighbours(count, pairs) {
+  const lists = Array.from({ length: count }, () => []);
+  for (const [a, b] of pairs) {
+    lists[a].push(b);
+    lists[b].push(a);
+  }
+  return lists;
+}
+
+/** The edges and places of a view; never, if another one was asked for meanwhile. */
+function viewOf(request) {
+  return new Promise((resolve) => {
+    waiting.clear();
+    waiting.set(++asked, resolve);
+    worker.postMessage({ ...request, id: asked });
+  });
+}
+
+function answered({ id, view }) {
+  waiting.get(id)?.(view);
+  waiting.delete(id);
 }
 
 /** Shows pages, by their numbers, with the links among them. */
-function openPages(numbers) {
-  const places = new Map(numbers.map((number, at) => [number, at]));
-  nodes = [];
-  place(numbers.map((number) => rows[number]));
-  connect(links.filter(([a, b]) => places.has(a) && places.has(b)).map(([a, b]) => [places.get(a), places.get(b)]));
-  whole.hidden = !groups.length;
+async function openPages(members, key) {
+  const view = await viewOf({ members, key });
+  nodes = members.map((number) => {
+    const [title, url, folder, kind, tags] = data.rows[number];
+    return { number, title, url, folder, kind, tags, group: home[number], weight: 0 };
+  });
+  whole.hidden = !data.large && members.length === data.rows.length;
+  draw(view);
 }
 
 /** Shows each community as one point. */
-function openCommunities() {
-  const home = new Map(groups.flatMap((group, at) => group.members.map((number) => [number, at])));
-  nodes = [];
-  place(groups.map((group) => [group.name, "", group.folder, "", group.tag]));
-  nodes.forEach((node) => (node.members = groups.find((group) => group.name === node.title).members));
-  const order = new Map(nodes.map((node, at) => [node.title, at]));
-  const pairs = new Set();
-  for (const [a, b] of links) {
-    const [from, to] = [home.get(a), home.get(b)];
-    if (from === undefined || to === undefined || from === to) continue;
-    const ends = [order.get(groups[from].name), order.get(groups[to].name)].sort((x, y) => x - y);
-    pairs.add(ends.join(" "));
-  }
-  connect([...pairs].map((pair) => pair.split(" ").map(Number)));
+async function openCommunities() {
+  const view = await viewOf({ key: "places of communities" });
+  nodes = data.groups.map((group, at) => ({ title: group.name, folder: group.folder, kind: "", tags: group.tag, group: at, members: group.members, weight: group.members.length }));
   whole.hidden = true;
+  draw(view);
 }
 
-function connect(pairs) {
-  edges = pairs;
-  around = nodes.map(() => []);
-  for (const [a, b] of edges) {
-    around[a].push(b);
-    around[b].push(a);
-  }
-  nodes.forEach((node, at) => (node.size = node.members ? 4 + Math.sqrt(node.members.length) / 2 : 2 + Math.sqrt(around[at].length)));
+function openWhole() {
+  way.replaceChildren();
+  return data.large ? openCommunities() : openPages(data.rows.map((_, at) => at), "pages");
+}
+
+function draw({ edges, places }) {
+  around = neighbours(nodes.length, edges);
+  nodes.forEach((node, at) => (node.weight ||= around[at].length));
+  order = nodes.map((_, at) => at).sort((a, b) => nodes[b].weight - nodes[a].weight);
+  const graph = new Graph({ type: "undirected" });
+  const crowd = Math.min(1, Math.sqrt(250 / nodes.length));
+  nodes.forEach((node, at) => {
+    node.size = Math.min(node.members ? 4 + Math.sqrt(node.weight) / 2 : (2.5 + Math.sqrt(node.weight)) * crowd, 22);
+    graph.addNode(at, { x: places[at][0], y: places[at][1], size: node.size });
+  });
+  for (const [a, b] of edges) if (a !== b) graph.mergeEdge(a, b);
   chosen = hovered = -1;
-  explain();
+  picture?.kill();
+  picture = null;
+  if (!document.createElement("canvas").getContext("webgl2")) {
+    frame.parentElement.hidden = true;
+    status.textContent = box.dataset.without;
+    return;
+  }
+  paint();
+  shown = new Set(nodes.keys());
+  picture = new Sigma(graph, frame, settings(graph));
+  picture.on("afterRender", showNames);
+  picture.on("clickNode", ({ node }) => choose(Number(node)));
+  picture.on("enterNode", ({ node }) => hover(Number(node)));
+  picture.on("leaveNode", () => hover(-1));
+  filter();
 }
 
-/** Label propagation: each page joins the community that most of its neighbours are in; small ones stay by folder. */
-function communities() {
-  const near = rows.map(() => []);
-  for (const [a, b] of links) {
-    near[a].push(b);
-    near[b].push(a);
-  }
-  const label = rows.map((_, at) => at);
-  for (let round = 0; round < ROUNDS; round++) {
-    for (let at = 0; at < rows.length; at++) {
-      const counts = new Map();
-      for (const other of near[at]) counts.set(label[other], (counts.get(label[other]) ?? 0) + 1);
-      let best = label[at];
-      for (const [name, count] of counts) if (count > (counts.get(best) ?? 0) || (count === counts.get(best) && name < best)) best = name;
-      label[at] = best;
-    }
-  }
-  const sizes = new Map();
-  for (const one of label) sizes.set(one, (sizes.get(one) ?? 0) + 1);
-  const members = new Map();
-  label.forEach((one, at) => {
-    const key = sizes.get(one) >= 8 ? one : `folder ${rows[at][2]}`;
-    if (!members.has(key)) members.set(key, []);
-    members.get(key).push(at);
-  });
-  const names = new Set();
-  return [...members.values()].map((numbers) => describe(numbers, near, names));
-}
-
-/** A community has the name of its most linked page; its folder and tag are those that most of its pages have. */
-function describe(numbers, near, names) {
-  const first = numbers.reduce((best, at) => (near[at].length > near[best].length ? at : best));
-  let name = rows[first][0];
-  while (names.has(name)) name += "′";
-  names.add(name);
-  const commonest = (values) => {
-    const counts = new Map();
-    for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-    return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
+function settings(graph) {
+  const style = getComputedStyle(document.documentElement);
+  return {
+    renderLabels: false,
+    enableEdgeEvents: false,
+    zIndex: true,
+    stagePadding: 40,
+    minCameraRatio: 0.02,
+    maxCameraRatio: 4,
+    defaultEdgeColor: style.getPropertyValue("--line").trim(),
+    nodeReducer: (node, attributes) => reduced(Number(node), attributes, style.getPropertyValue("--accent").trim()),
+    edgeReducer: (edge, attributes) => {
+      const [a, b] = graph.extremities(edge).map(Number);
+      if (!shown.has(a) || !shown.has(b)) return { ...attributes, hidden: true };
+      const lit = chosen >= 0 && (a === chosen || b === chosen);
+      return { ...attributes, size: lit ? 1.6 : 0.7, zIndex: lit ? 1 : 0, color: lit ? style.getPropertyValue("--muted").trim() : attributes.color };
+    },
   };
-  const tags = numbers.flatMap((at) => rows[at][4].split(" ").filter(Boolean));
-  return { name, members: numbers, folder: commonest(numbers.map((at) => rows[at][2])), tag: commonest(tags) };
 }
 
-/** The colors of the largest folders. */
-function explain() {
-  const counts = new Map();
-  for (const node of nodes) if (node.folder) counts.set(node.folder, (counts.get(node.folder) ?? 0) + (node.members?.length ?? 1));
-  const largest = [...counts].sort((a, b) => b[1] - a[1]).slice(0, COLORS);
-  legend.replaceChildren(...largest.map(([folder]) => {
-    const row = document.createElement("li");
-    const dot = document.createElement("span");
-    dot.style.background = `hsl(${nodes.find((node) => node.folder === folder).hue} 45% 50%)`;
-    const name = document.createElement("bdi");
-    name.textContent = folder;
-    row.append(dot, name);
-    return row;
-  }));
+function reduced(at, attributes, accent) {
+  const lit = at === chosen || at === hovered || marked.has(at);
+  return { ...attributes, hidden: !shown.has(at), color: lit ? accent : nodes[at].color, zIndex: lit ? 1 : 0 };
 }
 
-/** The first places: each folder a disc on a spiral, its pages a spiral in it. */
-function place(shownRows) {
-  const folders = new Map();
-  const turn = Math.PI * (3 - Math.sqrt(5));
-  for (const [title, url, folder, kind, tags] of shownRows) {
-    if (!folders.has(folder)) folders.set(folder, []);
-    const node = { title, url, folder, kind, tags, x: 0, y: 0, vx: 0, vy: 0 };
-    folders.get(folder).push(node);
-    nodes.push(node);
+/** Names of what is pointed at, chosen and found, then of the most linked. */
+function showNames() {
+  if (!picture) return;
+  const first = [hovered, chosen, ...marked].filter((at) => at >= 0);
+  const points = [];
+  for (const at of new Set([...first, ...order])) {
+    if (!shown.has(at)) continue;
+    const place = picture.framedGraphToViewport(picture.getNodeDisplayData(String(at)));
+    points.push({ title: nodes[at].title, x: place.x, y: place.y, radius: picture.scaleSize(nodes[at].size) });
   }
-  let area = 0;
-  [...folders.values()].sort((a, b) => b.length - a.length).forEach((members, number) => {
-    area += members.length / 2;
-    const far = Math.sqrt(area) * 26;
-    const cx = number ? far * Math.cos(number * turn) : 0;
-    const cy = number ? far * Math.sin(number * turn) : 0;
-    members.forEach((node, at) => {
-      node.x = cx + 11 * Math.sqrt(at) * Math.cos(at * turn);
-      node.y = cy + 11 * Math.sqrt(at) * Math.sin(at * turn);
-      node.hue = (number * 67) % 360;
-    });
-    area += members.length / 2;
-  });
+  drawNames(canvas, points);
 }
 
+/** Colors for the largest folders, types or communities, and what they mean. */
+function paint() {
+  const name = (node) => (color.value === "community" ? data.groups[node.group]?.name : color.value === "type" ? node.kind : node.folder) ?? "";
+  const counts = new Map();
+  for (const node of nodes) counts.set(name(node), (counts.get(name(node)) ?? 0) + (node.members?.length ?? 1));
+  counts.delete("");
+  const largest = [...counts].sort((a, b) => b[1] - a[1]).slice(0, PALETTE.length).map(([value]) => value);
+  for (const node of nodes) node.color = PALETTE[largest.indexOf(name(node))] ?? OTHER;
+  legend.replaceChildren(...largest.map((value, at) => legendRow(value, PALETTE[at])));
+  if (largest.length < counts.size) legend.append(legendRow(box.dataset.other, OTHER));
+}
+
+function legendRow(value, shade) {
+  const row = document.createElement("li");
+  const dot = document.createElement("span");
+  dot.style.background = shade;
+  const label = document.createElement("bdi");
+  label.textContent = value;
+  row.append(dot, label);
+  return row;
+}
+
+/** Shows what the fields ask for: of communities those with such pages, of pages those that match and their neighbours. */
 function filter() {
   const words = find.value.trim().toLowerCase();
-  let seeds = nodes.map((_, at) => at).filter((at) => !type.value || nodes[at].kind === type.value);
-  if (words) seeds = seeds.filter((at) => `${nodes[at].title} ${nodes[at].tags}`.toLowerCase().includes(words));
+  const matches = (row) => (!type.value || row[3] === type.value) && (!words || `${row[0]} ${row[4]}`.toLowerCase().includes(words));
+  let seeds = nodes.map((_, at) => at);
+  if (type.value || words) seeds = seeds.filter((at) => (nodes[at].members ?? [nodes[at].number]).some((number) => matches(data.rows[number])));
   if (chosen >= 0 && Number(steps.value)) seeds = [chosen];
   shown = new Set(seeds);
   let edge = seeds;
@@ -196,208 +195,125 @@ function filter() {
     for (const at of edge) for (const other of around[at]) if (!shown.has(other)) { shown.add(other); next.push(other); }
     edge = next;
   }
-  touched = false;
-  fit();
-  heat = 1;
   say();
-  schedule();
+  refresh();
+  fit();
+}
+
+function refresh() {
+  picture?.refresh({ skipIndexation: true });
+}
+
+/** Moves the camera so that all that is shown fills the frame. */
+function fit() {
+  if (!picture || !shown.size) return;
+  let [left, top, right, bottom] = [1e9, 1e9, -1e9, -1e9];
+  for (const at of shown) {
+    const { x, y } = picture.getNodeDisplayData(String(at));
+    left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y);
+  }
+  const camera = picture.getCamera();
+  const [zero, unit] = [picture.framedGraphToViewport({ x: 0, y: 0 }), picture.framedGraphToViewport({ x: 1, y: 0 })];
+  const pixels = Math.hypot(unit.x - zero.x, unit.y - zero.y) * camera.ratio;
+  const { width, height } = picture.getDimensions();
+  const ratio = Math.max((right - left) * pixels / Math.max(width - 130, 100), (bottom - top) * pixels / Math.max(height - 70, 100), 0.15);
+  camera.setState({ x: (left + right) / 2, y: (top + bottom) / 2, ratio, angle: 0 });
 }
 
 function say() {
-  const one = nodes[chosen];
-  const about = one?.members ? ` (${one.members.length.toLocaleString("en")} pages${one.tags ? `, often #${one.tags}` : ""})` : "";
-  const name = one ? ` Chosen: ${one.title}${about}; Enter opens it.` : "";
+  const node = nodes[chosen];
+  const count = (number) => number.toLocaleString("en");
+  const about = node?.members ? ` (${count(node.members.length)} pages${node.tags ? `, often #${node.tags}` : ""})` : "";
+  const name = node ? ` Chosen: ${node.title}${about}; Enter opens it.` : "";
   const noun = nodes[0]?.members ? "communities of linked pages" : "pages";
-  status.textContent = `${shown.size.toLocaleString("en")} of ${nodes.length.toLocaleString("en")} ${noun} are shown.${name}`;
-}
-
-function fit() {
-  let [left, top, right, bottom] = [1e9, 1e9, -1e9, -1e9];
-  for (const at of shown) {
-    const { x, y } = nodes[at];
-    left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y);
-  }
-  if (left > right) return;
-  const [wide, high] = [canvas.width - NAME_ROOM * ratio, canvas.height - 60 * ratio];
-  scale = Math.min(wide / Math.max(right - left, 1), high / Math.max(bottom - top, 1), 2.5 * ratio);
-  offset = { x: canvas.width / 2 - (left + right) / 2 * scale, y: canvas.height / 2 - (top + bottom) / 2 * scale };
-}
-
-function schedule() {
-  if (!frame) frame = requestAnimationFrame(step);
-}
-
-/** One step of the forces, for as many pages as a frame can move. */
-function step() {
-  frame = 0;
-  if (heat > 0.02 && shown.size <= 1500) {
-    push();
-    heat *= 0.97;
-    if (!touched) fit();
-    schedule();
-  }
-  draw();
-}
-
-function push() {
-  // Few points all push each other; of many, only those that are near.
-  const cell = shown.size <= 300 ? 1e6 : 60;
-  const force = shown.size <= 300 ? 60 : 14;
-  const grid = new Map();
-  for (const at of shown) {
-    const key = `${Math.floor(nodes[at].x / cell)},${Math.floor(nodes[at].y / cell)}`;
-    if (!grid.has(key)) grid.set(key, []);
-    grid.get(key).push(at);
-  }
-  for (const at of shown) {
-    const one = nodes[at];
-    const [gx, gy] = [Math.floor(one.x / cell), Math.floor(one.y / cell)];
-    for (let dx = -1; dx <= 1; dx++) for (let dy = -1; dy <= 1; dy++) for (const other of grid.get(`${gx + dx},${gy + dy}`) ?? []) {
-      if (other === at) continue;
-      const x = one.x - nodes[other].x;
-      const y = one.y - nodes[other].y;
-      const near = Math.max(x * x + y * y, 25);
-      one.vx += (x / near) * force;
-      one.vy += (y / near) * force;
-    }
-  }
-  for (const [a, b] of edges) {
-    if (!shown.has(a) || !shown.has(b)) continue;
-    const x = nodes[b].x - nodes[a].x;
-    const y = nodes[b].y - nodes[a].y;
-    const pull = 0.02 * (1 - 45 / Math.max(Math.hypot(x, y), 45));
-    nodes[a].vx += x * pull; nodes[a].vy += y * pull;
-    nodes[b].vx -= x * pull; nodes[b].vy -= y * pull;
-  }
-  for (const at of shown) {
-    const one = nodes[at];
-    one.x += Math.max(-20, Math.min(20, one.vx * heat));
-    one.y += Math.max(-20, Math.min(20, one.vy * heat));
-    one.vx *= 0.6;
-    one.vy *= 0.6;
-  }
-}
-
-function draw() {
-  const style = getComputedStyle(document.documentElement);
-  const [ink, line, accent, muted] = ["--ink", "--line", "--accent", "--muted"].map((name) => style.getPropertyValue(name));
-  const dark = style.colorScheme === "dark" || (style.colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, canvas.width, canvas.height);
-  context.setTransform(scale, 0, 0, scale, offset.x, offset.y);
-  context.lineWidth = 0.7 * ratio / scale;
-  context.strokeStyle = line;
-  context.beginPath();
-  for (const [a, b] of edges) {
-    if (!shown.has(a) || !shown.has(b)) continue;
-    context.moveTo(nodes[a].x, nodes[a].y);
-    context.lineTo(nodes[b].x, nodes[b].y);
-  }
-  context.stroke();
-  for (const at of shown) {
-    const node = nodes[at];
-    context.fillStyle = at === chosen || at === hovered ? accent : `hsl(${node.hue} 45% ${dark ? 65 : 42}%)`;
-    context.beginPath();
-    context.arc(node.x, node.y, node.size * ratio / scale, 0, 7);
-    context.fill();
-  }
-  drawNames(ink, style.getPropertyValue("--paper"));
-}
-
-/** Names, those of the most linked first, where no other name is; so zooming in shows more of them. */
-function drawNames(ink, paper) {
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.font = `${12 * ratio}px sans-serif`;
-  context.textAlign = "center";
-  const weight = (at) => nodes[at].members?.length ?? around[at].length;
-  const order = [...shown].sort((a, b) => weight(b) - weight(a));
-  const taken = [];
-  for (const at of new Set([...[hovered, chosen].filter((one) => one >= 0), ...order])) {
-    if (!shown.has(at)) continue;
-    const name = nodes[at].title.length > 40 ? `${nodes[at].title.slice(0, 39)}…` : nodes[at].title;
-    const x = nodes[at].x * scale + offset.x;
-    const y = nodes[at].y * scale + offset.y - (nodes[at].size + 5) * ratio;
-    if (x < 0 || y < 0 || x > canvas.width || y > canvas.height) continue;
-    const half = context.measureText(name).width / 2 + 4 * ratio;
-    const box = [Math.max(x, half) - half, y - 13 * ratio, Math.max(x, half) + half, y + 4 * ratio];
-    if (taken.some((one) => one[0] < box[2] && box[0] < one[2] && one[1] < box[3] && box[1] < one[3])) continue;
-    taken.push(box);
-    context.strokeStyle = paper;
-    context.lineWidth = 3 * ratio;
-    context.strokeText(name, (box[0] + box[2]) / 2, y);
-    context.fillStyle = ink;
-    context.fillText(name, (box[0] + box[2]) / 2, y);
-    if (taken.length >= 150) break;
-  }
-  canvas.dataset.names = String(taken.length);
+  status.textContent = `${count(shown.size)} of ${count(nodes.length)} ${noun} are shown.${name}`;
 }
 
 /** Follows a point: a page is read, a community is opened. */
 function follow(at) {
   if (!nodes[at].members) return void (location.href = nodes[at].url);
-  openPages(nodes[at].members);
-  filter();
+  find.value = "";
+  openPages(nodes[at].members, `community ${at}`);
 }
 
-function at(event) {
-  const x = (event.offsetX * ratio - offset.x) / scale;
-  const y = (event.offsetY * ratio - offset.y) / scale;
-  let best = -1;
-  let least = (14 * ratio / scale) ** 2;
-  for (const one of shown) {
-    const far = (nodes[one].x - x) ** 2 + (nodes[one].y - y) ** 2;
-    if (far < least) { least = far; best = one; }
+function choose(at) {
+  if (at === chosen || nodes[at].members) return follow(at);
+  chosen = at;
+  if (Number(steps.value)) return filter();
+  say();
+  refresh();
+}
+
+function hover(at) {
+  hovered = at;
+  frame.style.cursor = at >= 0 ? "pointer" : "grab";
+  refresh();
+}
+
+/** The pages whose titles contain what is typed, for the fields of a path. */
+function offer(event) {
+  const words = event.target.value.trim().toLowerCase();
+  const rows = words ? data.rows.filter((row) => row[0].toLowerCase().includes(words)).slice(0, OFFERED) : [];
+  titles.replaceChildren(...rows.map((row) => new Option("", row[0])));
+  const ends = [from, to].map((field) => numberOf(field.value));
+  if (ends[0] >= 0 && ends[1] >= 0) showPath(ends[0], ends[1]);
+}
+
+function numberOf(title) {
+  const wanted = title.trim().toLowerCase();
+  return wanted ? data.rows.findIndex((row) => row[0].toLowerCase() === wanted) : -1;
+}
+
+/** The shortest path between two pages over links in either direction, as a picture and as a list. */
+async function showPath(first, last) {
+  const before = new Map([[first, -1]]);
+  for (let edge = [first]; edge.length && !before.has(last); ) {
+    const next = [];
+    for (const at of edge) for (const other of near[at]) if (!before.has(other)) { before.set(other, at); next.push(other); }
+    edge = next;
   }
-  return best;
+  const path = [];
+  for (let at = before.has(last) ? last : -1; at >= 0; at = before.get(at)) path.unshift(at);
+  way.replaceChildren(...path.map((number) => {
+    const row = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = data.rows[number][1];
+    link.dir = "auto";
+    link.textContent = data.rows[number][0];
+    row.append(link);
+    return row;
+  }));
+  if (!path.length) return void (status.textContent = box.dataset.unlinked);
+  find.value = type.value = "";
+  steps.value = "0";
+  await openPages(path, `path ${path.join(" ")}`);
 }
 
 function listen() {
-  let held = null;
-  let moved = false;
-  canvas.addEventListener("pointerdown", (event) => { held = { x: event.offsetX, y: event.offsetY }; moved = false; canvas.setPointerCapture(event.pointerId); });
-  canvas.addEventListener("pointermove", (event) => {
-    if (held) {
-      touched = true;
-      offset.x += (event.offsetX - held.x) * ratio;
-      offset.y += (event.offsetY - held.y) * ratio;
-      moved = moved || Math.hypot(event.offsetX - held.x, event.offsetY - held.y) > 3;
-      held = { x: event.offsetX, y: event.offsetY };
-    } else hovered = at(event);
-    canvas.style.cursor = hovered >= 0 ? "pointer" : "grab";
-    schedule();
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    held = null;
-    const found = at(event);
-    if (moved || found < 0) return;
-    if (found === chosen || nodes[found].members) return follow(found);
-    chosen = found;
-    if (Number(steps.value)) filter();
-    say();
-    schedule();
-  });
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.offsetX * ratio, event.offsetY * ratio);
-  }, { passive: false });
-  canvas.addEventListener("keydown", (event) => {
-    const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
-    if (moves[event.key]) { offset.x += moves[event.key][0]; offset.y += moves[event.key][1]; }
-    else if (event.key === "+" || event.key === "-") zoom(event.key === "+" ? 1.2 : 1 / 1.2, canvas.width / 2, canvas.height / 2);
-    else if (event.key === "Enter" && chosen >= 0) return follow(chosen);
-    else if (event.key === "n") { const all = [...shown]; chosen = all[(all.indexOf(chosen) + 1) % all.length]; say(); }
-    else return;
-    event.preventDefault();
-    schedule();
-  });
-  document.addEventListener("ui-theme", schedule);
+  whole.addEventListener("click", openWhole);
+  part("-form").addEventListener("submit", (event) => event.preventDefault());
+  for (const field of [find, type, steps]) field.addEventListener("input", filter);
+  color.addEventListener("input", () => { paint(); refresh(); });
+  for (const field of [from, to]) field.addEventListener("input", offer);
+  document.addEventListener("ui-theme", () => { picture?.setSettings(settings(picture.getGraph())); refresh(); });
+  frame.addEventListener("pointerdown", () => canvas.focus({ preventScroll: true }));
+  canvas.addEventListener("keydown", (event) => { if (pressed(event.key)) event.preventDefault(); });
 }
 
-function zoom(factor, x, y) {
-  touched = true;
-  const next = Math.min(Math.max(scale * factor, 0.02), 12);
-  offset.x = x - (x - offset.x) * next / scale;
-  offset.y = y - (y - offset.y) * next / scale;
-  scale = next;
-  schedule();
+/** Moves, zooms, chooses the next point or opens it; whether the key has a meaning. */
+function pressed(key) {
+  if (!picture) return false;
+  const camera = picture.getCamera();
+  const far = camera.ratio / 12;
+  const moves = { ArrowLeft: [-far, 0], ArrowRight: [far, 0], ArrowUp: [0, far], ArrowDown: [0, -far] };
+  if (moves[key]) camera.setState({ x: camera.x + moves[key][0], y: camera.y + moves[key][1] });
+  else if (key === "+" || key === "-") camera.setState({ ratio: camera.getBoundedRatio(camera.ratio * (key === "+" ? 1 / 1.2 : 1.2)) });
+  else if (key === "Enter" && chosen >= 0) follow(chosen);
+  else if (key === "n") {
+    const every = order.filter((at) => shown.has(at));
+    chosen = every[(every.indexOf(chosen) + 1) % every.length] ?? -1;
+    say();
+    refresh();
+  } else return false;
+  return true;
 }
