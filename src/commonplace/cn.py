@@ -78,8 +78,15 @@ def serve_space(settings: Settings, say: MessageSink) -> None:
         signal.SIGINT,
     ):  # the transport installs its own handlers later
         signal.signal(number, _end)
+    from commonplace.domain.errors import ConfigError
     from commonplace.toolsets.pages.spaces import SpaceApplication
 
+    if settings.tier == "propose":
+        raise ConfigError(
+            "cn serves no proposals.",
+            kind="tier",
+            hint="Run: commonplace mcp FOLDER --toolset pages --tier propose",
+        )
     place = SpaceApplication(settings)
     try:
         space = place.space()

@@ -223,7 +223,12 @@ def with_declared_store(settings: Settings) -> Settings:
 
 
 def own_stdio_server(settings: Settings) -> str:
-    """Location of the settings' toolset's own server for standard input and output; "" for the common server."""
+    """Location of the settings' toolset's own server for standard input and output; "" for the common server.
+
+    Only the common server has proposals.
+    """
+    if settings.tier == "propose":
+        return ""
     usual = default_toolset(settings)
     return next((registration.serve_stdio for registration in registered() if registration.name == usual), "")
 

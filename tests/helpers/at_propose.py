@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, TextContent
 from agent import Agent
 from remotes import canary
 from shell import Shell
-from support import GitRepo
+from support import GitRepo, digests
 
 Connect = Callable[..., AbstractContextManager[Agent]]
 _LITTER = {canary.NAME, "activity.log"}
@@ -59,11 +59,7 @@ def accept_all(folder: Path, state: Path) -> None:
 def served(folder: Path) -> dict[str, str]:
     """Digest of each file of the folder, its branches and Git's index."""
     repo = GitRepo(folder)
-    files = {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".git" not in path.relative_to(folder).parts and path.name not in _LITTER
-    }
+    files = {path: digest for path, digest in digests(folder).items() if Path(path).name not in _LITTER}
     refs = {line: "" for line in repo.git("for-each-ref").splitlines() if "/proposals/" not in line}
     own = {name: _digest(folder / ".git" / name) for name in ("HEAD", "index", "logs/HEAD")}
     return files | refs | own

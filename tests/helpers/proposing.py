@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of, proposing
 from commonplace.services.services import Services
 from commonplace.store import open_store
-from support import GitRepo, new_repo
+from support import GitRepo, digests, new_repo
 
 AGENT = proposer_of("key:agent", "session 1", client="an agent")
 """Who proposes unless a test says otherwise."""
@@ -78,11 +77,7 @@ class ProposedBase:
     def served(self) -> dict[str, object]:
         """Everything of what is served: files, branch, Git's index, reflogs of HEAD and the search index."""
         root = self.repo.path
-        files = {
-            str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(root.rglob("*"))
-            if path.is_file() and ".git" not in path.relative_to(root).parts
-        }
+        files = digests(root)
         gitdir = root / ".git"
         own = {name: _bytes(gitdir / name) for name in ("HEAD", "index", "logs/HEAD", "packed-refs")}
         heads = [line for line in self.repo.git("for-each-ref").splitlines() if "/proposals/" not in line]

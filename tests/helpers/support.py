@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import resource
 import shutil
@@ -105,6 +106,21 @@ def new_repo(path: Path, files: Mapping[str, str | bytes] | None = None) -> GitR
     repo.path.mkdir(parents=True)
     _begin(repo, files)
     return repo
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Digest of each file of a folder by its path, without those of Git, which are not looked at."""
+    paths = (Path(at) / name for at, folders, names in os.walk(folder) if _without_git(folders) for name in names)
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(paths)
+        if path.is_file()
+    }
+
+
+def _without_git(folders: list[str]) -> bool:
+    folders[:] = [name for name in folders if name != ".git"]
+    return True
 
 
 def trust(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

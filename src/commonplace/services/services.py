@@ -68,6 +68,8 @@ class Services:
     collections: Collections
     unrestricted: bool = True
     """Whether the caller may use everything; false if restricted to some of the collections."""
+    proposes: bool = False
+    """Whether the collections are all that are served, as a proposer has them; `unrestricted` is false then."""
     change_feed: ChangeFeed = field(default_factory=ChangeFeed)
     """Notifies subscribers of changed documents."""
     credit: ClientCredit = "none"

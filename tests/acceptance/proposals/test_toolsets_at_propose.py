@@ -1,4 +1,4 @@
-"""Each toolset at the tier `propose`: its writes wait, or it is not served."""
+"""Each toolset at the tier `propose`: its writes wait, and are what they would have been."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 
 from agent import agent
 from at_propose import accept_all, served
-from shell import Shell
+from confluence.clones import served_clone
+from confluence.site import Site
+from layers import write_cascade
 from support import new_repo
 
 PAGES: dict[str, str | bytes] = {
@@ -51,19 +53,71 @@ def test_writes_wait_and_accepting_leaves_what_writing_leaves(tmp_path: Path, to
         assert b"".join(_undated(texts[1][name])) == b"".join(_undated(text))
 
 
-REASONS = {
-    "cascade": "not every layer has branches",
-    "pages": "goes to a site, which has no proposals",
-}
+def test_an_edit_of_a_space_waits_and_is_pushed_after_it_was_accepted(tmp_path: Path) -> None:
+    site = Site()
+    page = site.add("Deploy", body="<h2>When</h2><p>On Monday.</p><h2>How</h2><p>Slowly.</p>")
+    with served_clone(tmp_path, site) as clone:
+        clone.clone()
+        before = served(clone.folder)
+        with agent("mcp", clone.folder, "--tier", "propose", env={"HOME": str(tmp_path)}) as client:
+            assert list(client.tools()) == ["search", "read_page", "edit_section", "proposals"]
+            edited = client.call("edit_section", page="deploy.md", heading="When", text="On Friday.")
+            assert "\n-On Monday.\n+On Friday.\n" in edited["diff"]
+            assert (edited["refusal"], "waits for a person" in edited["proposal"]) == (None, True)
+            again = client.call("edit_section", page=page.id, heading="How", text="Fast.")
+            assert "+On Friday." in again["diff"]
+            for names in ({"path": "deploy.md"}, {"id": page.id}):
+                shown = client.call("read_page", **names)
+                assert "On Friday." in shown["content"]
+                assert "WITH YOUR PROPOSAL" in shown["proposal"]
+            assert [row["path"] for row in client.call("search", query="Friday")["results"]] == ["deploy.md"]
+            assert served(clone.folder) == before
+            with agent("mcp", clone.folder, "--tier", "write", env={"HOME": str(tmp_path)}, fresh=True) as other:
+                assert "Monday" in other.call("read_page", path="deploy.md")["content"]
+                assert other.call("status")["changes"] == []
+        assert site.writes == []
+        accept_all(clone.folder, tmp_path)
+        login = {"HOME": str(tmp_path), "CN_TOKEN": "secret", "CN_EMAIL": "ann@example.org"}
+        with agent("mcp", clone.folder, "--tier", "write", env=login) as client:
+            assert client.call("push", pages=["deploy.md"])["pushed"] == ["deploy.md"]
+        assert ("<p>On Friday.</p>" in page.body, "<p>Fast.</p>" in page.body) == (True, True)
 
 
-@pytest.mark.parametrize("toolset", list(REASONS))
-def test_a_toolset_that_takes_no_proposals_says_so_and_why_at_the_start(tmp_path: Path, toolset: str) -> None:
-    repo = new_repo(tmp_path / "tea", {**PAGES, ".confluence.json": '{"spaceKey": "TEA"}'})
-    for command in (["mcp", repo.path], ["serve", repo.path, "--port", "0"]):
-        done = Shell(tmp_path)(*command, "--toolset", toolset, "--tier", "propose")
-        assert (done.code != 0, REASONS[toolset] in done.stderr) == (True, True), done.stderr
-        assert "or the toolset notes, kb, projects or wiki" in done.stderr
+def test_a_capture_waits_in_the_live_layer_and_its_proposer_reads_it(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "live", {"notes.md": "# Notes\n\nMine.\n"})
+    manifest = write_cascade(
+        tmp_path, {"own": (2, {"a.md": "# A\n"})}, {"name": "live", "level": 1, "path": "live", "live": True}
+    )
+    before = served(repo.path)
+    command = ("mcp", "--manifest", manifest, "--tier")
+    with agent(*command, "propose") as client:
+        staged = client.call("log_capture", kind="gotcha", title="Port taken", sections={"body": "Use 9093."})
+        waits = client.call("confirm_capture", token=staged["token"])
+        assert (waits["id"], "waits for a person" in waits["proposal"]) == (staged["id"], True)
+        assert client.call("log_capture", kind="gotcha", title="Port taken", sections={"body": "x"})["id"] == (
+            f"{staged['id']}-2"
+        )
+        assert "Use 9093." in client.call("read_file", concept_id=staged["id"])["markdown"]
+        assert [hit["id"] for hit in client.call("search", query="9093")["result"]] == [staged["id"]]
+        assert client.call("search", query="Mine")["result"][0]["id"] == "notes"
+        assert served(repo.path) == before
+        with agent(*command, "write", fresh=True) as other:
+            assert staged["id"] not in [row["id"] for row in other.call("list_concepts")["result"]]
+        accept_all(repo.path, tmp_path)
+        assert (repo.path / f"{staged['id']}.md").read_text() == staged["preview"]
+        assert staged["id"] in [row["id"] for row in client.call("list_concepts")["result"]]
+
+
+def test_a_live_layer_without_git_takes_no_proposals_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "live").mkdir()
+    manifest = write_cascade(
+        tmp_path, {"own": (2, {"a.md": "# A\n"})}, {"name": "live", "level": 1, "path": "live", "live": True}
+    )
+    with agent("mcp", "--manifest", manifest, "--tier", "propose") as client:
+        staged = client.call("log_capture", kind="gotcha", title="Port taken", sections={"body": "Use 9093."})
+        refused = client.raw("confirm_capture", token=staged["token"])
+        assert (refused.is_error, "git init" in str(refused.content)) == (True, True)
+    assert not list((tmp_path / "live").iterdir())
 
 
 def _undated(text: bytes) -> list[bytes]:

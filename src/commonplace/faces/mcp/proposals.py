@@ -247,9 +247,9 @@ def require_proposals(toolset: Toolset) -> None:
     """
     if not toolset.proposes:
         raise ConfigError(
-            f"The toolset {toolset.name} takes no proposals: {toolset.proposal_refusal}.",
+            f"The toolset {toolset.name} takes no proposals: its tools use more than the served folders.",
             kind="tier",
-            hint="Use --tier read or write, or the toolset notes, kb, projects or wiki.",
+            hint="Use --tier read or write, or a toolset that is not a plugin's.",
         )
 
 

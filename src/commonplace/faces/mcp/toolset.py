@@ -305,8 +305,6 @@ class Toolset:
     """Whether the toolset can be served at the tier `propose`: its tools use the collections of the call alone."""
     repeats: bool = True
     """Whether a repeated call writes the same bytes, so that a write can be tried to ask the client's person first."""
-    proposal_refusal: str = "its tools use more than the served folders"
-    """The reason why it is not served at that tier, as a clause."""
     resources: Resources | None = None
     prompts: tuple[Prompt, ...] = ()
     skills: bool = False

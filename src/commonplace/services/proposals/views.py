@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from commonplace.domain.activity import PlannedWrite, require_decision, session_id
 from commonplace.domain.addresses import Address
+from commonplace.domain.errors import NotFoundError
 from commonplace.domain.proposals import (
     ANONYMOUS,
     MAX_PURPOSE,
@@ -97,8 +98,11 @@ def current_proposal(states: ProposalStates, proposer: Proposer) -> Proposal | N
 
 def is_used(states: ProposalStates, identifier: str) -> bool:
     """Whether a proposal, open or closed, has this id."""
-    both = (*states.branches.listed(), *states.branches.closed())
-    return any(proposal.id == identifier for proposal in both)
+    try:
+        states.branches.proposal(identifier)
+    except NotFoundError:
+        return False
+    return True
 
 
 @contextmanager
@@ -128,7 +132,13 @@ def proposing(services: Services, proposer: Proposer, *, writes: bool) -> Genera
                 members.append(_proposed(collection, opened, states, identifier, proposer))
         # Restricted: services that toolsets add use nothing but these collections, and proposals to a store of theirs.
         providers = tuple(_proposing_provider(provider, services, proposer, shown) for provider in services.providers)
-        proposed = replace(services, collections=Collections(lambda: members), unrestricted=False, providers=providers)
+        proposed = replace(
+            services,
+            collections=Collections(lambda: members),
+            unrestricted=False,
+            proposes=services.unrestricted,
+            providers=providers,
+        )
         served = replace(
             services,
             collections=Collections(lambda: [*guarded, *map(_guarded, services.stores)]),

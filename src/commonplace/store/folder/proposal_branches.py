@@ -21,7 +21,7 @@ import pygit2
 from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, address_or_none
-from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, escaped_controls, plain_message, uncredited
+from commonplace.domain.changes import Author, Revision, escaped_controls, plain_message, uncredited
 from commonplace.domain.errors import GitError, NotFoundError, TooLargeError, UnavailableError
 from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
@@ -109,7 +109,8 @@ class GitProposals:
         self.repository = repository
         self.prefix = prefix
         self._lock = WriterLock(repository.common / PROPOSALS_LOCK)
-        self._read = lru_cache(_CACHED)(self._facts)
+        self._read = lru_cache(MAX_LISTED + MAX_CLOSED)(self._facts)
+        self._below = lru_cache(MAX_LISTED + MAX_CLOSED)(self._is_below)
         self._changed = lru_cache(_CACHED)(self._changes)
         self._files = lru_cache(_CACHED_FILES)(self._files_of)
         self._revisions = lru_cache(_CACHED_FILES)(self._revisions_of)
@@ -135,7 +136,10 @@ class GitProposals:
     def open_proposal(self, identifier: str) -> Proposal | None:
         """An open proposal of this folder; None if there is none."""
         proposal = self._at(OPEN, identifier)
-        return None if proposal is None or self._is_left_over(proposal) else proposal
+        if proposal is None:
+            return None
+        is_left_over = self._is_left_over(proposal, self.repository.tip(CLOSED + identifier), self._acceptances())
+        return None if is_left_over else proposal
 
     def files(self, proposal: Proposal) -> Sequence[ProposedFile]:
         """The files below the folder that a proposal changes, by path."""
@@ -284,20 +288,25 @@ class GitProposals:
             tip = new.add(proposal.tip, part, _with_trailers(words, stated, None))
             new.publish(self.repository.tip(reference), tip)
         self._remove(OPEN + proposal.id, proposal.tip)
-        for old in self._of(CLOSED)[MAX_CLOSED:]:
-            self._remove(CLOSED + old.id, old.tip)
+        if sum(name.startswith(CLOSED) for name in self.repository.targets()) > MAX_CLOSED:
+            for old in self._of(CLOSED)[MAX_CLOSED:]:
+                self._remove(CLOSED + old.id, old.tip)
         return self._facts(proposal.id, tip, CLOSED)
 
     def _of(self, folder: str) -> list[Proposal]:
-        names = [name.removeprefix(folder) for name in self.repository.references() if name.startswith(folder)]
-        proposals = [proposal for name in names if (proposal := self._at(folder, name)) is not None]
+        """The proposals of the refs below a folder, newest first; every ref is read once."""
+        targets, acceptances = self.repository.targets(), self._acceptances()
+        tips = {name.removeprefix(folder): tip for name, tip in targets.items() if name.startswith(folder)}
+        every = [proposal for name, tip in tips.items() if (proposal := self._read_at(folder, name, tip)) is not None]
         if folder == OPEN:
-            proposals = [proposal for proposal in proposals if not self._is_left_over(proposal)]
-        return sorted(proposals, key=_newest, reverse=True)
+            closed = {row.id: targets.get(CLOSED + row.id, "") for row in every}
+            every = [row for row in every if not self._is_left_over(row, closed[row.id], acceptances)]
+        return sorted(every, key=_newest, reverse=True)
 
     def _of_accepted(self) -> list[Proposal]:
         """The proposals that were accepted by a process that was killed before it closed them."""
-        names = [name.removeprefix(OPEN) for name in self.repository.references() if name.startswith(OPEN)]
+        tips = self._acceptances()
+        names = (name.removeprefix(OPEN) for name, tip in self.repository.targets().items() if tip in tips)
         return [proposal for name in names if (proposal := self._accepted(name)) is not None]
 
     def _accepted(self, identifier: str) -> Proposal | None:
@@ -326,25 +335,24 @@ class GitProposals:
 
     def _at(self, folder: str, identifier: str) -> Proposal | None:
         """The proposal of a ref; None for a ref that is none, or that has no files below this folder."""
-        tip = self.repository.tip(folder + identifier) if is_proposal_id(identifier) else ""
-        if not tip:
-            return None
-        try:
-            proposal = self._read(identifier, tip, folder)
-        except (GitError, NotFoundError):  # not a commit, or not made by this program
-            return None
-        return proposal if not self.prefix or self._is_below(proposal) else None
+        return self._read_at(folder, identifier, self.repository.tip(folder + identifier))
 
-    def _is_below(self, proposal: Proposal) -> bool:
-        bases, _, _ = self._changed(proposal.id, proposal.tip)
+    def _read_at(self, folder: str, identifier: str, tip: str) -> Proposal | None:
+        """The proposal of a ref that is at a commit; None as for `_at`, and for ""."""
+        if not tip or not is_proposal_id(identifier):
+            return None
+        with suppress(GitError, NotFoundError):  # not a commit, or not made by this program
+            proposal = self._read(identifier, tip, folder)
+            return proposal if not self.prefix or self._below(identifier, tip) else None
+        return None
+
+    def _is_below(self, identifier: str, tip: str) -> bool:
+        bases, _, _ = self._changed(identifier, tip)
         return any(path.startswith(self.prefix) for path in bases)
 
-    def _is_left_over(self, proposal: Proposal) -> bool:
-        """Whether an open branch is what a killed process left of a closed proposal."""
-        closed = self.repository.tip(CLOSED + proposal.id)
-        if not closed:
-            return proposal.tip in self._acceptances()
-        return self.repository.holds(closed, proposal.tip)
+    def _is_left_over(self, proposal: Proposal, closed: str, acceptances: Mapping[str, str]) -> bool:
+        """Whether an open branch is what a killed process left of a proposal with this closed ref ("" for none)."""
+        return self.repository.holds(closed, proposal.tip) if closed else proposal.tip in acceptances
 
     def _facts(self, identifier: str, tip: str, folder: str) -> Proposal:
         """A proposal by the trailers of its latest commit that has some."""
@@ -424,7 +432,7 @@ class GitProposals:
                 kind="proposal",
                 hint="Have it accepted, or withdraw it; then propose the next changes.",
             )
-        if not tip and sum(reference.startswith(OPEN) for reference in self.repository.references()) >= MAX_LISTED:
+        if not tip and sum(name.startswith(OPEN) for name in self.repository.targets()) >= MAX_LISTED:
             raise TooLargeError(
                 f"There are {MAX_LISTED:,} open proposals, and no more are taken.",
                 kind="proposal",
@@ -507,12 +515,6 @@ class _NewBranch:
         with suppress(OSError):
             self._objects.discard()
             self._move.discard()
-
-
-def client_name() -> str:
-    """Name of the current caller's program; "" if unknown."""
-    client = CURRENT_CLIENT.get()
-    return _line(client.name) if client else ""
 
 
 def _newest(proposal: Proposal) -> tuple[int, str]:

@@ -311,7 +311,17 @@ class GitRepository:
 
     def references(self) -> list[str]:
         """Full names of all references."""
-        return guarded(lambda: [reference.name for reference in References(self.handle).iterator()])
+        return list(self.targets())
+
+    def targets(self) -> dict[str, str]:
+        """Id of the object that each reference names, by its full name; "" for a symbolic reference."""
+        self._renew()
+
+        def targets() -> dict[str, str]:
+            references = ((reference.name, reference.target) for reference in References(self.handle).iterator())
+            return {name: "" if isinstance(target, str) else str(target) for name, target in references}
+
+        return guarded(targets)
 
     def sparse_paths(self, paths: Iterable[str]) -> set[str]:
         """The paths that the index contains but a sparse checkout omits from the work tree."""

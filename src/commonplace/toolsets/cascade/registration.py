@@ -47,7 +47,10 @@ def _open_service(context: OpenContext) -> ServiceProvider[Cascade | None]:
 
 
 def _unless_restricted(layers: _ServedLayers | None, services: Services) -> Cascade | None:
-    return layers.current() if layers is not None and services.unrestricted else None
+    """The cascade of a caller who may use every layer, or proposes to them; None for others."""
+    if layers is None or not (services.unrestricted or services.proposes):
+        return None
+    return layers.current() if services.unrestricted else layers.current().proposed(services.collections)
 
 
 class _ServedLayers:

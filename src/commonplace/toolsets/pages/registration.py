@@ -13,6 +13,7 @@ from commonplace.toolsets.pages.service import PAGES_KEY
 from commonplace.toolsets.pages.spaces import Spaces
 
 if TYPE_CHECKING:
+    from commonplace.services.collections import Collection
     from commonplace.settings import Settings
     from commonplace.toolsets.pages.service.pages import SpacePages
 
@@ -26,9 +27,15 @@ def _is_space(settings: Settings) -> bool:
 def _open_service(context: OpenContext) -> ServiceProvider[SpacePages]:
     spaces = Spaces(context.settings, context.closing)
 
+    def space_of(services: Services, collection: Collection) -> SpacePages | None:
+        if not services.proposes:
+            return spaces.of(collection)
+        served = next((served for served in context.collections if served.name == collection.name), None)
+        return None if served is None else spaces.as_proposer_has(collection, served)
+
     def pages(services: Services) -> SpacePages:
         for collection in services.collections:
-            space_pages = spaces.of(collection)
+            space_pages = space_of(services, collection)
             if space_pages is not None:
                 return space_pages
         raise NotFoundError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,6 +117,21 @@ class Spaces:
             if collection.name not in self._known:
                 self._known[collection.name] = self._open_space(collection)
             return self._known[collection.name]
+
+    def as_proposer_has(self, collection: Collection, served: Collection) -> SpacePages | None:
+        """A space with the changes of a proposal; its search is that of this process, by words.
+
+        Args:
+            collection: The collection of the proposer's call.
+            served: The same one as it is served.
+        """
+        from commonplace.toolsets.pages.engines.selection import embedded_engine
+
+        space = self.of(served)
+        if space is None or collection.store.identity == served.store.identity:
+            return space and replace(space, collection=lambda: collection)
+        engine = embedded_engine(collection.index, collection.store, space.space)
+        return replace(space, store=collection.store, engine=engine, collection=lambda: collection)
 
     def _open_space(self, collection: Collection) -> SpacePages:
         from commonplace.store.folder.folder_store import FolderStore

@@ -85,6 +85,12 @@ class LiveLayer:
         self._lock = Lock()
         self._staged: dict[str, StagedCapture] = {}
 
+    def over(self, layer: FolderLayer) -> LiveLayer:
+        """The same live layer over another state of its collection, with the captures that are staged."""
+        live = LiveLayer(layer, self._author)
+        live._lock, live._staged = self._lock, self._staged
+        return live
+
     def stage(self, capture: Capture) -> StagedCapture:
         """Check a capture, and return the document that `confirm` would write. Writes nothing.
 
@@ -103,7 +109,8 @@ class LiveLayer:
             expires=now + STAGED_SECONDS,
         )
         with self._lock:
-            self._staged = {token: capture for token, capture in self._staged.items() if capture.expires > now}
+            for expired in [token for token, capture in self._staged.items() if capture.expires <= now]:
+                del self._staged[expired]
             while len(self._staged) >= MAX_STAGED:
                 del self._staged[next(iter(self._staged))]
             self._staged[staged.token] = staged

@@ -10,12 +10,13 @@ from threading import Lock
 from commonplace.domain.addresses import fold
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.markdown.link_sides import PageSide
+from commonplace.services.collections import Collections
 from commonplace.toolsets.cascade.rules.concepts import concept_id, literal_id
 from commonplace.toolsets.cascade.rules.health import LayerHealth, not_asked
 from commonplace.toolsets.cascade.rules.merge import resolve
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, ResolvedConcept
 from commonplace.toolsets.cascade.service.captures import LiveLayer
-from commonplace.toolsets.cascade.service.layers import Layer
+from commonplace.toolsets.cascade.service.layers import FolderLayer, Layer
 from commonplace.toolsets.cascade.service.overview import EMPTY_OVERVIEW, ConceptOverview, ConceptRow
 
 MAX_NEAREST_CONCEPTS = 3
@@ -57,6 +58,29 @@ class Cascade:
         self._live = live
         self._lock = Lock()
         self._overview = EMPTY_OVERVIEW
+
+    def proposed(self, collections: Collections) -> Cascade:
+        """The cascade as a proposer has it: layers that differ, and the live one, are those of the proposer's call.
+
+        Args:
+            collections: The collections of the call.
+        """
+        layers = [self._proposed_layer(layer, collections) for layer in self.layers]
+        live = self._live
+        if live is not None:
+            layer = layers[self.layers.index(live.layer)]
+            live = live.over(layer) if isinstance(layer, FolderLayer) else live
+        return Cascade(layers, self._fault, self.page_side, live)
+
+    def _proposed_layer(self, layer: Layer, collections: Collections) -> Layer:
+        served = layer.collection if isinstance(layer, FolderLayer) else None
+        if served is None or not isinstance(layer, FolderLayer):
+            return layer
+        identity = served.store.identity
+        views = {view.store.identity: view for view in collections if view.store.identity.startswith(identity)}
+        if self._live is None or self._live.layer is not layer:
+            views.pop(identity, None)  # read as it is served
+        return next((layer.over(view) for view in views.values()), layer)
 
     def health(self) -> list[LayerHealth]:
         """The state of every layer, in the manifest's order."""

@@ -162,6 +162,13 @@ class FolderLayer:
         self._catalogued = _CatalogueState(-1, {}, _NOTHING)
         self._kept: dict[str, tuple[FileStat, Concept]] = {}
 
+    def over(self, collection: Collection) -> FolderLayer:
+        """The layer over another state of its collection. Documents that are the same are not read again."""
+        layer = FolderLayer(self._rank, self._folder, lambda: collection, (), self._retention_days)
+        layer._mask = self._mask
+        layer._catalogued = replace(self._catalogued, generation=-1)
+        return layer
+
     @property
     def rank(self) -> LayerRank:
         """Name and level of the layer."""

@@ -149,6 +149,21 @@ def status(workspace: Workspace) -> SpaceStatus:
     return result
 
 
+def change_at(workspace: Workspace, path: str, raw: bytes) -> LocalChange | None:
+    """The edit that these bytes of a page are; None if they are what the last sync wrote.
+
+    Args:
+        workspace: The space.
+        path: The page's path.
+        raw: The page's bytes, in the folder or as proposed.
+    """
+    file = read_page_file(raw)
+    if file.is_new:
+        return LocalChange(path, file, None)
+    page = workspace.state.pages.get(file.id)
+    return None if page is None else _change_of(workspace, path, file, page)
+
+
 def _change_of(workspace: Workspace, path: str, file: PageFile, page: SyncedPage) -> LocalChange | None:
     moved = path != workspace.tree.paths[page.id]
     if not moved and workspace.repository.digest(file.raw) == page.file:

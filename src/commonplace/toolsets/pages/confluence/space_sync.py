@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.domain.activity import PlannedWrite, require_decision
@@ -22,6 +23,7 @@ from commonplace.toolsets.pages.confluence.push import (
     LocalChange,
     PushOptions,
     PushReport,
+    change_at,
     diff,
     edited_body,
     placed,
@@ -138,8 +140,24 @@ def diffs(workspace: Workspace, pages: Sequence[str], here: Path) -> dict[str, s
     return {change.path: diff(workspace, change) for change in chosen(workspace, pages, here)}
 
 
-def edit_section(folder: Path, collection: Collection, page: str, heading: str, text: str) -> JsonObject:
-    """Replace the text under a heading of a page's file. Nothing is sent to the site.
+@dataclass(frozen=True, slots=True)
+class SectionEdit:
+    """New text under a heading."""
+
+    page: str
+    """Path or id of the page."""
+    heading: str
+    text: str
+
+
+def edit_section(folder: Path, collection: Collection, section: SectionEdit, *, proposed: bool = False) -> JsonObject:
+    """Replace the text under a heading of a page. Nothing is sent to the site.
+
+    Args:
+        folder: The space's folder.
+        collection: The collection in which the page is written.
+        section: The new text.
+        proposed: Whether the collection is that of a proposer, so that the folder itself is only read.
 
     Returns:
         The page's path, all its edits as a diff, and why a push would refuse them; None if it would not.
@@ -149,10 +167,10 @@ def edit_section(folder: Path, collection: Collection, page: str, heading: str, 
         UnavailableError: the folder is being synced.
     """
     workspace = Workspace(folder)
-    path = page_path(workspace, page, folder)
-    with workspace.repository.locked():
-        writes.edit_section(collection, Address(path), heading, text)
-    change = next(iter(chosen(workspace, [path], folder)), None)
+    path = page_path(workspace, section.page, folder)
+    with nullcontext() if proposed else workspace.repository.locked():
+        writes.edit_section(collection, Address(path), section.heading, section.text)
+    change = change_at(workspace, path, collection.store.read(Address(path)))
     return {
         "path": path,
         "diff": diff(workspace, change) if change else "",
