@@ -335,7 +335,8 @@ def _sources(collections: Collections, collection: Collection, path: str) -> Seq
 
     name = fold(without_suffix(path))
     wanted_page = next(
-        (other_page for other_page in wanted_pages(collections, collection).pages if fold(other_page.name) == name), None
+        (other_page for other_page in wanted_pages(collections, collection).pages if fold(other_page.name) == name),
+        None,
     )
     addresses = list(wanted_page.sources[:SHOWN_BACKLINKS]) if wanted_page else []
     return [FoundDocument(collection, record) for record in records(collection, addresses)]

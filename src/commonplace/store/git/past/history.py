@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice, takewhile
 from pathlib import Path
@@ -101,8 +102,9 @@ class GitHistory:
         of the folder include their touched documents; for a merge, only those that the merge itself changed.
         """
         if address is not None:
-            versions = islice(self._versions(address), offset, offset + limit)
-            return [commit_value(version.commit, (version.address,)) for version in versions]
+            with _naming(address):
+                versions = islice(self._versions(address), offset, offset + limit)
+                return [commit_value(version.commit, (version.address,)) for version in versions]
         head = self.head()
         if not head:
             return []
@@ -121,15 +123,17 @@ class GitHistory:
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
-        for version in self._versions(address):
-            content = self.repository.content(version.blob) if version.blob else b""
-            yield commit_value(version.commit, (version.address,)), content
+        with _naming(address):
+            for version in self._versions(address):
+                content = self.repository.content(version.blob) if version.blob else b""
+                yield commit_value(version.commit, (version.address,)), content
 
     def address_at(self, address: Address, commit: str) -> Address | None:
         """The address that a file had in a commit; None if the commit does not contain the file."""
-        found_commit = self._object(address, checked(commit))
-        version = self._version_at(found_commit, address) if isinstance(found_commit, pygit2.Commit) else None
-        return version.address if version else None
+        with _naming(address):
+            found_commit = self._object(address, checked(commit))
+            version = self._version_at(found_commit, address) if isinstance(found_commit, pygit2.Commit) else None
+            return version.address if version else None
 
     def renames(self, commit: str) -> Renames:
         """The old address of each file that a commit of the current branch renamed, by its new address."""
@@ -177,13 +181,14 @@ class GitHistory:
         current = self._current(address)
         if current is not None and revision_of(current).startswith(revision):
             return current
-        commit = self._object(address, revision)
-        if isinstance(commit, pygit2.Commit):
-            content = self._content_at(commit, address)
-            if content is None:
-                raise _not_in_commit(address, revision)
-        else:
-            content = guarded(lambda: commit.data) if self._was(address, str(commit.id)) else None
+        with _naming(address):
+            commit = self._object(address, revision)
+            if isinstance(commit, pygit2.Commit):
+                content = self._content_at(commit, address)
+                if content is None:
+                    raise _not_in_commit(address, revision)
+            else:
+                content = guarded(lambda: commit.data) if self._was(address, str(commit.id)) else None
         if content is None:
             raise _no_such_revision(address, revision)
         return content
@@ -193,8 +198,9 @@ class GitHistory:
 
         If `old` is "", the diff is that of the commit `new` against its first parent.
         """
-        before = self._version(address, old) if old else self._before(address, new)
-        after = self._version(address, new) if new else self._current_as_stored(address)
+        with _naming(address):
+            before = self._version(address, old) if old else self._before(address, new)
+            after = self._version(address, new) if new else self._current_as_stored(address)
         patch = guarded(lambda: pygit2.Patch.create_from(before, after, address.path, address.path))
         return patch.data.decode("utf-8", "replace")
 
@@ -431,6 +437,18 @@ class GitHistory:
             return stored_form(self.repository, self.prefix + address.path, content)
         except GitError:  # the file cannot be committed here; compare its bytes
             return content
+
+
+@contextmanager
+def _naming(address: Address) -> Generator[None]:
+    """Name the document in the error of a damaged repository."""
+    try:
+        yield
+    except GitError as error:
+        if address.path in str(error):
+            raise
+        message = f"The history of {address.path} is damaged or cannot be read. {error}"
+        raise GitError(message, kind=error.kind, hint=error.hint) from error
 
 
 def _no_such_commit(commit: str) -> NotFoundError:
