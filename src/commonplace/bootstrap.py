@@ -220,11 +220,12 @@ class Application:
         declared = "" if follower and len(self.settings.replica_of) > 1 else declared_schema(store).name
         name = unique_name(declared or store.name, opened)
         others = frozenset({declared, store.name}) - {"", name}
-        index = self._index(store)
-        past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style))
+        in_title_case = cache(partial(self._is_in_title_case, store))
+        index = self._index(store, in_title_case)
+        past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style), in_title_case)
         if past is not None:
             self._closing.callback(past.close)
-        proposals = open_proposals(store, index, self._cache_dir(), self._new_index)
+        proposals = open_proposals(store, index, self._cache_dir(), partial(self._new_index, in_title_case))
         if proposals is not None:
             self._closing.callback(proposals.close)
         index.listen(partial(self.services.change_feed.publish, name))
@@ -244,7 +245,7 @@ class Application:
             follower,
             reranker=self._reranker,
             other_names=others,
-            in_title_case=cache(partial(self._is_in_title_case, store)),
+            in_title_case=in_title_case,
             status_names=self._status_names,
             merge_file=file_merge(store),
         )
@@ -315,16 +316,16 @@ class Application:
         self._followers.setdefault(follower.clone.path, follower)
         return follower.clone.path
 
-    def _index(self, store: Store) -> LocalIndex:
+    def _index(self, store: Store, in_title_case: Callable[[], bool]) -> LocalIndex:
         from commonplace.index import open_index
 
-        return self._opened_index(partial(open_index, store, self._cache_dir()))
+        return self._opened_index(partial(open_index, store, self._cache_dir(), in_title_case=in_title_case))
 
-    def _new_index(self, store: Store, folder: Path) -> LocalIndex:
+    def _new_index(self, in_title_case: Callable[[], bool], store: Store, folder: Path) -> LocalIndex:
         """The index of a store in a folder of its own."""
         from commonplace.index.local import LocalIndex
 
-        return self._opened_index(partial(LocalIndex, store, folder))
+        return self._opened_index(partial(LocalIndex, store, folder, in_title_case=in_title_case))
 
     def _opened_index(self, create: Callable[..., LocalIndex]) -> LocalIndex:
         """An index with these settings: its links, and the reader's language."""

@@ -195,11 +195,13 @@ class _Arranger:
     Args:
         pages: Records by path.
         read: Reads a file.
+        shown_name: The name of a folder as it is shown.
     """
 
-    def __init__(self, pages: Mapping[str, Record], read: ReadText) -> None:
+    def __init__(self, pages: Mapping[str, Record], read: ReadText, shown_name: Callable[[str], str]) -> None:
         self.pages = pages
         self.read = read
+        self._shown_name = shown_name
         self._folded = {fold(path): path for path in pages}
 
     def resolved(self, target: str) -> str:
@@ -261,7 +263,7 @@ class _Arranger:
         title = order.title if order else ""
         if not title and index and (style.index_names_folder or not children):
             title = self.label(index, style)
-        title = title or _folder_title(name, style)
+        title = title or self._shown_name(_folder_title(name, style))
         if index and style.index_is_child and children:
             children = (NavigationNode(self.label(index, style), index), *children)
         node = NavigationNode(title, "" if index and style.index_is_child and children else index, children, folder)
@@ -346,7 +348,7 @@ class _Arranger:
             below = self._inside(target, paths) if target and not children else []
             if below:
                 folder = target.rstrip("/")
-                title = entry.title or _folder_title(folder.rpartition("/")[2], style)
+                title = entry.title or self._shown_name(_folder_title(folder.rpartition("/")[2], style))
                 result.append(NavigationNode(title, "", self.tree(below, folder, style), folder))
                 continue
             path = self.resolved(target) if target else ""
@@ -412,7 +414,11 @@ class _Tree:
 
 
 def build_navigation(
-    records: Mapping[str, Record], sites: Sequence[SiteTree], read: ReadText, declared: Json = None
+    records: Mapping[str, Record],
+    sites: Sequence[SiteTree],
+    read: ReadText,
+    declared: Json = None,
+    shown_name: Callable[[str], str] = str,
 ) -> Navigation:
     """The navigation of a collection.
 
@@ -421,8 +427,9 @@ def build_navigation(
         sites: The recognised docs trees, outermost first.
         read: Returns the text of a file by its path, hidden ones included; "" if there is none.
         declared: The list `navigation` of the base's own file, as in `mkdocs.yml`; None for none.
+        shown_name: The name of a folder as it is shown.
     """
-    builder = _Builder(records, sites, read)
+    builder = _Builder(records, sites, read, shown_name)
     if list_of(declared):
         trees = [_Tree("", tuple(builder.arranger.nodes(nav_list(declared, ""), sorted(records))))]
     else:
@@ -441,8 +448,14 @@ def build_navigation(
 class _Builder:
     """Finds the declared navigations of a collection."""
 
-    def __init__(self, records: Mapping[str, Record], sites: Sequence[SiteTree], read: ReadText) -> None:
-        self.arranger = _Arranger(records, read)
+    def __init__(
+        self,
+        records: Mapping[str, Record],
+        sites: Sequence[SiteTree],
+        read: ReadText,
+        shown_name: Callable[[str], str],
+    ) -> None:
+        self.arranger = _Arranger(records, read, shown_name)
         self.hidden: set[str] = set()
         """Documents that only declare a navigation."""
         self._paths = sorted(records)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.domain.addresses import Address
+
 if TYPE_CHECKING:
     from commonplace.domain.ports import Store
 
@@ -20,6 +22,11 @@ def has_lower_case_names(store: Store) -> bool:
     """Whether such an Otterwiki made the folder: `home.md` is there, and no page or folder beside it has a capital."""
     pages = [address.name for address, _ in store.files("") if address.is_document]
     return START_PAGE in pages and all(name == name.lower() for name in (*pages, *store.folders("")))
+
+
+def shown_title(title: str, path: str) -> str:
+    """The title of a page in such a folder: in title case if it is the name of the page's file."""
+    return title_case(title) if title == Address(path).stem else title
 
 
 def title_case(path: str) -> str:

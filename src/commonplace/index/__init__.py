@@ -25,6 +25,7 @@ def open_index(
     link_roots: Sequence[str] = (),
     language: str = "en",
     side: PageSide | None = None,
+    in_title_case: Callable[[], bool] = bool,
 ) -> LocalIndex:
     """Open the index of a store's folder; create it if there is none.
 
@@ -34,6 +35,7 @@ def open_index(
         link_roots: The setting `link_roots`: `URL=FOLDER` each.
         language: The reader's language; search ranks the translation in this language before the others.
         side: The side of `[[a|b]]` that is the page; None for the side that exists.
+        in_title_case: Whether titles that are names of files are shown in title case.
 
     Raises:
         ValueError: one of the link roots is not of the form `URL=FOLDER`.
@@ -44,7 +46,7 @@ def open_index(
 
     folder = cache_dir / store.identity / INDEX_FOLDER
     remove_unused_versions(folder)
-    return LocalIndex(store, folder, link_roots, language, side or PageSide.EXISTING)
+    return LocalIndex(store, folder, link_roots, language, side or PageSide.EXISTING, in_title_case)
 
 
 def open_cluster(
@@ -68,13 +70,16 @@ def open_cluster(
     return SearchCluster(ClusterAddress(tuple(urls), user, password, authority), prefix)
 
 
-def open_past(store: Store, cache_dir: Path, side: PageSide | None = None) -> IndexedPast | None:
+def open_past(
+    store: Store, cache_dir: Path, side: PageSide | None = None, in_title_case: Callable[[], bool] = bool
+) -> IndexedPast | None:
     """The past states of a store's folder; None without commits. Each state is opened on first use.
 
     Args:
         store: The files.
         cache_dir: Folder of the indexes.
         side: The side of `[[a|b]]` that is the page; None for the side that exists.
+        in_title_case: Whether titles that are names of files are shown in title case.
     """
     from commonplace.domain.markdown.link_sides import PageSide  # noqa: PLC0415 - as below
     from commonplace.domain.past import StoreWithPast  # noqa: PLC0415 - as below
@@ -84,7 +89,7 @@ def open_past(store: Store, cache_dir: Path, side: PageSide | None = None) -> In
     from commonplace.index.past import IndexedPast  # noqa: PLC0415 - shell completion needs none of them
 
     live = cache_dir / store.identity / INDEX_FOLDER
-    return IndexedPast(store.past, live, live / "past", side or PageSide.EXISTING)
+    return IndexedPast(store.past, live, live / "past", side or PageSide.EXISTING, in_title_case)
 
 
 def open_proposals(

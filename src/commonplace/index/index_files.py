@@ -58,17 +58,18 @@ class IndexFiles:
     Args:
         store: The files.
         folder: Folder of the index.
+        in_title_case: Whether titles that are names of files are shown in title case.
 
     Raises:
         sqlite3.DatabaseError, FullTextError, FileNotFoundError: the index is missing, damaged or of another version.
     """
 
-    def __init__(self, store: Store, folder: Path) -> None:
+    def __init__(self, store: Store, folder: Path, in_title_case: Callable[[], bool] = bool) -> None:
         self._abandoned = False
         self._file = folder / CATALOGUE_FILE
         self._identity = _identity(self._file)
         check_seal(self._file, folder / FULLTEXT_FOLDER)
-        self.catalogue = Catalogue(self._file)
+        self.catalogue = Catalogue(self._file, in_title_case)
         try:
             self.fulltext = FullText(folder / FULLTEXT_FOLDER)
         except FullTextError:
@@ -185,11 +186,13 @@ class IndexLocation:
     Args:
         store: The files.
         folder: Preferred folder; replaced by a temporary folder if it is not writable.
+        in_title_case: Whether titles that are names of files are shown in title case.
     """
 
-    def __init__(self, store: Store, folder: Path) -> None:
+    def __init__(self, store: Store, folder: Path, in_title_case: Callable[[], bool] = bool) -> None:
         self._store = store
         self._folder = folder
+        self._in_title_case = in_title_case
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def open(self) -> IndexFiles:
@@ -237,7 +240,7 @@ class IndexLocation:
 
     def _open(self) -> IndexFiles:
         try:
-            return IndexFiles(self._store, self._folder)
+            return IndexFiles(self._store, self._folder, self._in_title_case)
         except DAMAGE_ERRORS as error:
             raise_if_file_limit(error)
             found_flag = os.path.exists(self._folder / CATALOGUE_FILE)
@@ -245,7 +248,7 @@ class IndexLocation:
         self._folder.mkdir(parents=True, exist_ok=True)
         with BatchLock(self._folder / LOCK_FILE).held():
             try:
-                return IndexFiles(self._store, self._folder)
+                return IndexFiles(self._store, self._folder, self._in_title_case)
             except DAMAGE_ERRORS as again:
                 raise_if_file_limit(again)
                 if found_flag:
@@ -255,7 +258,7 @@ class IndexLocation:
             self._wipe()
             FullText(self._folder / FULLTEXT_FOLDER, create=True)
             create_catalogue(self._folder / CATALOGUE_FILE)
-            return IndexFiles(self._store, self._folder)
+            return IndexFiles(self._store, self._folder, self._in_title_case)
 
     def _wipe(self) -> None:
         for name in (SEAL_FILE, CATALOGUE_FILE, f"{CATALOGUE_FILE}-wal", f"{CATALOGUE_FILE}-shm"):
@@ -270,15 +273,22 @@ class OpenIndexFiles:
         store: The files.
         folder: Preferred folder of the index.
         fill: Fills a reopened index if it is new.
+        in_title_case: Whether titles that are names of files are shown in title case.
 
     Raises:
         StorageError: no location is writable.
     """
 
-    def __init__(self, store: Store, folder: Path, fill: Callable[[IndexFiles], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        fill: Callable[[IndexFiles], None],
+        in_title_case: Callable[[], bool] = bool,
+    ) -> None:
         self._store = store
         self._fill = fill
-        self._location = IndexLocation(store, folder)
+        self._location = IndexLocation(store, folder, in_title_case)
         self._lock = threading.RLock()
         self._files = self._location.open()
 

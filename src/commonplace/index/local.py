@@ -78,6 +78,7 @@ class LocalIndex:
         link_roots: The setting `link_roots`: `URL=FOLDER` each.
         language: The reader's language, for the order of translations.
         side: The side of `[[a|b]]` that is the page.
+        in_title_case: Whether titles that are names of files are shown in title case.
 
     Raises:
         StorageError: no location is writable.
@@ -91,12 +92,13 @@ class LocalIndex:
         link_roots: Sequence[str] = (),
         language: str = "en",
         side: PageSide = PageSide.EXISTING,
+        in_title_case: Callable[[], bool] = bool,
     ) -> None:
         self._store = store
         self._side = side
         self._language = language
         self._site_finder = SiteFinder(store, link_roots)
-        self._open = OpenIndexFiles(store, folder, self._filled)
+        self._open = OpenIndexFiles(store, folder, self._filled, in_title_case)
         self._date_updater = DateUpdater(store, self._open.catalogue)
         self._flush_worker = FlushWorker(self._flush)
         self._updates = UpdateQueue(store.name, self._update)

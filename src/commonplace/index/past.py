@@ -72,10 +72,12 @@ class IndexedStates:
         live: Folder of the current index.
         folder: Folder of the states' indexes.
         side: The side of `[[a|b]]` that is the page.
+        in_title_case: Whether titles that are names of files are shown in title case.
     """
 
-    def __init__(self, live: Path, folder: Path, side: PageSide) -> None:
+    def __init__(self, live: Path, folder: Path, side: PageSide, in_title_case: Callable[[], bool] = bool) -> None:
         self._side = side
+        self._in_title_case = in_title_case
         self._live = live
         self._folder = folder
         self._open: OrderedDict[str, _OpenState] = OrderedDict()
@@ -126,7 +128,7 @@ class IndexedStates:
         return state
 
     def _new_index(self, store: Store, folder: Path) -> LocalIndex:
-        return LocalIndex(store, folder, side=self._side)
+        return LocalIndex(store, folder, side=self._side, in_title_case=self._in_title_case)
 
     def _shrink(self, most: int) -> None:
         """Close the least recently used states until `most` are open, except those in use."""
@@ -219,10 +221,18 @@ class IndexedPast(IndexedStates):
         live: Folder of the current index.
         folder: Folder of the past states' indexes.
         side: The side of `[[a|b]]` that is the page.
+        in_title_case: Whether titles that are names of files are shown in title case.
     """
 
-    def __init__(self, commits: PastCommits, live: Path, folder: Path, side: PageSide = PageSide.EXISTING) -> None:
-        super().__init__(live, folder, side)
+    def __init__(
+        self,
+        commits: PastCommits,
+        live: Path,
+        folder: Path,
+        side: PageSide = PageSide.EXISTING,
+        in_title_case: Callable[[], bool] = bool,
+    ) -> None:
+        super().__init__(live, folder, side, in_title_case)
         self._commits = commits
 
     @property

@@ -17,11 +17,13 @@ from commonplace.domain.addresses import Address, is_document_path, parse_docume
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.links import MAX_CUTS
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.title_case import shown_title, title_case
 from commonplace.services.deletions import with_deletion
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.cluster import Replica
+    from commonplace.domain.documents import Document
     from commonplace.domain.merge import FileMerge, MergedText
     from commonplace.domain.past import PastStates
     from commonplace.domain.ports import Index, Progress, Store
@@ -79,6 +81,14 @@ class Collection:
     """Statuses by the lower-case names that pages use; None for the built-in names."""
     merge_file: FileMerge | None = None
     """Merges files of a store of its own whose lines conflict; None for a folder of documents."""
+
+    def shown_name(self, name: str) -> str:
+        """The name of a page or folder, or a path of names without a suffix, as people are shown it."""
+        return title_case(name) if self.in_title_case() else name
+
+    def title_of(self, document: Document) -> str:
+        """The title of a document, equal to the one in its record."""
+        return shown_title(document.title, document.address.path) if self.in_title_case() else document.title
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def _site(collection: Collection, reader: _SiteReader, documents: Iterable[Recor
     settings = declared_site(collection.store)
     records = {record.address.path: record for record in documents}
     trees = collection.index.surroundings().sites
-    navigation = build_navigation(records, trees, reader.read, settings.navigation)
+    navigation = build_navigation(records, trees, reader.read, settings.navigation, collection.shown_name)
     start = _start(collection, settings.start, navigation, records)
     title = settings.title or next(filter(None, (site_title(tree, reader.read(tree.config)) for tree in trees)), "")
     if not title and start and fold(records[start].title) not in _GENERAL_TITLES:

@@ -7,8 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from lsprotocol.types import HoverParams, MarkupContent, TextDocumentIdentifier
 
 from agent import agent
+from editor import editing
+from remotes.replicas import wait_ready
 from serving import commonplace, served
 from support import new_repo
 
@@ -104,3 +107,47 @@ def test_a_rename_writes_links_as_the_wiki_shows_names(
         assert commonplace("mv", "actors/iran", "actors/new-target", "-C", repo.path).returncode == 0
     of_files = REWRITTEN.replace("Actors/New-Target", "actors/new-target").replace("New-Target", "new-target")
     assert (repo.path / "home.md").read_text() == (REWRITTEN if shown else of_files)
+
+
+FACES = {
+    "home.md": "[[Actors/Iran]] in the [[Middle East/Egypt]]\n",
+    "actors/iran.md": "Attrition.\n",
+    "actors/iraq.md": "# IRAQ\n\n[[Iran]]\n",
+    "middle east/egypt.md": "---\ntitle: the old land\n---\nOld. [[iran]]\n",
+}
+
+
+@pytest.mark.parametrize(("setting", "iran"), [("", "Iran"), ("true", "iran")])
+@pytest.mark.sampled(2)
+def test_every_face_names_a_page_and_a_folder_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, iran: str
+) -> None:
+    repo = new_repo(tmp_path / "wiki", FACES)
+    folder, east = ("Actors", "Middle East") if iran == "Iran" else ("actors", "middle east")
+    if setting:
+        monkeypatch.setenv("RETAIN_PAGE_NAME_CASE", setting)
+
+    def run(*words: str) -> str:
+        return commonplace(*words, "-C", repo.path).stdout
+
+    assert run("list", "--prefix", "actors/") == f"actors/iran.md\t{iran}\t\t\t\nactors/iraq.md\tIRAQ\t\t\t\n"
+    for words in (("read", "actors/iran", "--json"), ("list", "--json"), ("links", "home", "--json")):
+        assert f'"title":"{iran}"' in run(*words)
+    assert run("search", "attrition").startswith(f"actors/iran.md  {iran}\n")
+    assert [name for name in ("IRAQ", "the old land") if name not in run("links", "actors/iran")] == []
+    at = repo.git("rev-parse", "HEAD")
+    with served(repo.path, env={"RETAIN_PAGE_NAME_CASE": setting} if setting else {}) as server:
+        wait_ready(server)
+        for path in ("/p/actors/iran", f"/p/actors/iran?at={at}", "/p/home", "/timeline", "/search?q=attrition"):
+            assert f">{iran}</" in server.ask("GET", path).body.decode(), path
+        for path in ("/p/actors/iran", "/tree/actors/", "/tree/", f"/tree/?at={at}", "/overview"):
+            assert f">{folder}" in server.ask("GET", path).body.decode(), path
+        assert f"<h1>{east}</h1>" in server.ask("GET", "/tree/middle%20east/").body.decode()
+    with agent("mcp", str(repo.path), "--toolset", "notes", env={"RETAIN_PAGE_NAME_CASE": setting}) as notes:
+        assert f"actors/iran.md ({iran})" in notes.text("search", query="attrition")
+    with editing(repo.path) as editor:
+        editor.open("home.md")
+        params = HoverParams(TextDocumentIdentifier(editor.uri("home.md")), editor.position(FACES["home.md"], 4))
+        hover = editor.call(editor.client.text_document_hover_async, params)
+        assert isinstance(hover.contents if hover else None, MarkupContent)
+        assert f"**{iran}** (actors/iran.md)" in hover.contents.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.domain.title_case import title_case
+from commonplace.domain.title_case import shown_title, title_case
 
 SHOWN = {
     "actors/iran": "Actors/Iran",
@@ -22,3 +22,10 @@ SHOWN = {
 
 def test_the_rule_is_that_of_otterwiki() -> None:
     assert {path: title_case(path) for path in SHOWN} == SHOWN
+
+
+def test_a_title_is_shown_in_title_case_if_it_is_the_name_of_the_file() -> None:
+    assert shown_title("iran", "actors/iran.md") == "Iran"
+    assert shown_title("south egypt", "middle east/south egypt.markdown") == "South Egypt"
+    assert shown_title("IRAN", "actors/iran.md") == "IRAN"
+    assert shown_title("the old land", "egypt.md") == "the old land"

@@ -76,7 +76,7 @@ def hover(pages: EditorPages, page: EditorPage, position: Position) -> Hover | N
         start, end = document.body_start, len(document.source)
     text = document.source[start:end].decode("utf-8", "replace").strip()
     more = "…" if len(text) > MAX_HOVER_CHARS else ""
-    head = f"**{document.title}** ({target.page.address.path})\n\n---\n\n"
+    head = f"**{target.page.collection.title_of(document)}** ({target.page.address.path})\n\n---\n\n"
     return Hover(MarkupContent(MarkupKind.Markdown, f"{head}{text[:MAX_HOVER_CHARS]}{more}"), place)
 
 

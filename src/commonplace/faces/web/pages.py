@@ -83,7 +83,7 @@ def breadcrumbs(request: PageRequest, collection: Collection, folder: str) -> li
     parts = folder.split("/") if folder else []
     for number, part in enumerate(parts):
         path = "/".join(parts[: number + 1])
-        result.append((part, request.urls.view("tree", collection.name, f"{path}/")))
+        result.append((collection.shown_name(part), request.urls.view("tree", collection.name, f"{path}/")))
     return result
 
 

@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.sites import SiteTree, from_json
+from commonplace.domain.title_case import shown_title
 from commonplace.index.index_version import SCHEMA_VERSION
 
 BUSY_SECONDS = 30.0
@@ -119,14 +120,16 @@ class Catalogue:
 
     Args:
         path: The database file.
+        in_title_case: Whether titles that are names of files are shown in title case.
 
     Raises:
         OtherVersionError: another version of the program created the file.
         sqlite3.DatabaseError: the file is damaged, or cannot be opened.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, in_title_case: Callable[[], bool] = bool) -> None:
         self._path = path
+        self._in_title_case = in_title_case
         self._idle: list[sqlite3.Connection] = []
         self._in_use: set[sqlite3.Connection] = set()
         """Connections in use that may become idle; others are closed after use."""
@@ -206,9 +209,13 @@ class Catalogue:
                 self._in_use.add(connection := self._idle.pop())
                 return connection
         connection = _connected(self._path)
+        connection.create_function("shown_title", 2, self._shown_title, deterministic=True)
         with self._lock:
             self._in_use.add(connection)
         return connection
+
+    def _shown_title(self, title: str, path: str) -> str:
+        return shown_title(title, path) if self._in_title_case() else title
 
     def _release(self, connection: sqlite3.Connection, *, batch: bool = False) -> None:
         sound = False

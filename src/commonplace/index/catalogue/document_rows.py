@@ -26,8 +26,8 @@ from commonplace.index.catalogue.database import sql
 
 
 RECORD_COLUMNS = (
-    "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
-    " EXISTS (SELECT 1 FROM files o WHERE o.ident = f.ident AND o.id <> f.id), d.record"
+    "f.id, f.path, f.size, f.revision, f.ident, f.aliases, shown_title(f.title, f.path), f.type, f.date,"
+    " f.created, f.updated, f.words, EXISTS (SELECT 1 FROM files o WHERE o.ident = f.ident AND o.id <> f.id), d.record"
 )
 RECORD_TABLES = "files f JOIN details d ON d.id = f.id"
 """Tables of the columns that `record_from` reads, which are `RECORD_COLUMNS` in order."""

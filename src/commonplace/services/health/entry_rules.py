@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.findings import finding_of
 from commonplace.domain.query import Record
@@ -69,7 +70,7 @@ def entry_findings(
 
 def _has_no_heading(collection: Collection, record: Record, version: Document | None) -> bool:
     """Whether the entry has no title. Only entries whose title is their file's name are opened."""
-    if record.title != record.address.stem:
+    if fold(record.title) != fold(record.address.stem):
         return False
     return not any(section.level == 1 for section in (version or collection.index.document(record.address)).sections)
 

@@ -209,11 +209,8 @@ class SiteFolder:
     """Documents directly in the folder, sorted."""
     total: int = 0
     """Number of documents in the folder and below it."""
-
-    @property
-    def name(self) -> str:
-        """The last part of the path."""
-        return self.path.rpartition("/")[2]
+    name: str = ""
+    """The last part of the path, as it is shown."""
 
 
 def folders_of(collection: Collection) -> Mapping[str, SiteFolder]:
@@ -229,6 +226,7 @@ def folders_of(collection: Collection) -> Mapping[str, SiteFolder]:
             path = path.rpartition("/")[0]
     for folder in folders.values():
         folder.folders.sort(key=str.casefold)
+        folder.name = collection.shown_name(folder.path.rpartition("/")[2])
     return folders
 
 

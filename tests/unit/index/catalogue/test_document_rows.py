@@ -16,7 +16,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
-from commonplace.index.catalogue.database import create_catalogue
+from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.document_rows import (
     DATE_EDITED,
     DATE_KNOWN,
@@ -63,7 +63,7 @@ STAT = FileStat(len(A.encode()), 1_700_000_000_000_000_000, 5, 7)
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     create_catalogue(tmp_path / "catalogue.sqlite")
-    with closing(sqlite3.connect(tmp_path / "catalogue.sqlite", isolation_level=None)) as made:
+    with closing(Catalogue(tmp_path / "catalogue.sqlite")) as catalogue, catalogue.writing() as made:
         yield made
 
 

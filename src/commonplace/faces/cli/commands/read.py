@@ -165,6 +165,6 @@ def _place(collection: Collection, document: Document) -> dict[str, Json]:
         "collection": collection.name,
         "id": record.id if record else document.address.id,
         "path": document.address.path,
-        "title": document.title,
+        "title": collection.title_of(document),
         "revision": revision_of(document.raw),
     }

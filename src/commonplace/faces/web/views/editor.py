@@ -174,7 +174,7 @@ def _edit_page(
 
 def _title(collection: Collection, address: Address) -> str:
     record = collection.index.record(address)
-    return record.title if record else address.stem
+    return record.title if record else collection.shown_name(address.stem)
 
 
 def _sent(request: PageRequest, collection: Collection, address: Address) -> PageResponse:

@@ -78,7 +78,7 @@ def _encoded(request: PageRequest, collection: Collection) -> bytes:
     depth = _depth(whole.nodes)
     nodes = [
         [record.title, request.urls.page(collection.name, record.address.path),
-         "/".join(record.address.folder.split("/")[:depth]), record.type, " ".join(record.tags)]
+         collection.shown_name("/".join(record.address.folder.split("/")[:depth])), record.type, " ".join(record.tags)]
         for record in whole.nodes
     ]  # fmt: skip
     text = json.dumps({"nodes": nodes, "edges": whole.edges}, ensure_ascii=False, separators=(",", ":"))

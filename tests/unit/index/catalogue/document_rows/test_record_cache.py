@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from commonplace.index.catalogue.database import Catalogue
 from commonplace.index.catalogue.document_rows import MAX_CACHED_DOCUMENTS, RecordCache, document_key
 from indexed import MakeBase
 
@@ -20,7 +21,7 @@ def connection(base: MakeBase) -> Iterator[sqlite3.Connection]:
     """The catalogue of an index."""
     cache = base(FILES).cache
     (path,) = [file for file in cache.rglob("*") if file.is_file() and file.read_bytes()[:6] == b"SQLite"]
-    with closing(sqlite3.connect(path)) as made:
+    with closing(Catalogue(path)) as catalogue, catalogue.reading() as made:
         yield made
 
 
@@ -59,7 +60,7 @@ def test_more_documents_than_are_cached_are_all_found(base: MakeBase) -> None:
     cache = RecordCache()
     found_base = base(FILES)
     (path,) = [f for f in found_base.cache.rglob("*") if f.is_file() and f.read_bytes()[:6] == b"SQLite"]
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(Catalogue(path)) as catalogue, catalogue.reading() as connection:
         assert list(cache.entries(connection, [*KEYS, *many])) == KEYS
         assert list(cache.entries(connection, KEYS)) == KEYS
 
