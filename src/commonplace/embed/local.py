@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -221,18 +221,19 @@ class NearestDocuments:
 
     def __init__(self, question: VectorQuery, limit: int, understood: float) -> None:
         self._question = question
-        self._limit = limit
+        self._background = cache(question.background)
+        self._best = cache(partial(question.nearest, limit))
         self.understood = understood
 
-    @cached_property
+    @property
     def background(self) -> Background:
         """The similarity of an ordinary document."""
-        return self._question.background()
+        return self._background()
 
-    @cached_property
+    @property
     def best(self) -> Sequence[NearDocument]:
         """The most similar documents, at most `limit`."""
-        return self._question.nearest(self._limit)
+        return self._best()
 
     def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:
         """The similarities of these documents."""
