@@ -52,14 +52,6 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     skills = SkillHandlers(runner, Skills()) if toolset.skills else None
     toolset = _completed(toolset, tier, skills)
     tools = ToolHandlers(toolset, runner)
-    resources = ResourceHandlers(toolset.resources, runner) if toolset.resources else None
-    prompts = PromptHandlers(toolset.prompts, runner) if toolset.prompts else None
-    completions = CompletionHandlers(resources, prompts, runner) if resources or prompts else None
-    following = (
-        SubscriptionManager(toolset.resources, runner, quota or Quota())
-        if toolset.resources and toolset.resources.can_subscribe
-        else None
-    )
     server = _Server(
         toolset.server_name,
         version=__version__,
@@ -69,20 +61,23 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
         get_tool_input_schema=tools.header_schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
-        on_list_resources=resources.list if resources else None,
-        on_list_resource_templates=resources.templates if resources else None,
-        on_read_resource=resources.read if resources else None,
-        on_subscribe_resource=following.subscribe if following else None,
-        on_unsubscribe_resource=following.unsubscribe if following else None,
-        on_subscriptions_listen=following.listen if following else None,
-        on_list_prompts=prompts.list if prompts else None,
-        on_get_prompt=prompts.get if prompts else None,
-        on_completion=completions.complete if completions else None,
     )
     if find_spec("opentelemetry.sdk") is None:
         server.middleware[:] = map(_TracingMiddleware, server.middleware)
-    if following:
-        server.add_notification_handler("notifications/initialized", types.NotificationParams, following.begin)
+    resources = ResourceHandlers(toolset.resources, runner) if toolset.resources else None
+    prompts = PromptHandlers(toolset.prompts, runner) if toolset.prompts else None
+    if resources:
+        server.add_request_handler("resources/list", types.PaginatedRequestParams, resources.list)
+        server.add_request_handler("resources/templates/list", types.PaginatedRequestParams, resources.templates)
+        server.add_request_handler("resources/read", types.ReadResourceRequestParams, resources.read)
+    if toolset.resources and toolset.resources.can_subscribe:
+        _add_subscriptions(server, SubscriptionManager(toolset.resources, runner, quota or Quota()))
+    if prompts:
+        server.add_request_handler("prompts/list", types.PaginatedRequestParams, prompts.list)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, prompts.get)
+    if resources or prompts:
+        completions = CompletionHandlers(resources, prompts, runner)
+        server.add_request_handler("completion/complete", types.CompleteRequestParams, completions.complete)
     if skills:
         server.extensions[EXTENSION] = SETTINGS
         server.add_request_handler("skills/list", types.PaginatedRequestParams, skills.list)
@@ -91,6 +86,13 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     if toolset.asks or services.confirm != "never":
         _let_ask(server, runner)
     return server
+
+
+def _add_subscriptions(server: McpServer, subscriptions: SubscriptionManager) -> None:
+    server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscriptions.subscribe)
+    server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, subscriptions.unsubscribe)
+    server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, subscriptions.listen)
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, subscriptions.begin)
 
 
 def _completed(toolset: Toolset, tier: Tier, skills: SkillHandlers | None) -> Toolset:

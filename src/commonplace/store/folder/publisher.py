@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from pygit2.enums import FileStatus
@@ -128,15 +128,20 @@ class Publisher:
                 kind="repository",
                 hint="Write something first." if addresses else "Write something, or name other files in paths.",
             )
+        return self._receipt(commit, {address: content for address, (_, content) in files.items()})
+
+    def _receipt(self, commit: str, contents: Mapping[Address, bytes | None]) -> Receipt:
+        """The receipt of a commit of these files, of which it may have changed only some."""
         try:
             changed = self._changed_by(commit)
         except GitError as error:  # the commit is made, even if its changes cannot be listed
             log.warning("the changes of a commit cannot be listed: %s", error)
-            changed = set(files)
+            changed = set(contents)
+        present = {address: content for address, content in contents.items() if address in changed}
         return Receipt(
             commit,
-            {a: revision_of(content) for a, (_, content) in files.items() if a in changed and content is not None},
-            tuple(a for a, (_, content) in files.items() if a in changed and content is None),
+            {address: revision_of(content) for address, content in present.items() if content is not None},
+            tuple(address for address, content in present.items() if content is None),
         )
 
     def push(self, remote: str = "origin", branch: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -18,7 +18,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageE
 from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, SearchQuery
-from commonplace.domain.records import iso_timestamp
+from commonplace.domain.records import Record, iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.statuses import current_first
@@ -307,11 +307,7 @@ def _catalogued(
     revisions = {address.path: revision for address, revision in collection.index.revisions().items()}
     known_revisions = before.revisions
     differing = [path for path, revision in revisions.items() if known_revisions.get(path) != revision]
-    if len(differing) > MAX_CHANGED:
-        records = {record.address.path: record for record in every_document(collection)}
-    else:
-        requested_pairs = ((path, collection.index.record(Address(path))) for path in differing)
-        records = {path: record for path, record in requested_pairs if record is not None}
+    records = {record.address.path: record for record in _records_at(collection, differing)}
     for path in differing:
         del revisions[path]
     revisions |= {path: record.revision for path, record in records.items()}
@@ -323,6 +319,14 @@ def _catalogued(
     addresses = (address for address in before.others if address.path in revisions)
     others = frozenset([*addresses, *(record.address for record in records.values() if id_at(record.address) is None)])
     return _CatalogueState(generation, revisions, summaries, others)
+
+
+def _records_at(collection: Collection, paths: Sequence[str]) -> Iterable[Record]:
+    """The records of documents that changed; those of all documents if these are many."""
+    if len(paths) > MAX_CHANGED:
+        return every_document(collection)
+    records = (collection.index.record(Address(path)) for path in paths)
+    return [record for record in records if record is not None]
 
 
 class StateLog:

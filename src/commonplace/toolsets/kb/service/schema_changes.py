@@ -138,22 +138,9 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
         InvalidInputError: kind "schema": the file is unreadable, or a key cannot be changed separately.
     """
     mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-    try:
-        text = raw[len(mark) :].decode()
-    except UnicodeDecodeError:
-        raise InvalidInputError(
-            f"{SCHEMA_FILE} is broken: it is not UTF-8.", kind="schema", hint="Save the file as UTF-8 first."
-        ) from None
-    loaded = load(text)
-    if loaded.failed or not isinstance(loaded.value or {}, Mapping):
-        raise InvalidInputError(
-            f"{SCHEMA_FILE} is broken: {yaml_finding(loaded.problems[0]).message if loaded.problems else 'no mapping'}",
-            kind="schema",
-            hint="Repair the file by hand first.",
-        )
+    text, old = _schema_text(raw[len(mark) :])
     newline = "\r\n" if "\r\n" in text else "\n"
     whole = text if not text or text.endswith("\n") else text + newline
-    old = mapping_of(loaded.value)
     normalised = {key: as_json_types(value) for key, value in changes.items()}
     changes = {key: element for key, element in normalised.items() if key in old or element is not None}
     target = {key: value for key, value in changes.items() if key not in old or not equal_json(old[key], value)}
@@ -168,3 +155,25 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
             hint="Edit the file by hand.",
         )
     return mark + changed.encode()
+
+
+def _schema_text(raw: bytes) -> tuple[str, Mapping[str, Json]]:
+    """The text of a `kb.yaml`, and its keys with their values.
+
+    Raises:
+        InvalidInputError: kind "schema": the file is unreadable.
+    """
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise InvalidInputError(
+            f"{SCHEMA_FILE} is broken: it is not UTF-8.", kind="schema", hint="Save the file as UTF-8 first."
+        ) from None
+    loaded = load(text)
+    if loaded.failed or not isinstance(loaded.value or {}, Mapping):
+        raise InvalidInputError(
+            f"{SCHEMA_FILE} is broken: {yaml_finding(loaded.problems[0]).message if loaded.problems else 'no mapping'}",
+            kind="schema",
+            hint="Repair the file by hand first.",
+        )
+    return text, mapping_of(loaded.value)

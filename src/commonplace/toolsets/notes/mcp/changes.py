@@ -54,11 +54,7 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     skipped = _cursor(arguments.cursor)
     lines: list[str] = []
     for collection in () if skipped else chosen:
-        lines += _trash_lines(call, collection, change_filter) if change_filter.address else []
-        if not collection.store.history.available:
-            lines += _without_history(collection, change_filter)
-        else:
-            lines += _uncommitted(collection, change_filter, diff=arguments.diff)
+        lines += _before_commits(call, collection, change_filter, diff=arguments.diff)
     with_commits = (other_collection for other_collection in chosen if other_collection.store.history.available)
     every = ((where, commit) for where in with_commits for commit in commits(where, change_filter, call.go_on))
     ends: list[int] = []
@@ -73,6 +69,14 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     more = len(ends) > MAX_SHOWN_COMMITS
     lines = lines[: ends[-2]] if more else lines
     return _shown(answer, lines or ["No changes."], skipped, ends[:MAX_SHOWN_COMMITS], more=more)
+
+
+def _before_commits(call: Call, collection: Collection, change_filter: ChangeFilter, *, diff: bool) -> list[str]:
+    """The trash of a page, and changes without a commit: both are newer than any commit."""
+    trash = _trash_lines(call, collection, change_filter) if change_filter.address else []
+    if not collection.store.history.available:
+        return [*trash, *_without_history(collection, change_filter)]
+    return [*trash, *_uncommitted(collection, change_filter, diff=diff)]
 
 
 def _require_known_author(chosen: Sequence[Collection], change_filter: ChangeFilter, call: Call) -> None:

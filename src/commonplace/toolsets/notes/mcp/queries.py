@@ -387,15 +387,10 @@ def _show_answering(
     Returns:
         The text of the sections.
     """
-    address, (question, part) = page.record.address, requested_pair
-    query = SearchQuery(text=question, filter=Filter(among=(address,)))
-    gathered = gather([page.collection], query, "hybrid", sections=MAX_PAGE_SECTIONS)
-    best = [section for section in gathered if section.record.address == address]
-    if part is not None:
-        inside = {section.anchor for section in document.sections if part.start <= section.start < part.end}
-        best = [section for section in best if section.anchor in inside]
+    question, part = requested_pair
+    best = _answering(page, document, question, part)
     head = _head(call, page, document, part.name if part else "")
-    path = shown_path(call.services.collections, page.collection, address)
+    path = shown_path(call.services.collections, page.collection, page.record.address)
     longest = max((" > ".join(section.path) for section in best), key=len, default="")
     following = answer.following("read", page=path, section=longest)
     answer.reserve(following)
@@ -418,6 +413,18 @@ def _show_answering(
     if rest:
         answer.add_shortened(rest)
     return "\n".join(section.text for section in best)
+
+
+def _answering(page: FoundPage, document: Document, question: str, part: _Part | None) -> list[EvidenceSection]:
+    """The sections of a page that match a question, best first; only those within a part, if one is given."""
+    address = page.record.address
+    query = SearchQuery(text=question, filter=Filter(among=(address,)))
+    gathered = gather([page.collection], query, "hybrid", sections=MAX_PAGE_SECTIONS)
+    best = [section for section in gathered if section.record.address == address]
+    if part is None:
+        return best
+    inside = {section.anchor for section in document.sections if part.start <= section.start < part.end}
+    return [section for section in best if section.anchor in inside]
 
 
 def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:

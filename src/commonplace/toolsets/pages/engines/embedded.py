@@ -240,6 +240,11 @@ class EmbeddedEngine:
         entries = {address: table.entries[address] for address in revisions if address in table.entries} | read
         if len(changed) > ADDRESS_THRESHOLD and not table.revisions:
             freeze_objects()
+        table = self._table_of(entries, paths)
+        return replace(table, generation=generation, revisions=revisions)
+
+    def _table_of(self, entries: dict[Address, Page | UnusablePage | None], paths: Mapping[str, str]) -> PageTable:
+        """The table of the entries of all documents, of no generation yet."""
         nested = NestedSpaces(self._store)
         own = [entry for address, entry in entries.items() if entry is not None and not nested.hold(address)]
         pages, repeated = pages_by_id([entry for entry in own if isinstance(entry, Page)], paths)
@@ -249,9 +254,7 @@ class EmbeddedEngine:
         for page in pages.values():
             by_title.setdefault(fold_label(page.title), []).append(page)
         return PageTable(
-            generation=generation,
             paths=paths,
-            revisions=revisions,
             entries=entries,
             pages=pages,
             others=tuple(address for address in entries if address not in by_address),
