@@ -14,10 +14,12 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, Finding, Frontmatter, LazyLinks, Link, Section, caching_large
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.findings import finding_of
+from commonplace.domain.findings import finding_of, merge_conflicts
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
+from commonplace.domain.graphs import BLOCK_IDS, block_around
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.link_syntax import (
+    read_block_references,
     read_directive_links,
     read_frontmatter_links,
     read_html_links,
@@ -102,6 +104,12 @@ def read_document(address: Address, raw: bytes) -> Document:
     )
 
 
+def read_again(document: Document, raw: bytes) -> Document:
+    """Parse the changed bytes of a document, whose frontmatter keeps its form."""
+    again = read_document(document.address, raw)
+    return again.with_properties() if document.frontmatter.is_properties else again
+
+
 def _of_text(raw: bytes, source: bytes, base: int, structure: Structure) -> Iterator[Finding]:
     if is_pointer(raw):
         message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
@@ -148,24 +156,6 @@ def hidden_headings(document: Document) -> list[tuple[int, str]]:
             break
         start += block.content
     return hidden
-
-
-_CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compile(r">{7}(?: |\Z)"))
-"""The lines with which git-merge(1) marks the two sides of a conflict, in order."""
-
-
-def merge_conflicts(text: str) -> Iterator[Finding]:
-    """A finding for each conflict that a merge has left in a text."""
-    expected, began = 0, 0
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        if _CONFLICT_MARKS[0].match(line):
-            expected, began = 1, number
-        elif expected and _CONFLICT_MARKS[expected].match(line):
-            expected += 1
-            if expected == len(_CONFLICT_MARKS):
-                message = "A merge has left both sides of a conflict here. Choose one, and remove the marker lines."
-                yield finding_of("merge_conflict", message, line=began)
-                expected = 0
 
 
 def find_section(document: Document, path: Sequence[str]) -> Section:
@@ -456,6 +446,8 @@ class Fragments:
 
     def _block(self, mark: int) -> tuple[int, int, Section | None]:
         """The block that the block id at an offset marks; for an id in a heading line, the section."""
+        if BLOCK_IDS.match(self._document.encoded, mark):
+            return *block_around(self._document.encoded, mark), None
         section = self._section_at(mark)
         if section.level and mark < section.content:
             return section.start, section.tree_end, section
@@ -509,6 +501,8 @@ def _block_offsets(document: Document) -> Mapping[str, int]:
     offsets: dict[str, int] = {}
     for mark in _MARKED.finditer(document.encoded, document.body_start):
         offsets.setdefault(mark[1].decode("utf-8", "replace").lower(), mark.start())
+    for mark in BLOCK_IDS.finditer(document.encoded) if b"id:: " in document.raw else ():
+        offsets.setdefault(f"^{mark[2].decode().lower()}", mark.start())
     return offsets
 
 
@@ -578,9 +572,10 @@ def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent], htm
 def _html_links(
     source: bytes, written: bytes, base: int, structure: Structure, tags: Sequence[tuple[int, int]]
 ) -> list[Link]:
-    """The links in HTML and docfx's directives, and in tags of `written` that `source` has blanks for."""
+    """The links in HTML, references to blocks and docfx's directives, and in tags that only `written` has."""
     links = [link for start, end in structure.html for link in read_html_links(source, base + start, base + end)]
     links += [link for start, end in tags for link in read_html_links(written, base + start, base + end)]
+    links += read_block_references(source, base, structure.opaque) if b"((" in source else ()
     return [*links, *read_directive_links(source, base, structure.opaque)] if b":::" in source else links
 
 

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache, wraps
 from itertools import takewhile
@@ -139,6 +139,8 @@ class Frontmatter:
     findings: tuple[Finding, ...] = ()
     is_toml: bool = False
     """Whether the block is TOML, between lines `+++`. Its keys are read and never changed."""
+    is_properties: bool = False
+    """Whether the block is lines `key:: value` of Logseq; without a block, whether a new one is to be such lines."""
 
 
 @contextmanager
@@ -235,6 +237,12 @@ class Document:
         """The text after the frontmatter, without the blank line below the frontmatter."""
         text = self.encoded[self.body_start :].decode("utf-8", "replace")
         return _LINE_END.sub("", text, count=1) if self.frontmatter.present else text
+
+    def with_properties(self) -> Document:
+        """The same document of a graph of Logseq, where a new frontmatter is lines `key:: value`."""
+        if self.frontmatter.present:
+            return self
+        return replace(self, frontmatter=replace(self.frontmatter, is_properties=True))
 
 
 # Rows contain no containers, so there can be no cycles.

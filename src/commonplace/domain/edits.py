@@ -319,9 +319,10 @@ def rewrite_links(
         move = LinkMove(document.address, here, before, new, spelling)
         target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
         if target != link.target:
-            if link.kind == LinkKind.FRONTMATTER and styles is None:
+            in_yaml = link.kind == LinkKind.FRONTMATTER and not document.frontmatter.is_properties
+            if in_yaml and styles is None:
                 styles = ScalarStyles(raw, document.frontmatter)
-            style = styles.at(start) if link.kind == LinkKind.FRONTMATTER and styles else ""
+            style = styles.at(start) if in_yaml and styles else "|" if link.kind == LinkKind.FRONTMATTER else ""
             changes[start, end] = _written_target(document, link, target, style.encode())
     return _with_changes(raw, changes)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from commonplace.domain.documents import Finding, Severity
@@ -140,3 +141,21 @@ class Diagnostic:
     def is_problem(self) -> bool:
         """Whether the result is an error or a warning."""
         return self.severity in {Severity.ERROR, Severity.WARNING}
+
+
+_CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compile(r">{7}(?: |\Z)"))
+"""The lines with which git-merge(1) marks the two sides of a conflict, in order."""
+
+
+def merge_conflicts(text: str) -> Iterator[Finding]:
+    """A finding for each conflict that a merge has left in a text."""
+    expected, began = 0, 0
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if _CONFLICT_MARKS[0].match(line):
+            expected, began = 1, number
+        elif expected and _CONFLICT_MARKS[expected].match(line):
+            expected += 1
+            if expected == len(_CONFLICT_MARKS):
+                message = "A merge has left both sides of a conflict here. Choose one, and remove the marker lines."
+                yield finding_of("merge_conflict", message, line=began)
+                expected = 0

@@ -1,7 +1,7 @@
 """The block at the top of a document: finding, parsing, and changing single keys.
 
 Reading never raises. Invalid YAML is a finding; keys that can be parsed separately are still read. Blocks of TOML, as
-in Hugo and Zola, are read and never changed.
+in Hugo and Zola, are read and never changed. Lines `key:: value`, as in Logseq, are read and changed as such.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from commonplace.domain.documents import Document, Finding, Frontmatter, Span
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json, equal_json
+from commonplace.domain.properties import PROPERTIES, read_properties, with_properties
 from commonplace.domain.yaml_edits import as_json_types, change_keys
 from commonplace.domain.yaml_loader import MAX_YAML_CHARS, LoadedYaml, YamlProblem, load
 
@@ -60,7 +61,10 @@ def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
 
 
 def read_any_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
-    """Locate and parse a block of YAML as `read_frontmatter` does, or a block of TOML between two lines `+++`."""
+    """Locate and parse a block of YAML as `read_frontmatter` does, a block of TOML, or properties of Logseq."""
+    if properties := PROPERTIES.match(raw, start):
+        span = Span(*properties.span())
+        return Frontmatter(read_properties(properties[0]), span, present=True, is_properties=True)
     match = _TOML.match(raw, start)
     if not match:
         return read_frontmatter(raw, start)
@@ -76,15 +80,17 @@ def read_any_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
 
 def block_end(raw: bytes) -> int:
     """Offset of the text after a block at the very top, without parsing the block; 0 without a block."""
-    if toml := _TOML.match(raw):
-        return toml.end()
+    if other := _TOML.match(raw) or PROPERTIES.match(raw):
+        return other.end()
     opening = _OPENING.match(raw)
     closing = _CLOSING.search(raw, opening.end()) if opening else None
     return closing.end() if closing else 0
 
 
 def block_range(raw: bytes, block: Frontmatter) -> Span:
-    """Span of the lines between the fences of a block. The block must be present."""
+    """Span of the lines between the fences of a block, if it has any. The block must be present."""
+    if block.is_properties:
+        return block.span
     whole = raw[block.span.start : block.span.end]
     return Span(block.span.start + whole.index(b"\n") + 1, block.span.start + len(whole.rstrip()) - len(b"---"))
 
@@ -107,11 +113,15 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
     _require_utf8(raw)
     start = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     block = read_any_frontmatter(raw, start)
+    if not block.present and isinstance(document, Document) and document.frontmatter.is_properties:
+        block = document.frontmatter
     _require_readable(block)
     types = {key: as_json_types(value) for key, value in changes.items()}
     target = {key: value for key, value in types.items() if not _holds(block.values, key, value)}
     if not target:
         return raw
+    if block.is_properties:
+        return with_properties(raw, block.span, target)
     changed = _with_block(raw, block, target)
     values = {key: value for key, value in {**block.values, **target}.items() if value is not None or key not in target}
     again = read_frontmatter(changed, start)

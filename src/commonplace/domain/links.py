@@ -1,4 +1,4 @@
-"""Resolution of link targets, and the relations of typed links.
+"""Resolution of link targets.
 
 A target `T` in a document of the folder `F` is resolved by these rules in order; the first that matches decides.
 docs/links.md has the same table with examples, and lists the differences from Obsidian.
@@ -29,13 +29,14 @@ in any other collection it is first an ordinary target, and then one of the neig
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote
 
 from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.documents import Link, LinkKind, Span
+from commonplace.domain.graphs import BLOCK_REFERENCE, Graph
 from commonplace.domain.markdown.paths import (
     HTML_SUFFIXES,
     INDEX_NAMES,
@@ -63,6 +64,10 @@ class NamedDocument:
     id: str
     title: str
     aliases: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    """References to its blocks that have an `id::`, as Logseq writes them: `((uuid))`."""
+    states_title: bool = field(default=True, compare=False)
+    """Whether its frontmatter states the title; in a graph, no other title names a page."""
 
 
 class Way(Enum):
@@ -150,13 +155,37 @@ def lookup_keys(name: str) -> frozenset[str]:
     return frozenset(key for cut in {len(name), *cuts} if (key := link_key(name[:cut].rstrip())))
 
 
-def name_keys(named: NamedDocument) -> frozenset[str]:
-    """All lookup keys of a document. Every rule must find the document under one of them."""
+def name_keys(named: NamedDocument, sites: Sequence[SiteTree] = ()) -> frozenset[str]:
+    """All lookup keys of a document. Every rule must find the document under one of them.
+
+    Args:
+        named: The document.
+        sites: The docs trees of the collection, of which a graph gives the document further names.
+    """
     address = named.address
     names = [address.path, named.id, named.title, *named.aliases, name_without_number(address.stem)]
     if address.name in INDEX_NAMES:
         names += [address.folder, name_without_number(address.folder.rpartition("/")[2])]
+    return frozenset[str](named.blocks).union(*map(lookup_keys, names), graph_keys(address, sites))
+
+
+def graph_keys(address: Address, sites: Sequence[SiteTree]) -> frozenset[str]:
+    """The lookup keys of the names that a graph gives a document for its file's name."""
+    site = site_of(sites, address) if sites else None
+    if site is None or site.graph is None:
+        return frozenset()
+    names = [*site.graph.names_like(site.graph.page_name(address)), *site.graph.stubs(address)]
     return frozenset[str]().union(*map(lookup_keys, names))
+
+
+def is_stub(link: Link, source: Address, lookup: LinkLookup) -> bool:
+    """Whether a link names the pages below a name of Dendron that has no page of its own: `[[a]]` beside `a.b.md`."""
+    site = site_of(lookup.sites, source) if lookup.sites else None
+    if site is None or site.graph is None or link.kind in MARKDOWN_KINDS:
+        return False
+    name = fold(link.target.removesuffix(".*"))
+    below = lookup.named(link_key(name))
+    return any(name in map(fold, site.graph.stubs(document.address)) for document in below)
 
 
 def resolve(link: Link, source: Address, lookup: LinkLookup) -> Address | None:
@@ -174,9 +203,11 @@ def is_text(link: Link, source: Address, sites: Sequence[SiteTree]) -> bool:
     """Whether a link that leads to no page is no link in its docs tree, so that no page is missing for it.
 
     Hugo and Jekyll have no wikilinks; a site's own template may give a destination a meaning; an absolute path may be
-    another site's.
+    another site's. `((uuid))` is a link in a graph of Logseq alone.
     """
     site = site_of(sites, source)
+    if BLOCK_REFERENCE.fullmatch(link.target):
+        return site is None or site.graph is None
     if site is None:
         return False
     if link.kind in MARKDOWN_KINDS:
@@ -299,23 +330,90 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
     path = slashed(target).strip()
     if not path:
         return _NOWHERE
-    site = site_of(lookup.sites, source) if source and markdown and lookup.sites else None
+    if BLOCK_REFERENCE.fullmatch(path):
+        return _only(lookup.named(path.lower()), Way.ID)
+    if source is None:
+        return _of_reference(path, lookup, markdown=markdown)
+    site = site_of(lookup.sites, source) if lookup.sites else None
+    if site and site.graph and not (markdown or is_document_path(path)):
+        return _in_graph(site, site.graph, path, source, lookup)
+    return _by_rules(path, source, lookup, site if markdown else None, markdown=markdown)
+
+
+def _of_reference(path: str, lookup: LinkLookup, *, markdown: bool) -> _Found:
+    """The target of a text that stands in no document: by the usual rules, else in a graph."""
+    named = _by_rules(path, None, lookup, None, markdown=markdown)
+    graphs = [(site, site.graph) for site in lookup.sites if site.graph] if named == _NOWHERE else ()
+    every = (_in_graph(site, graph, path, None, lookup) for site, graph in graphs)
+    return next(filter(_NOWHERE.__ne__, every), named)
+
+
+def _in_graph(site: SiteTree, graph: Graph, name: str, source: Address | None, lookup: LinkLookup) -> _Found:
+    """The target of a wikilink in a graph, which names a page, whatever its folder."""
+    for way, fitting in _named_in_graph(graph, name, source, _pages_like(site, graph, name, lookup)):
+        if fitting:
+            return _only(fitting, way)
+    paths = (joined(site.folder, path) or "" for path in graph.other_files(name))
+    file = next(filter(None, map(lookup.at, paths)), None)
+    return (file, Way.PATH) if file else _NOWHERE
+
+
+def _named_in_graph(
+    graph: Graph, name: str, source: Address | None, pages: Sequence[NamedDocument]
+) -> Iterator[tuple[Way, list[NamedDocument]]]:
+    """The pages that a name means by each of the graph's rules, in order."""
+    by_file = [page for page in pages if graph.key(name) == graph.key(graph.page_name(page.address))]
+    if graph.slashes:
+        titled = [page for page in pages if page.states_title]
+        yield Way.PATH, [page for page in by_file if not page.states_title]
+        yield Way.NAME, _by_title(name, [replace(page, aliases=()) for page in titled], graph.key)
+        yield Way.NAME, _by_title(name, [replace(page, title="") for page in pages], graph.key)
+    else:
+        yield Way.PATH, [page for page in by_file if source and page.address.folder == source.folder]
+        yield Way.PATH, by_file
+
+
+def _pages_like(site: SiteTree, graph: Graph, name: str, lookup: LinkLookup) -> list[NamedDocument]:
+    """The pages of a graph that may have a name, each once."""
+    every = [lookup.named(link_key(spelling)) for spelling in graph.names_like(name)]
+    pages = {document.address: document for documents in every for document in documents}
+    inside = (address for address in pages if site_of(lookup.sites, address) == site)
+    return [pages[address] for address in inside if not graph.hides(address, site.folder)]
+
+
+def _only(named: Sequence[NamedDocument], way: Way) -> _Found:
+    """The only one of some documents, as found in a way."""
+    if not named:
+        return _NOWHERE
+    return (named[0].address, way) if len(named) == 1 else _SEVERAL
+
+
+def _by_rules(
+    path: str, source: Address | None, lookup: LinkLookup, site: SiteTree | None, *, markdown: bool
+) -> _Found:
+    """The target of a path or name by the rules of this module."""
     places: list[str] = []
     key = link_key(path)
     for place in _places(path, source, site, markdown=markdown):
         places.append(place)
-        for number, form in enumerate(place_files(place)):
-            if number == USUAL_FORMS and site is None and _is_unnamed(path, key, lookup):
-                break
-            address = lookup.at(form)
-            if address:
-                return address, Way.PATH
+        if address := _at_place(place, path, key, site, lookup):
+            return address, Way.PATH
     named = lookup.named(key) if places else ()
     for way, fitting in _named(path, places, named, site) if named else ():
         if fitting:
-            return (fitting[0].address, way) if len(fitting) == 1 else _SEVERAL
+            return _only(fitting, way)
     file = _other_file(path, lookup) if places and not is_fixed(path) else None
     return (file, Way.PATH) if file else _NOWHERE
+
+
+def _at_place(place: str, path: str, key: str, site: SiteTree | None, lookup: LinkLookup) -> Address | None:
+    """The file that a place can mean."""
+    for number, form in enumerate(place_files(place)):
+        if number == USUAL_FORMS and site is None and _is_unnamed(path, key, lookup):
+            return None
+        if address := lookup.at(form):
+            return address
+    return None
 
 
 def _is_unnamed(path: str, key: str, lookup: LinkLookup) -> bool:
@@ -350,11 +448,6 @@ def _named(
     yield Way.NAME, _by_title(path, named, fold)
 
 
-def inverse(relation: str) -> str:
-    """The inverse relation; `related_to` for a relation without a known inverse."""
-    return _INVERSES.get(relation, "related_to")
-
-
 def _as_written(text: str) -> str:
     return text
 
@@ -380,7 +473,7 @@ def meaning(link: Link, source: Address, sites: Sequence[SiteTree]) -> LinkMeani
 
 def target_scope(target: str, collection: str, source: Address, sites: Sequence[SiteTree], *, markdown: bool) -> str:
     """The result of `meaning_scope` for a link with this target and collection, and of this kind."""
-    if not target or (sites and markdown):
+    if not target or (sites and (markdown or target[0] == "/")):
         return source.path
     return "" if target[0] == "/" and not collection else source.folder
 
@@ -464,51 +557,3 @@ def _shortest(targets: Sequence[Target], address: Callable[[Target], Address]) -
     """The items with the shortest path."""
     length = min((len(address(target).path) for target in targets), default=0)
     return [target for target in targets if len(address(target).path) == length]
-
-
-RELATIONS: tuple[tuple[str, str], ...] = (
-    ("owns", "owned_by"),
-    ("part_of", "has_part"),
-    ("supports", "supported_by"),
-    ("contradicts", "contradicted_by"),
-    ("depends_on", "dependency_of"),
-    ("precedes", "follows"),
-    ("parent_of", "child_of"),
-    ("causes", "caused_by"),
-    ("references", "referenced_by"),
-    ("mentions", "mentioned_by"),
-    ("extends", "extended_by"),
-    ("implements", "implemented_by"),
-    ("supersedes", "superseded_by"),
-    ("created", "created_by"),
-    ("employs", "employed_by"),
-    ("funds", "funded_by"),
-    ("leads", "led_by"),
-    ("member_of", "has_member"),
-    ("located_in", "location_of"),
-    ("located_at", "location_of"),
-    ("controls", "controlled_by"),
-    ("directs", "directed_by"),
-    ("advises", "advised_by"),
-    ("authored", "authored_by"),
-    ("involves", "involved_in"),
-    ("produces", "produced_by"),
-    ("subtask_of", "has_subtask"),
-    ("refines", "refined_by"),
-    ("is_part_of", "contains_part"),
-    ("is_example_of", "has_example"),
-    ("causally_precedes", "causally_follows"),
-    ("asks_question", "answers_question"),
-    ("wikilink", "wikilinked_by"),
-    ("instance_of", "has_instance"),
-    ("answers", "answered_by"),
-    ("related_to", "related_to"),
-    ("similar_to", "similar_to"),
-    ("opposite_of", "opposite_of"),
-)
-"""Relations and their inverses, each pair once. A symmetric relation is paired with itself.
-
-`located_in` and `located_at` have the same inverse, whose own inverse is `located_at`.
-"""
-
-_INVERSES = {**dict(RELATIONS), **{inverse: relation for relation, inverse in RELATIONS}}

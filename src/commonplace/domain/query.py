@@ -132,6 +132,8 @@ class Record:
     revision: Revision = ""
     frontmatter: Mapping[str, Json] = field(default_factory=dict[str, Json])
     findings: tuple[Finding, ...] = ()
+    blocks: tuple[str, ...] = ()
+    """References to blocks with an id, as in `domain.links.NamedDocument`."""
     shares_id: bool = field(default=False, compare=False)
     """Whether another document of the index has the same id."""
 

@@ -13,7 +13,9 @@ from typing import Any, cast
 from commonplace.domain.addresses import fold
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document, Finding, Severity
+from commonplace.domain.graphs import BLOCK_IDS
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.links import NamedDocument
 from commonplace.domain.query import Filter, Record
 from commonplace.domain.words.moments import normal_date
 
@@ -81,7 +83,22 @@ def build_record(document: Document, revision: Revision) -> Record:
         revision=revision,
         frontmatter=values,
         findings=document.findings,
+        blocks=tuple(f"(({block}))" for block in block_ids(document)),
     )
+
+
+def block_ids(document: Document) -> Sequence[str]:
+    """The ids that Logseq has given to blocks of a document, in lower case, in order and without duplicates."""
+    if b"id:: " not in document.raw:
+        return ()
+    ids = (mark[2].decode().lower() for mark in BLOCK_IDS.finditer(document.encoded))
+    return tuple(dict.fromkeys(ids))
+
+
+def names_of_record(record: Record) -> NamedDocument:
+    """The names by which links can refer to a document."""
+    states_title = "title" in record.frontmatter
+    return NamedDocument(record.address, record.id, record.title, record.aliases, record.blocks, states_title)
 
 
 def normal_timestamp(value: Json) -> str:
@@ -293,5 +310,10 @@ def _findings(rows: Sequence[_FindingRow]) -> tuple[Finding, ...]:
 
 
 _ENCODERS: dict[str, Callable[[Record], Json]] = {"findings": lambda record: cast("Json", _finding_rows(record))}
-_DECODERS: dict[str, Callable[[Any], object]] = {"tags": tuple, "aliases": tuple, "findings": _findings}
+_DECODERS: dict[str, Callable[[Any], object]] = {
+    "tags": tuple,
+    "aliases": tuple,
+    "blocks": tuple,
+    "findings": _findings,
+}
 """Decoders of the fields that are not plain JSON, by name."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import cast
 
+from commonplace.domain.graphs import Graph, read_graph
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
 from commonplace.domain.markdown.paths import joined
 from commonplace.domain.sites import Mount, SiteTree, is_language_code
@@ -335,6 +336,22 @@ def _sphinx(config: ConfigFile) -> SiteTree | None:
     return SiteTree("Sphinx (MyST)", config.path, config.folder, (Mount("", config.folder),))
 
 
+def _logseq(config: ConfigFile) -> SiteTree:
+    return SiteTree("Logseq", config.path, config.folder, (), graph=read_graph(config.text))
+
+
+def _dendron(config: ConfigFile) -> SiteTree:
+    return SiteTree("Dendron", config.path, config.folder, (), graph=Graph(journal_title=""))
+
+
+def _foam(config: ConfigFile) -> SiteTree | None:
+    return SiteTree("Foam", config.path, config.folder, ()) if "foam.foam-vscode" in config.text else None
+
+
+def _tiddlywiki(config: ConfigFile) -> SiteTree:
+    return SiteTree("TiddlyWiki", config.path, config.folder, ())
+
+
 def _url(path: str) -> str:
     """Convert a URL's path to the form of `Mount.url`."""
     bare = re.sub(r"^[a-z]+://[^/]*", "", path).strip("/")
@@ -404,4 +421,8 @@ _RULES: dict[str, Callable[[ConfigFile], SiteTree | None]] = {
        for suffix in _DATA_SUFFIXES},
     **{f"_config.{suffix}": _jekyll for suffix in ("yml", "yaml", "toml")},
     "conf.py": _sphinx,
+    "logseq/config.edn": _logseq,
+    "dendron.yml": _dendron,
+    ".vscode/extensions.json": _foam,
+    "tiddlywiki.info": _tiddlywiki,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold, is_document_path
+from commonplace.domain.graphs import Graph, graph_from
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.paths import HTML_SUFFIXES, INDEX_NAMES, is_fixed, joined, leads_to, without_suffix
 
@@ -58,6 +59,8 @@ class SiteTree:
     """Whether a path without `/` in front may also begin in `folder`, as in `{% link _docs/a.md %}`."""
     elsewhere: tuple[tuple[str, str], ...] = ()
     """Beginnings of absolute paths that are another site's unless a page is there, each with the URL in its place."""
+    graph: Graph | None = None
+    """The names of its pages if wikilinks lead to names that are made of file names, as in Logseq; None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +277,19 @@ def as_json(site: SiteTree) -> Json:
 def from_json(stored: dict[str, object]) -> SiteTree:
     """Parse the result of `as_json`, after a round trip through JSON."""
     mounts = tuple(Mount(**mount) for mount in stored.pop("mounts"))  # type: ignore[arg-type]
-    translated = tuple((element, other) for element, other in stored.pop("translated"))  # type: ignore[misc]
-    elsewhere = tuple((path, url) for path, url in stored.pop("elsewhere"))  # type: ignore[misc]
+    translated = tuple((element, other) for element, other in cast("list[list[str]]", stored.pop("translated")))
+    elsewhere = tuple((path, url) for path, url in cast("list[list[str]]", stored.pop("elsewhere")))
     special = tuple(cast("list[str]", stored.pop("special")))
-    return SiteTree(mounts=mounts, translated=translated, special=special, elsewhere=elsewhere, **stored)  # type: ignore[arg-type]
+    described = cast("dict[str, object] | None", stored.pop("graph"))
+    graph = graph_from(described) if described else None
+    return SiteTree(
+        mounts=mounts,
+        translated=translated,
+        special=special,
+        elsewhere=elsewhere,
+        graph=graph,
+        **stored,  # type: ignore[arg-type]
+    )
 
 
 def _relative_places(site: SiteTree, path: str, source: Address) -> Iterator[str]:

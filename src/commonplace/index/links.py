@@ -14,6 +14,7 @@ from commonplace.domain.links import (
     LinkLookup,
     LinkMeaning,
     NamedDocument,
+    is_stub,
     is_text,
     link_key,
     meaning,
@@ -114,7 +115,11 @@ class LinkQueries:
         """
         unresolved = [link for link in self.unresolved(source) if not is_text(link.link, source, lookup.sites)]
         lookup.prepare([link.link for link in unresolved])
-        return [link for link in unresolved if resolve(link.link, source, lookup) is None]
+        return [
+            link
+            for link in unresolved
+            if resolve(link.link, source, lookup) is None and not is_stub(link.link, source, lookup)
+        ]
 
     def dead(self) -> list[ResolvedLink]:
         """Links whose fragments name no part of their targets, by source, then order."""
@@ -344,8 +349,8 @@ def find_broken_links(
         if not lookups:
             lookups.append(_Documents(connection, lookup, many=len(rows) > LINK_THRESHOLD))
         lookups[0].places.clear()
-        target = resolve(link.link, link.source, lookups[0])
-        return frozenset(lookups[0].places) if target is None else None
+        is_right = resolve(link.link, link.source, lookups[0]) or is_stub(link.link, link.source, lookups[0])
+        return None if is_right else frozenset(lookups[0].places)
 
     fresh: dict[str, list[_Decision]] = {record.address.path: [] for record in changed}
     for stored in rows:

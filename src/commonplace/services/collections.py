@@ -15,6 +15,7 @@ from unicodedata import normalize
 from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
+from commonplace.domain.graphs import BLOCK_REFERENCE
 from commonplace.domain.links import MAX_CUTS
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.title_case import shown_title, title_case
@@ -393,6 +394,8 @@ def _linked_document(collections: Collections, target: str, name: str | None) ->
 
 def reference_splits(text: str) -> list[tuple[str, str]]:
     """Every split of a reference into name and fragment, the longest name first, because a name may have a `#`."""
+    if block := BLOCK_REFERENCE.fullmatch(text):
+        return [(text.lower(), f"^{block[1].lower()}")]
     splits = [(text, "")]
     at = text.rfind("#")
     while at > 0 and len(splits) <= MAX_CUTS:

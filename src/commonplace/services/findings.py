@@ -18,14 +18,15 @@ from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.documents import Document, Finding, LinkKind, Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.findings import SEVERITIES, NewFinding, NewFindings, finding_of, shortened
-from commonplace.domain.links import NamedDocument, name_keys
+from commonplace.domain.links import name_keys
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record, ResolvedLink
-from commonplace.domain.records import build_record
+from commonplace.domain.records import build_record, names_of_record
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE, Schema
 from commonplace.domain.schema_problems import declaration_findings
 from commonplace.domain.site_file import SITE_FILE
+from commonplace.domain.sites import SiteTree
 from commonplace.domain.status import declared_statuses
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
@@ -386,7 +387,8 @@ def _not_told_as_replacement(
 def _incoming(collection: Collection, old: Document, new: Document | None) -> Iterator[Issue]:
     """Links of other pages that led to the old version of a page and lead nowhere with the new one."""
     reporter, address = _Reporter(collection, {}), old.address
-    lost = _names(old) - (_names(new) if new else frozenset())
+    sites = collection.index.lookup().sites
+    lost = _names(old, sites) - (_names(new, sites) if new else frozenset())
     named = collection.index.links_named(sorted(lost)) if lost else ()
     for link in links.distinct_targets(resolved_link for resolved_link in named if resolved_link.target is None):
         yield reporter.issue(link.source, broken_link(link, collection.index.lookup()))
@@ -399,9 +401,8 @@ def _incoming(collection: Collection, old: Document, new: Document | None) -> It
             yield reporter.issue(link.source, dead_anchor(address, link.link))
 
 
-def _names(document: Document) -> frozenset[str]:
-    record = build_record(document, "")
-    return name_keys(NamedDocument(document.address, record.id, record.title, record.aliases))
+def _names(document: Document, sites: Sequence[SiteTree]) -> frozenset[str]:
+    return name_keys(names_of_record(build_record(document, "")), sites)
 
 
 def _marks(document: Document) -> tuple[list[tuple[str, ...]], list[bytes]]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, fold, is_attachment_name
 from commonplace.domain.documents import Link, LinkKind
-from commonplace.domain.links import ambiguous_targets, inverse, readings
+from commonplace.domain.links import ambiguous_targets, readings
 from commonplace.domain.markdown.paths import is_fixed, joined, slashed, without_suffix
 from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.relations import inverse
 from commonplace.domain.schema import declared_schema
 from commonplace.services.collections import Collection, Collections, FoundDocument
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link, LinkKind
-from commonplace.domain.links import RELATIONS, NamedDocument, inverse, link_key, name_keys, resolve, resolve_target
+from commonplace.domain.links import NamedDocument, link_key, name_keys, resolve, resolve_target
 from linked import Collection
 
 
@@ -191,18 +191,6 @@ def test_every_document_is_found_under_the_key_of_what_means_it(target: str) -> 
 def test_keys_hold_no_dots_and_no_blanks() -> None:
     assert link_key("..") == link_key(".") == link_key("/") == ""
     assert all(name_keys(document) for ones in BASE.keys.values() for document in ones)
-
-
-def test_relations_come_in_pairs() -> None:
-    for relation, other in RELATIONS:
-        assert inverse(relation) == other
-        assert inverse(other) == ("located_at" if other == "location_of" else relation)
-    assert inverse("related_to") == "related_to"
-    assert inverse("owns") == "owned_by"
-    assert inverse("something else") == "related_to"
-    assert inverse("subtask_of") == "has_subtask"
-    names = [name for pair in RELATIONS for name in set(pair) if pair[0] != "located_in"]
-    assert len(names) == len(set(names))
 
 
 def test_forms_of_a_path_that_no_name_has_are_passed_over_without_another_answer() -> None:

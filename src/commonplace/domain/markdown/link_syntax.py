@@ -12,7 +12,9 @@ from urllib.parse import unquote
 
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
+from commonplace.domain.graphs import BLOCK_REFERENCE
 from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent, definition_key
+from commonplace.domain.properties import property_texts
 from commonplace.domain.status import REPLACED_KEYS
 from commonplace.domain.yaml_edits import YamlNode, layout
 
@@ -27,6 +29,9 @@ _SCHEMES = frozenset(
     | {"sms", "ssh", "tel", "urn", "vbscript"}
 )
 """URL schemes, which are never collection names before a colon, even without slashes after it."""
+_BLOCK_REFERENCE = re.compile(
+    rb"(\{\{embed[ \t]+)?(?<!\]\()(\(\([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\)\))(?(1)[ \t]*\}\})"
+)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//|\\\\")
 _COLLECTION = re.compile(r"([^\s:/\\#|][^:/\\#|]*):(?![\s:/\\])")
 
@@ -118,9 +123,7 @@ def read_directive_links(source: bytes, base: int, opaque: Sequence[tuple[int, i
         opaque: Ranges of code and HTML in the body, in order and without overlaps; directives there are none.
     """
     for directive in DOCFX_DIRECTIVE.finditer(source, base):
-        at = directive.start() - base
-        after = bisect_right(opaque, at, key=itemgetter(1))
-        if after < len(opaque) and opaque[after][0] <= at:
+        if _is_opaque(directive.start() - base, opaque):
             continue
         kind = LinkKind.IMAGE if directive[1] == b"image" else LinkKind.MARKDOWN
         for attribute in _ATTRIBUTE.finditer(source, *directive.span(2)):
@@ -129,6 +132,28 @@ def read_directive_links(source: bytes, base: int, opaque: Sequence[tuple[int, i
                 link = _html_link(source, kind, *attribute.span(group))
                 if link and not link.target.startswith("~"):  # the root of a repository that is not told
                     yield link._replace(span=Span(*directive.span()))
+
+
+def _is_opaque(at: int, opaque: Sequence[tuple[int, int]]) -> bool:
+    after = bisect_right(opaque, at, key=itemgetter(1))
+    return after < len(opaque) and opaque[after][0] <= at
+
+
+def read_block_references(source: bytes, base: int, opaque: Sequence[tuple[int, int]]) -> Iterator[Link]:
+    """The references `((uuid))` to blocks of Logseq in the text of a body, in order; not those in code.
+
+    One that is the destination of a Markdown link is not among them.
+    """
+    for reference in _BLOCK_REFERENCE.finditer(source, base):
+        if not _is_opaque(reference.start() - base, opaque):
+            kind = LinkKind.EMBED if reference[1] else LinkKind.WIKI
+            yield _block_link(kind, reference[2].decode(), Span(*reference.span()))
+
+
+def _block_link(kind: LinkKind, raw: str, span: Span, label: str = "") -> Link:
+    """A reference to a block, which no move rewrites: the block keeps its id in any page."""
+    name = raw.lower()
+    return Link(kind, name, raw, f"^{name.strip('()')}", label, span=span, target_span=NOWHERE)
 
 
 def directive_attributes(directive: re.Match[bytes]) -> dict[str, str]:
@@ -297,6 +322,8 @@ def _markdown_link(source: bytes, event: LinkEvent, span: Span, written: tuple[i
     raw = destination = event.destination
     path, _, fragment = destination.partition("#")
     target = path.partition("?")[0]
+    if link := _logseq_link(source, event, span, written):
+        return link
     if not (target or fragment) or any(mark in destination for mark in _COMPUTED):
         return None
     if source[start:end] == destination.encode():
@@ -315,6 +342,23 @@ def _markdown_link(source: bytes, event: LinkEvent, span: Span, written: tuple[i
         span,
         target_span,
     )
+
+
+def _logseq_link(source: bytes, event: LinkEvent, span: Span, written: tuple[int, int]) -> Link | None:
+    """The link of `[text](((uuid)))` or `[text]([[page]])`; None for any other destination."""
+    destination, label = event.destination, event.label.strip()
+    if not destination.startswith(("((", "[[")):
+        return None
+    if BLOCK_REFERENCE.fullmatch(destination):
+        return _block_link(LinkKind.MARKDOWN, destination, span, label)
+    start, end = written
+    name = source[start + 2 : end - 2].decode("utf-8", "replace")
+    parsed = parse_wiki(name) if destination.endswith("]]") and f"[[{name}]]" == destination else None
+    if parsed is None:
+        return None
+    collection, target, fragment = parsed
+    span_of_path = _wiki_span(source, start + 2, name, collection)
+    return Link(LinkKind.WIKI, target, name, fragment, label, collection, span=span, target_span=span_of_path)
 
 
 def _escaped_destination(source: bytes, start: int, end: int, destination: str) -> tuple[str, Span]:
@@ -391,17 +435,33 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
         source: The whole document.
         frontmatter: The document's parsed frontmatter.
     """
-    if frontmatter.is_toml:
-        return ()
+    if frontmatter.is_properties:
+        return tuple(_property_links(source, frontmatter.span))
     whole = source[frontmatter.span.start : frontmatter.span.end]
     if not (b"[[" in whole or LINKS_KEY in frontmatter.values or any(map(frontmatter.values.get, REPLACED_KEYS))):
         return ()
-    if any(finding.rule == "bad_yaml" for finding in frontmatter.findings):
+    if frontmatter.is_toml or any(finding.rule == "bad_yaml" for finding in frontmatter.findings):
         return ()
     inner = block_range(source, frontmatter)
     text = source[inner.start : inner.end].decode()
     root = layout(text)
     return tuple(_Block(text, inner.start).links(root)) if root and root.kind == "mapping" else ()
+
+
+def _property_links(source: bytes, span: Span) -> Iterator[Link]:
+    """The links in properties of Logseq: wikilinks, references to blocks, and the page that replaces this one."""
+    for key, text, start in property_texts(source, span):
+        if key.lower() in REPLACED_KEYS and _PAGE.fullmatch(text):
+            path = Span(start, start + len(text.encode()))
+            yield Link(LinkKind.FRONTMATTER, text, text, target_span=path)
+            continue
+        for match in _WIKILINK.finditer(text):
+            before = start + len(text[: match.start()].encode())
+            whole = Span(before, before + len(match[0].encode()))
+            event = LinkEvent("WikiLink", False, match[1], "", whole.start, whole.end)
+            if link := _wiki_side(source, 0, event, whole.start + 2, match[1], ""):
+                yield link
+    yield from read_block_references(source[: span.end], span.start, ())
 
 
 class ScalarStyles:

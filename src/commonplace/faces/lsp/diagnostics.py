@@ -26,7 +26,7 @@ from commonplace.domain.document_reader import Fragments, find_fragment
 from commonplace.domain.documents import Link, LinkKind, Severity, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import RULES
-from commonplace.domain.links import is_text, link_key
+from commonplace.domain.links import is_stub, is_text, link_key
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.paths import joined, relative_path
 from commonplace.domain.query import ResolvedLink
@@ -103,15 +103,14 @@ def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, Resolve
     """The rule and the link of each broken link of a page."""
     checked: dict[tuple[Address, str], bool] = {}
     fragments: dict[Address, Fragments | None] = {}
-    sites = page.collection.index.lookup().sites
+    lookup = page.collection.index.lookup()
     for resolved in page.collection.index.resolve(page.document):
         link = resolved.link
         if not _place_of(link).end:
             continue
         if resolved.target is None:
-            if is_text(link, page.address, sites) or pages.target(page, resolved):
-                continue
-            if not _is_own_name(page, resolved):
+            no_page = is_text(link, page.address, lookup.sites) or is_stub(link, page.address, lookup)
+            if not (no_page or pages.target(page, resolved) or _is_own_name(page, resolved)):
                 yield BROKEN_LINK, resolved
         elif link.fragment and resolved.target.is_document:
             named = (resolved.target, link.fragment)

@@ -113,11 +113,13 @@ class DocumentColumns(NamedTuple):
     """The fields of each `DeclaredStatus`."""
     citations: tuple[tuple[str | int, ...], ...]
     """The fields of each `Citation`."""
+    blocks: tuple[str, ...]
+    """References to blocks with an id, as in `NamedDocument`."""
 
     @property
     def names(self) -> NamedDocument:
         """The names by which links can refer to the document."""
-        return NamedDocument(Address(self.path), self.ident, self.title, self.aliases)
+        return NamedDocument(Address(self.path), self.ident, self.title, self.aliases, self.blocks)
 
 
 def columns_of(document: Document, record: Record, name_words: NameWords) -> DocumentColumns:
@@ -147,6 +149,7 @@ def columns_of(document: Document, record: Record, name_words: NameWords) -> Doc
         name_words=name_words.words,
         statuses=tuple(map(tuple, declared_statuses(document))),
         citations=tuple(map(tuple, citations_of(document))),
+        blocks=record.blocks,
     )
 
 
@@ -271,11 +274,6 @@ def record_from(row: RecordRow) -> Record:
 def aliases_from(stored: str) -> tuple[str, ...]:
     """The aliases in the column of that name."""
     return tuple(cast("list[str]", json.loads(stored))) if stored else ()
-
-
-def names_of_record(record: Record) -> NamedDocument:
-    """The names by which links can refer to a document."""
-    return NamedDocument(record.address, record.id, record.title, record.aliases)
 
 
 def record_at(connection: sqlite3.Connection, path: str) -> Record | None:

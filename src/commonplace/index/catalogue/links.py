@@ -24,6 +24,7 @@ from commonplace.domain.links import (
     NamedDocument,
     Resolution,
     cut_text,
+    graph_keys,
     link_key,
     meaning,
     name_keys,
@@ -35,6 +36,7 @@ from commonplace.domain.links import (
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, in_order, presence, readers
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
+from commonplace.domain.records import names_of_record
 from commonplace.index.catalogue.database import DECLARED_NAME, grow, read_meta, sql, stored_sites
 from commonplace.index.catalogue.document_rows import (
     DocumentColumns,
@@ -42,7 +44,6 @@ from commonplace.index.catalogue.document_rows import (
     document_key,
     encode,
     fragments_of,
-    names_of_record,
 )
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
 
@@ -138,11 +139,16 @@ class CatalogueLookup:
         self._names = {key: names.get(key, []) for key in keys}
 
     def _read_names(self, where: str, values: Sequence[str]) -> dict[str, list[NamedDocument]]:
-        columns = "SELECT n.key, f.path, f.ident, f.title, f.aliases FROM names n JOIN files f ON f.id = n.file"
-        rows = self._connection.execute(sql(columns, where, "ORDER BY f.path"), values)
+        columns = "SELECT n.key, f.path, f.ident, f.title, f.aliases,"
+        states = "TRUE"
+        if any(site.graph for site in self.sites):
+            states = "(SELECT json_type(d.record, '$.frontmatter.title') FROM details d WHERE d.id = f.id) IS NOT NULL"
+        tables = "FROM names n JOIN files f ON f.id = n.file"
+        rows = self._connection.execute(sql(columns, states, tables, where, "ORDER BY f.path"), values)
         names: dict[str, list[NamedDocument]] = {}
-        for key, path, ident, title, aliases in cast("Iterable[tuple[str, str, str, str, str]]", rows):
-            names.setdefault(key, []).append(NamedDocument(Address(path), ident, title, aliases_from(aliases)))
+        for key, path, ident, title, aliases, stated in cast("Iterable[tuple[str, str, str, str, str, int]]", rows):
+            named = NamedDocument(Address(path), ident, title, aliases_from(aliases), states_title=bool(stated))
+            names.setdefault(key, []).append(named)
         return names
 
     def _find_file(self, path: str) -> Address | None:
@@ -241,13 +247,15 @@ class LinkWriter:
         self._renamed = True
         changed: set[str] = set(added)
         if before:
-            key, keys = document_key(before.address.path), name_keys(before)
+            key, keys = document_key(before.address.path), name_keys(before, self._lookup.sites)
             changed |= keys
             rows = [(name, key) for name in keys]
             self._connection.executemany("DELETE FROM names WHERE key = ? AND file = ?", rows)
         if after:
             key = document_key(after.address.path)
-            self._names += [(name, key) for name in added]
+            further = graph_keys(after.address, self._lookup.sites)
+            changed |= further
+            self._names += [(name, key) for name in {*added, *further}]
         document = before or after
         # A link to a parent folder has no key.
         changed |= {""} if document and document.address.name in INDEX_NAMES else set()

@@ -21,6 +21,7 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.sites import site_of
 from commonplace.services.collections import Collection
 from commonplace.services.extensions import Deadline, after_write, entry_fields
 from commonplace.services.writes.overwrites import (
@@ -109,6 +110,14 @@ def put_all(collection: Collection, drafts: Sequence[DocumentDraft], intent: Wri
     index_written(collection, [address for address, _ in drafts])
 
 
+def read_to_edit(collection: Collection, address: Address, raw: bytes) -> Document:
+    """Parse a document for a change in its own form: a new frontmatter is properties in a graph of Logseq."""
+    document = read_document(address, raw)
+    sites = () if document.frontmatter.present else collection.index.lookup().sites
+    site = site_of(sites, address) if sites else None
+    return document.with_properties() if site and site.graph else document
+
+
 def edit(
     collection: Collection,
     address: Address,
@@ -152,7 +161,7 @@ def _edited(
 ) -> WriteReceipt:
     with collection.store.transaction(intent.message or f"Update: {address.id}", intent.author) as transaction:
         raw = existing(collection, transaction, address)
-        document = read_document(address, raw)
+        document = read_to_edit(collection, address, raw)
         evidence = _evidence_for(collection, document, change, intent, whole=whole)
         content = change(document)
         _check_size(content)

@@ -23,7 +23,7 @@ from commonplace.domain.links import (
 )
 from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import ResolvedLink
-from commonplace.domain.records import build_record
+from commonplace.domain.records import build_record, names_of_record
 from commonplace.domain.sites import SiteTree
 from commonplace.services.collections import Collection
 
@@ -145,14 +145,14 @@ class LinksAfter:
             self._files.setdefault(link_key(address.path), []).append(address)
             return
         named = _names_in(address, content)
-        for key in name_keys(named) | _folder_key(address):
+        for key in name_keys(named, self.sites) | _folder_key(address):
             self._named.setdefault(key, []).append(named)
 
     def _keys_before(self, address: Address) -> frozenset[str]:
         record = self._collection.index.record(address) if address.is_document else None
         if record is None:
             return frozenset({link_key(address.path)})
-        return name_keys(NamedDocument(address, record.id, record.title, record.aliases)) | _folder_key(address)
+        return name_keys(names_of_record(record), self.sites) | _folder_key(address)
 
 
 def _folder_key(address: Address) -> frozenset[str]:
@@ -178,5 +178,4 @@ def redirected_by(
 
 
 def _names_in(address: Address, content: bytes) -> NamedDocument:
-    record = build_record(read_document(address, content), "")
-    return NamedDocument(address, record.id, record.title, record.aliases)
+    return names_of_record(build_record(read_document(address, content), ""))

@@ -24,11 +24,12 @@ from commonplace.domain.errors import (
     StorageError,
     TooLargeError,
 )
-from commonplace.domain.links import LASTING_WAYS, NamedDocument, Way, link_key, own_names, read_as
+from commonplace.domain.links import LASTING_WAYS, Way, link_key, own_names, read_as
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.paths import relative_path, slashed
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.query import ResolvedLink
+from commonplace.domain.records import names_of_record
 from commonplace.domain.sites import moved_url, site_of
 from commonplace.domain.title_case import title_case
 from commonplace.services.collections import Collection
@@ -362,10 +363,12 @@ class _Relinks:
         if self._collection.in_title_case() and (name := _in_title_case(link, old, new)):
             return name
         site = site_of(self._before.sites, source)
+        if site and site.graph and link.kind in {LinkKind.WIKI, LinkKind.EMBED}:
+            return site.graph.linked_name(new)
         record = self._collection.index.record(old) if site else None
         if site is None or record is None:
             return ""
-        names = own_names(NamedDocument(old, record.id, record.title, record.aliases))
+        names = own_names(names_of_record(record))
         return moved_url(site, slashed(link.target), old, new, names) or ""
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import datetime
+from datetime import date, datetime
 
 from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.domain.graphs import written_day
 from commonplace.domain.links import link_key
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.query import Filter, ListQuery
@@ -99,10 +100,14 @@ def daily_folder(collection: Collection) -> str:
     return max(folders, key=lambda folder: (folders[folder], folder)) if folders else DAILY_FOLDER
 
 
-def daily_address(collection: Collection, now: datetime) -> Address:
-    """The address of the page of a day, in the folder that contains most pages named by a date."""
+def daily_address(collection: Collection, day: date) -> Address:
+    """The address of the page of a day: a journal of Logseq's graph, else where most pages named by a date are."""
+    for site in collection.index.lookup().sites:
+        if site.graph:
+            folder = f"{site.folder}/{site.graph.journals}".lstrip("/")
+            return parse_document_address(f"{folder}/{written_day(day, site.graph.journal_file)}")
     folder = daily_folder(collection)
-    return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
+    return parse_document_address(f"{folder}/{day:%Y-%m-%d}" if folder else f"{day:%Y-%m-%d}")
 
 
 def template_names(collection: Collection) -> list[str]:

@@ -26,6 +26,7 @@ RECORD = Record(
     revision="a" * 40,
     frontmatter={"deep": {"list": [1, None, "x"]}, "importance": 7},
     findings=(Finding("yaml", Severity.WARNING, "A message.", "title", 3),),
+    blocks=("((60531c23-238e-4748-9b19-27088f9c3771))",),
 )
 
 

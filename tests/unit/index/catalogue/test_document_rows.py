@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import Record
-from commonplace.domain.records import build_record
+from commonplace.domain.records import build_record, names_of_record
 from commonplace.domain.revisions import revision_of
 from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.document_rows import (
@@ -26,7 +26,6 @@ from commonplace.index.catalogue.document_rows import (
     columns_of,
     document_key,
     fragments_of,
-    names_of_record,
     paths_by_key,
     record_at,
     record_from,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.json import Json
-from commonplace.domain.sites import Surroundings, as_json
+from commonplace.domain.sites import SiteTree, Surroundings, as_json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, left_out_message, one_line
 from commonplace.faces.cli.residents import running_residents
@@ -90,6 +90,13 @@ def _json(status: _FolderStatus) -> dict[str, Json]:
     }
 
 
+def _shown_tree(site: SiteTree) -> str:
+    """The program of a tree, and where it was recognised."""
+    roots = ", ".join(f"/{mount.url} is {mount.folder or '.'}" for mount in site.mounts)
+    source = f"{site.generator} by {site.config or 'link_roots'}"
+    return f"docs tree: {source}; {roots}" if roots else f"notes of {source}"
+
+
 def _show(session: Session, item: _FolderStatus) -> None:
     out, commit = session.out, item.standing.commit
     git = f"commit {commit[:SHORT_COMMIT]} {out.styled(FAINT, one_line(item.message))}" if commit else "no commits"
@@ -100,9 +107,7 @@ def _show(session: Session, item: _FolderStatus) -> None:
     if len(item.uncommitted) > MAX_SHOWN_UNCOMMITTED:
         out.line(f"    and {len(item.uncommitted) - MAX_SHOWN_UNCOMMITTED:,} more")
     for site in item.around.sites:
-        roots = ", ".join(f"/{mount.url} is {mount.folder or '.'}" for mount in site.mounts)
-        source = f" by {site.config}" if site.config else " by link_roots"
-        out.line(f"    docs tree: {one_line(f'{site.generator}{source}; {roots}')}", INDENT + 2)
+        out.line(f"    {one_line(_shown_tree(site))}", INDENT + 2)
     if item.around.left_out:
         out.line(f"    {left_out_message(item.around.left_out)}")
     if item.read_only:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from posixpath import normpath
 
 from commonplace.domain.addresses import MAX_SHOWN_ADDRESS, Address, parse_address
-from commonplace.domain.document_reader import merge_conflicts, read_document
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Finding, Link, LinkKind
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.findings import finding_of
+from commonplace.domain.findings import finding_of, merge_conflicts
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.cascade.rules.values import Attributes, Concept, ConceptSection

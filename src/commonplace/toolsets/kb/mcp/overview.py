@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from commonplace.domain.documents import Severity
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.links import RELATIONS
 from commonplace.domain.query import ListQuery
+from commonplace.domain.relations import RELATIONS
 from commonplace.domain.schema import Schema
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import findings, listing

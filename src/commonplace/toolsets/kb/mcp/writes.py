@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 from commonplace.domain.changes import recording_retained
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.links import RELATIONS
+from commonplace.domain.relations import RELATIONS
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.faces.retained import retained_list
 from commonplace.services import findings, links, typed_entries

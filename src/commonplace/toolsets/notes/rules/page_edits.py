@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from commonplace.domain import edits
-from commonplace.domain.document_reader import find_fragment, find_section, read_document
+from commonplace.domain.document_reader import find_fragment, find_section, read_again
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
@@ -75,7 +75,7 @@ def apply_changes(document: Document, changes: Sequence[PageChange]) -> bytes:
             raw = _with_sources(document, change)
         except KnowledgeError as error:
             raise numbered(error, f"Change {number} of {len(changes)} ({change.kind})") from error
-        document = read_document(document.address, raw)
+        document = read_again(document, raw)
     return document.raw
 
 

@@ -10,7 +10,7 @@ from posixpath import relpath
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
 from commonplace.domain.citations import citation_text, free_labels, read_citation, uses_list
-from commonplace.domain.document_reader import read_document
+from commonplace.domain.document_reader import read_again, read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
@@ -49,7 +49,7 @@ def superseded_section(document: Document, section: Section, text: str, by: str,
     old = document.raw[section.content : section.end].decode("utf-8", "replace").strip()
     if not text.strip():
         return _marked(document, section, by)
-    changed = read_document(document.address, edits.replace_section(document, section, text))
+    changed = read_again(document, edits.replace_section(document, section, text))
     return _kept(changed, section.anchor, section.heading, old, by, reason)
 
 
@@ -58,7 +58,7 @@ def superseded_passage(document: Document, old: str, text: str, section: Section
     within = None if section is None else (section.start, section.tree_end if section.level else section.end)
     at = document.raw.find(old.encode(), within[0] if within else document.body_start)
     around = next((section for section in reversed(document.sections) if section.level and section.start <= at), None)
-    changed = read_document(document.address, edits.replace_once(document, old, text, within=within))
+    changed = read_again(document, edits.replace_once(document, old, text, within=within))
     name, anchor = (around.heading, around.anchor) if around else (document.title, "")
     return _kept(changed, anchor, name, old.strip(), by, reason)
 
@@ -142,7 +142,7 @@ def with_references(document: Document, text: str, count: int) -> tuple[str, lis
 
 def with_sources(raw: bytes, document: Document, texts: list[str], labels: list[str]) -> bytes:
     """The page with sources: items of its list, or the footnotes with these labels at its end."""
-    changed = read_document(document.address, raw)
+    changed = read_again(document, raw)
     if not labels:
         value = changed.frontmatter.values.get("sources")
         listed: list[Json] = list(value) if isinstance(value, (list, tuple)) else [value] if value else []

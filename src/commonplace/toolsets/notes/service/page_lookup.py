@@ -7,6 +7,7 @@ from collections.abc import Collection as Pages
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 
 from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, parse_document_address
@@ -22,7 +23,7 @@ from commonplace.services.collections import (
     reference_splits,
 )
 from commonplace.services.deletions import deletion_of, skipped_file
-from commonplace.services.writes.new_paths import daily_folder, has_folder, new_page_address
+from commonplace.services.writes.new_paths import daily_address, has_folder, new_page_address
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_NEAREST_PAGES = 3
@@ -174,6 +175,13 @@ def _pages_named(chosen: Sequence[Collection], name: str) -> list[str]:
     return [f"{base.name}:{page.path}" if len(chosen) > 1 else page.path for base, page in pages]
 
 
+def _daily_path(collection: Collection, day: str) -> str:
+    try:
+        return daily_address(collection, date.fromisoformat(day)).path
+    except ValueError:  # there is no such day
+        return f"{day}.md"
+
+
 def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
     name = text.partition("#")[0].strip() or text
     if any(has_folder(collection, name) for collection in chosen if name.strip("/")):
@@ -205,6 +213,6 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
     elif gone:
         error.context |= {"gone": gone.address.path, "moment": gone.moment}
     if day and chosen:
-        folder = name.rpartition("/")[0] or daily_folder(chosen[0])
-        error.context["place"] = f"{folder}/{day[0]}.md" if folder else f"{day[0]}.md"
+        folder = name.rpartition("/")[0]
+        error.context["place"] = f"{folder}/{day[0]}.md" if folder else _daily_path(chosen[0], day[0])
     return error

@@ -20,7 +20,13 @@ from commonplace.domain.errors import (
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
-from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, index_written, require_free
+from commonplace.services.writes.documents import (
+    MAX_DOCUMENT_BYTES,
+    existing,
+    index_written,
+    read_to_edit,
+    require_free,
+)
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
 from commonplace.services.writes.moves import MovePlan, plan_moves
 from commonplace.services.writes.overwrites import (
@@ -246,7 +252,7 @@ class _Run:
         address = step.address
         raw = existing(self._collection, self._transaction, address)
         evidence = self._evidence(address, raw, step.revision)
-        document = read_document(address, raw)
+        document = read_to_edit(self._collection, address, raw)
         changes = step.changes
         if not step.again:
             changes = tuple(

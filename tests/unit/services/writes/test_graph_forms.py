@@ -1,0 +1,148 @@
+"""Graphs of Logseq and vaults of Dendron, Foam and TiddlyWiki after random moves and edits.
+
+Each link means the page that it meant before, by the other program's own rules; each page keeps that program's form;
+no byte changes but in the names of links and in the properties that were set.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.frontmatter import set_fields
+from commonplace.services.writes.documents import edit
+from commonplace.services.writes.renames import rename
+from graph_rules import Pages, dendron, logseq
+from indexed import Indexed
+from support import Amount
+
+_BLOCK = "6{0:07x}-238e-4748-9b19-27088f9c3771"
+_LINK = re.compile(r"(?<!`)\[\[([^\[\]]+)\]\]|\(\(([0-9a-f-]{36})\)\)")
+_WORDS = ("Tea", "black tea", "Köln", "Project", "term", "Zoo", "Über", "v2", "Ideas")
+Names = Callable[[Address], str]
+
+
+def _logseq_vault(rng: random.Random) -> dict[str, str]:
+    vault = {"logseq/config.edn": '{:file/name-format :triple-lowbar ; "x"\n :hidden ["/private"]}\n'}
+    names = [f"{word}___{number}" if number % 3 else f"{word} {number}" for number, word in enumerate(_WORDS)]
+    paths = [f"pages/{name}.md" for name in [*names, "what%3F"]]
+    paths += ["journals/2026_11_28.md", "journals/2026_11_29.md"]
+    shown = [name.replace("___", "/") for name in names] + ["What?", "Nov 28th, 2026", "2026-11-29", "Old name"]
+    for number, path in enumerate(paths):
+        head = "alias:: Old name, [[other]]\npublic:: true\n\n" if number == 0 else ""
+        head = "title:: A title of its own\n\n" if number == 1 else head
+        first, second, third = (rng.choice(shown) for _ in range(3))
+        vault[path] = (
+            f"{head}- TODO see [[{first}]] and #[[{second}]], `[[{first}]]`\n"
+            f"  id:: {_BLOCK.format(number)}\n\t- {{{{embed [[{third}]]}}}} [[A title of its own]]\n"
+            f"\t- (({_BLOCK.format(rng.randrange(len(paths)))})) [x]([[{second}]]) ![p](../assets/p.png)\n"
+        )
+    return vault
+
+
+def _logseq_name(path: str, rng: random.Random) -> str:
+    if path.startswith("journals/"):
+        return f"journals/2026_12_{rng.randrange(1, 32):02}.md"
+    return f"pages/{rng.choice(_WORDS)}{rng.choice(('___', ' ', '%2F'))}{rng.randrange(10**6)}.md"
+
+
+def _dendron_vault(rng: random.Random) -> dict[str, str]:
+    vault = {"dendron.yml": "workspace:\n  vaults:\n    - fsPath: notes\n    - fsPath: work\n"}
+    names = ["root", "lang", "lang.python.data", "lang.python.loops", "daily.journal.2026.11.29", "proj.a", "proj.b.c"]
+    for number, name in enumerate([*names, "root"]):
+        first, second = rng.choice(names), rng.choice(names)
+        folder = "work" if number == len(names) or name.startswith("proj") else "notes"
+        vault[f"{folder}/{name}.md"] = (
+            f"---\nid: {number}aB\ntitle: {name.rpartition('.')[2].title()}\ndesc: ''\nupdated: 1700000000000\n---\n"
+            f"See [[{first}]], [[A label|{second}]] and ![[{first}#usage]]. [[lang.python]]\r\n`[[{first}]]`\n"
+        )
+    return vault
+
+
+def _dendron_name(path: str, rng: random.Random) -> str:
+    folder = path.partition("/")[0]
+    return f"{folder}/{rng.choice(('lang', 'proj', 'new.level'))}.n{rng.randrange(10**6)}.md"
+
+
+VAULTS = {
+    "Logseq": (_logseq_vault, _logseq_name, logseq),
+    "Dendron": (_dendron_vault, _dendron_name, dendron),
+}
+
+
+def pages_of(base: Indexed) -> dict[str, str]:
+    return {path.relative_to(base.folder).as_posix(): path.read_bytes().decode() for path in base.folder.rglob("*.md")}
+
+
+def meant(pages: Pages, rules: Callable[[Pages], Callable[[str, str], set[str]]]) -> dict[str, list[set[str]]]:
+    """The pages that each link of each page means by the other program's rules, in order."""
+    name_of = rules(pages)
+    return {
+        path: [
+            name_of(f"(({m[2]}))" if m[2] else m[1].rpartition("|")[2].partition("#")[0], path)
+            for m in _LINK.finditer(text)
+        ]
+        for path, text in pages.items()
+    }
+
+
+def resolved(base: Indexed, path: str) -> list[set[str]]:
+    """The pages that the links of a page lead to here."""
+    links = base.index.links_from(Address(path))
+    return [{link.target.path} if link.target else set() for link in links if not link.link.raw.startswith("..")]
+
+
+@pytest.mark.parametrize("program", VAULTS)
+def test_random_moves_and_edits_keep_the_form_and_every_link(program: str, tmp_path: Path, amount: Amount) -> None:
+    rng = random.Random(20261129)
+    vault, new_name, rules = VAULTS[program]
+    with Indexed(tmp_path, vault(rng)) as base:
+        assert [site.generator for site in base.index.surroundings().sites] == [program]
+        for step in range(amount(12, 200)):
+            before = pages_of(base)
+            path = rng.choice(sorted(before))
+            was = meant(before, rules)
+            if step % 2:
+                key, value = rng.choice(["status", "rating"]), rng.randrange(100)
+                edit(
+                    base.collection,
+                    Address(path),
+                    lambda document, key=key, value=value: set_fields(document, {key: value}),
+                )
+                after, moved = pages_of(base), {}
+                _require_form(program, before[path], after[path], f"{key}:: {value}", f"{key}: {value}")
+            else:
+                new = new_name(path, rng)
+                if new in before:
+                    continue
+                rename(base.collection, Address(path), Address(new))
+                after, moved = pages_of(base), {path: new}
+            now = meant(after, rules)
+            assert {path: len(links) for path, links in now.items()} == {
+                moved.get(path, path): len(links) for path, links in was.items()
+            }
+            for page, links in was.items():
+                here = moved.get(page, page)
+                expected = [{moved.get(target, target) for target in link} for link in links]
+                assert now[here] == expected, (step, page, after[here])
+                assert resolved(base, here) == [link if len(link) == 1 else set() for link in expected], (
+                    step,
+                    after[here],
+                )
+                if moved:
+                    assert _LINK.sub("", after[here]) == _LINK.sub("", before[page])
+
+
+def _require_form(program: str, before: str, after: str, as_property: str, as_yaml: str) -> None:
+    if program != "Logseq":
+        assert as_yaml in after.split("---\n")[1]
+        return
+    assert not after.startswith("---")
+    head = after.partition("\n\n")[0]
+    assert as_property in head.split("\n")
+    assert after.endswith(before.partition("\n\n")[2] if before[0] != "-" else before)
