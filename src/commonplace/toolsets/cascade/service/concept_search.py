@@ -15,7 +15,7 @@ from commonplace.toolsets.cascade.service.layers import Layer
 
 LAYER_CANDIDATES = 30
 """Minimum number of a layer's concepts that are compared with those of other layers."""
-LINK_WEIGHT = 0.02
+LINK_WEIGHT = 0.005
 """Share that a score gains for each e-fold of 1 + the number of concepts that link to the concept."""
 MIN_SCALE = 0.001
 """Added to the scale of each layer, which is 0 if none of its concepts has a word of the query."""

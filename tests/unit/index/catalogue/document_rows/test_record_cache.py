@@ -22,6 +22,8 @@ def connection(base: MakeBase) -> Iterator[sqlite3.Connection]:
     cache = base(FILES).cache
     (path,) = [file for file in cache.rglob("*") if file.is_file() and file.read_bytes()[:6] == b"SQLite"]
     with closing(Catalogue(path)) as catalogue, catalogue.reading() as made:
+        made.rollback()
+        made.isolation_level = ""  # a statement that writes begins a transaction
         yield made
 
 
