@@ -223,9 +223,14 @@ def people_of(commit: Commit) -> str:
 
     The same in every face.
     """
-    author, *names = people(commit)
+    return people_line(commit.author.name, commit.message)
+
+
+def people_line(author: str, message: str) -> str:
+    """The line of `people_of` for the author and the message of a commit."""
+    who, *names = people_named(author, message)
     more = [f"and {len(names) - MAX_CREDITED} more"] if len(names) > MAX_CREDITED else []
-    return ", ".join([author, *names[:MAX_CREDITED], *more])
+    return ", ".join([who, *names[:MAX_CREDITED], *more])
 
 
 def people(commit: Commit) -> tuple[str, ...]:
@@ -233,9 +238,14 @@ def people(commit: Commit) -> tuple[str, ...]:
 
     A program that is credited, or the author, and also the one through which the commit was made, is named once.
     """
-    programs, author = through(commit.message), commit.author.name
+    return people_named(commit.author.name, commit.message)
+
+
+def people_named(author: str, message: str) -> tuple[str, ...]:
+    """The names of `people` for the author and the message of a commit."""
+    programs = through(message)
     versions = {name: program for program in programs for name in (program, program.rpartition(" ")[0])}
-    others = (f"with {name}" for name in credited(commit.message) if name not in versions)
+    others = (f"with {name}" for name in credited(message) if name not in versions)
     who = versions.get(author, author)
     return (who, *(f"through {program}" for program in programs if program != who), *others)
 

@@ -2,7 +2,8 @@
 
 A page declares it in its front matter (`status`, `superseded_by`, `deprecated`, `expires`, `review_by`,
 `last_reviewed_on` with `review_in`) or, as decision records do, in a section `Status` or a line `Status: …`. A section
-declares it in the attributes of its heading: `## Port {#port status=superseded by=network#port}`.
+declares it in the attributes of its heading: `## Port {#port status=superseded by=network#port}`. A tombstone of
+layers, `## Port {#port override=none}`, is retired.
 """
 
 from __future__ import annotations
@@ -274,7 +275,8 @@ def heading_attributes(attributes: str) -> dict[str, str]:
 
 def _section_status(section: Section, sections: Sequence[Section]) -> DeclaredStatus:
     values = heading_attributes(section.attributes)
-    word, by = _word_and_replacement(values.get("status", ""))
+    suppressed = "tombstone" if values.get("override", "").lower() == "none" else ""
+    word, by = _word_and_replacement(values.get("status", suppressed))
     replaced = values.get("by") or next((values[key] for key in REPLACED_KEYS if key in values), "")
     if replaced:
         word, by = word or "superseded", reference_in(replaced)

@@ -367,9 +367,9 @@ def test_what_is_to_be_tidied_comes_the_gravest_first(reader: Agent) -> None:
     assert rows[1].startswith("C# notes.md orphan_entry: ")
 
 
-def test_a_subscriber_of_changes_is_told_of_each_change(tmp_path: Path) -> None:
+def test_a_subscriber_of_changes_and_reviews_is_told_of_each_change(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {"tea.md": "# Tea\n"})
-    uri = f"notes://{repo.path.name}/changes"
+    uris = [f"notes://{repo.path.name}/{name}" for name in ("changes", "review")]
     heard: list[str] = []
     append = heard.append
 
@@ -380,14 +380,15 @@ def test_a_subscriber_of_changes_is_told_of_each_change(tmp_path: Path) -> None:
 
     with agent("mcp", repo.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
         client.text("overview")
-        manager = client.client.listen(resource_subscriptions=[uri])
+        manager = client.client.listen(resource_subscriptions=uris)
         with client.portal.wrap_async_context_manager(manager) as stream:
             reading = client.portal.start_task_soon(collect, stream)
             client.text("edit", page="tea", changes=[{"do": "append", "text": "By an agent."}])
-            eventually(lambda: heard == [uri])
-            repo.write("tea.md", "# Tea\n\nBy an editor.\n")
-            eventually(lambda: heard == [uri, uri])
+            eventually(lambda: sorted(heard) == uris)
+            repo.write("tea.md", "---\nreview_by: 2020-01-02\n---\n# Tea\n\nBy an editor.\n")
+            eventually(lambda: sorted(heard) == sorted([*uris, *uris]))
             reading.cancel()
+        assert "tea.md" in client.run(client.client.read_resource, uris[1]).contents[0].text
 
 
 def test_matching_sections_beyond_those_of_a_search_are_named_and_read(tmp_path: Path) -> None:

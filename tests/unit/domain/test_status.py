@@ -71,6 +71,8 @@ def test_a_section_declares_it_in_the_attributes_of_its_heading() -> None:
     port, host = _declared(text)
     assert (port.ordinal, port.last, port.word, port.by) == (2, 3, "superseded", "net.md#port")
     assert status_on(host, DAY) is Status.EXPIRED
+    (tombstone,) = _declared("# A\n\n## Host {#host override=none}\n\ny\n\n## Other {#other override=section}\n")
+    assert (tombstone.ordinal, status_on(tombstone, DAY)) == (2, Status.RETIRED)
 
 
 def test_the_day_of_a_review() -> None:

@@ -48,8 +48,8 @@ REPAIR_RETRY_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 INDEX_WAITS = (
-    "Git's index does not have this write yet: another git holds .git/index.lock, or left it. Run `commonplace doctor`"
-    " before your next git commit, which would revert the write."
+    "Git's index does not have this write yet: another git holds .git/index.lock, or left it. Until that file is gone"
+    " and a page was read or written here, a git commit would revert the write."
 )
 """Notice in the answer of a write while index entries are pending."""
 

@@ -166,7 +166,7 @@ TOOLS = (
         title="Delete an entry",
         description=(
             "Delete an entry that you read whole in this session, or pass its revision. The answer names what links to "
-            "it and where its last text is: in a commit, else for 30 days in the trash (commonplace restore)."
+            "it and where its last text is: in a commit, else for 30 days in the trash."
         ),
         handler=bind(parameters.KbDelete, writes.kb_delete),
         output_schema=result_schema("deleted", "entry_id", "linked_from", "link_count", "kept"),

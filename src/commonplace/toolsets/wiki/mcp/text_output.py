@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from commonplace.domain.changes import people_line
 from commonplace.domain.errors import ALREADY_EDITED, ALREADY_WRITTEN, Code, KnowledgeError
 from commonplace.domain.json import JsonObject
 from commonplace.faces.redirected_links import not_rewritten_lines
@@ -109,7 +110,9 @@ def changes_text(changes: Sequence[NoteCommit]) -> str:
     """The latest commits, one per line."""
     heading = f"{len(changes)} recent changes:"
     return _commits(
-        heading, changes, lambda item: f"{minute_text(item.date)} | {item.author} | {', '.join(item.pages)}"
+        heading,
+        changes,
+        lambda item: f"{minute_text(item.date)} | {people_line(item.author, item.message)} | {', '.join(item.pages)}",
     )
 
 
@@ -117,7 +120,11 @@ def history_text(path: str, changes: Sequence[NoteCommit]) -> str:
     """The commits that changed a note, one per line."""
     heading = f"History for {path} ({len(changes)} revisions):"
     return _commits(
-        heading, changes, lambda item: f"{item.revision[:SHORT_REVISION]} | {minute_text(item.date)} | {item.author}"
+        heading,
+        changes,
+        lambda item: (
+            f"{item.revision[:SHORT_REVISION]} | {minute_text(item.date)} | {people_line(item.author, item.message)}"
+        ),
     )
 
 

@@ -63,3 +63,5 @@ def test_dates_are_minutes_in_utc(date: str, shown: str) -> None:
 def test_a_commit_without_pages_has_no_empty_column() -> None:
     shown = text_output.changes_text([NoteCommit("a" * 40, "Me", "2026-03-08T00:00:00Z", "One\n\nTwo")])
     assert shown == "1 recent changes:\n\n- 2026-03-08 00:00 | Me\n  One"
+    commit = NoteCommit("a" * 40, "Ada", "2026-03-08T00:00:00Z", "One\n\nCommonplace-Client: claude-code 2.1")
+    assert "| Ada, through claude-code 2.1\n  One" in text_output.history_text("a", [commit])
