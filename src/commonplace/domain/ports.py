@@ -82,6 +82,14 @@ class Transaction(Protocol):
         """Retain the old bytes of a file that this transaction changes or removes, as `keep` of `put` does."""
         ...
 
+    def commit_change_only(self, address: Address) -> None:
+        """Commit of a replaced file only what this transaction changes, until it is put again.
+
+        For files that the caller did not name, such as pages whose links follow a move. What else of the file is not
+        committed stays so.
+        """
+        ...
+
     @property
     def receipt(self) -> Receipt:
         """The result of the transaction; valid after the `with` block has ended."""

@@ -193,6 +193,8 @@ def _joined(writes: Sequence[RevisionPairs]) -> Mapping[Address, Sequence[tuple[
 def changes_with_texts(collection: Collection, changes: Changes, written: RevisionPairs) -> Changes:
     """The changes of a commit, from the bytes that the files had: they can be text that no commit had.
 
+    Of a file of which only a part was committed, as of pages whose links followed a move, that part counts.
+
     Args:
         collection: The collection.
         changes: The changes between the commit and its parent.
@@ -203,11 +205,18 @@ def changes_with_texts(collection: Collection, changes: Changes, written: Revisi
     """
     moved = {revision_of(after): after for _, after in changes.values() if after is not None}
     actual = dict(changes)
-    for address, (old, _) in written.items():
+    for address, (old, new) in written.items():
         before, after = changes.get(address, (None, None))
+        if new and new not in _revisions(after):
+            continue
         if old != ("" if before is None else revision_of(before)):
             actual[address] = moved[old] if old in moved else content_of(collection, address, old), after
     return actual
+
+
+def _revisions(content: bytes | None) -> Sequence[Revision]:
+    """The revisions that a file of a committed text can have: as it is, and with the line ends of Windows."""
+    return [] if content is None else [revision_of(content), revision_of(content.replace(b"\n", b"\r\n"))]
 
 
 def content_of(collection: Collection, address: Address, revision: Revision) -> bytes | None:
@@ -382,6 +391,7 @@ class _Undo:
             before, content = oldest.get(source), self._contents.get(source)
             final = rewritten if before is None or content is None else with_rewritten(before, content, rewritten)
             self._transaction.put(address, final, keep=True, moved_from=plan.came_from.get(address))
+            self._transaction.commit_change_only(address)
 
     def _read(self, address: Address) -> bytes | None:
         return self._transaction.read(address) if self._transaction.exists(address) else None
@@ -393,6 +403,7 @@ class _Undo:
         if address.is_document and not self._transaction.exists(address):
             require_free(self._collection, self._transaction, address, content)
         self._transaction.put(address, content, keep=True)
+        self._transaction.commit_change_only(address)
 
 
 def _words(log: Sequence[tuple[Commit, bool]], recorded: RecordedForUndo) -> str:

@@ -303,6 +303,8 @@ class _Merge:
             self._transaction.remove(old, keep=False)
         for address, content in {**plan.contents, **merged}.items():
             self._put(address, content, plan.came_from.get(address))
+            if address not in plan.came and content == plan.contents.get(address):  # only its links follow
+                self._transaction.commit_change_only(address)
         for file in waiting:
             if file.address in plan.contents:
                 self._take_links(file)

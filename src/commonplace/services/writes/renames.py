@@ -124,6 +124,8 @@ def _rename(collection: Collection, moves: Mapping[Address, Address], intent: Wr
         for place, content in contents.items():  # the writer may not have seen these lines
             keep = place not in plan.came and evidences.get(place) is not SeenEvidence.SHOWN
             transaction.put(place, content, keep=keep, moved_from=came_from.get(place))
+            if place not in plan.came:
+                transaction.commit_change_only(place)
     for old in pages:
         note_write(collection, old, None, intent)
     for place, known_by in {**evidence, **evidences}.items():

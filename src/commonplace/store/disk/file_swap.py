@@ -50,6 +50,8 @@ class FileChange:
     """Whether to retain the old bytes."""
     moved_from: str = ""
     """Path of the file whose permissions and attributes a new file takes over; "" for none."""
+    unnamed: bool = False
+    """Whether only this change of the file is committed, because the caller did not name it; the file has more."""
 
     @property
     def step(self) -> JournalStep:
@@ -108,7 +110,7 @@ class FileSwap:
         self._changes = [(change, FileSlot(root, token, n, change.path)) for n, change in enumerate(changes)]
         self._performed: list[tuple[FileChange, FileSlot]] = []
         self.written: dict[str, FileStat] = {}
-        """Metadata of the new files after they were written, by path."""
+        """Metadata of the new files after they were written, by path; not of those that differ from their commit."""
         self.made = missing_folders(root, [change.path for change in changes if change.content is not None])
         """Folders to create, outermost first."""
 
@@ -128,7 +130,9 @@ class FileSwap:
             content = change.content
             if content is not None:
                 with opened_folder(self._root, place.folders) as folder:
-                    self.written[change.path] = _write_beside(folder, place, content, unsynced)
+                    written = _write_beside(folder, place, content, unsynced)
+                if not change.unnamed:
+                    self.written[change.path] = written
                 if change.before is None and change.moved_from:
                     moved = seen.get(change.moved_from)
                     is_same = moved is not None and moved.revision == revision_of(content)

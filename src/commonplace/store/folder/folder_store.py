@@ -12,11 +12,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Author, FileStat, Receipt, RetainedCopy, Trash, record_waiting_index
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
+from commonplace.domain.merge import merge_texts
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import History, Repository, Transaction
 from commonplace.domain.proposals import ProposalBranches, require_no_proposer
@@ -31,6 +33,7 @@ from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import CommitLookup
 from commonplace.store.git.repository import TrackedDocuments
+from commonplace.store.git.worktree import stored_form
 from commonplace.store.names import missing_file, require_moved
 
 # The store of a folder on disk, with or without Git.
@@ -187,10 +190,13 @@ class FolderStore:
                     self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
                 self._require_served(changes)
                 done = retaining.enter_context(watching_write(lambda: self._write_of(changes))) if changes else None
-                removed = {change.path: change.content is None for change in changes} if self._terms.commits else {}
+                parts = self._parts(changes)
+                changes = [replace(change, unnamed=change.path in parts) for change in changes]
+                planned = self._planned(changes, message, author, parts)
+                removed = {path: content is None for path, content in planned.contents.items()} if planned else {}
                 staged = self._writer.staged_blobs(removed)
                 enter_context = retaining.enter_context(self._terms.retention.kept(changes, staged, self._terms.prefix))
-                write = self._writer.add(changes, self._planned(changes, message, author)) if changes else None
+                write = self._writer.add(changes, planned) if changes else None
             commit = write.result() if write else ""
             draft.acknowledge(commit, enter_context)
             if done:
@@ -234,13 +240,47 @@ class FolderStore:
     def _before_use(self, address: Address) -> None:
         self._writer.before_use(f"{self._terms.prefix}{address.path}")
 
-    def _planned(self, changes: Sequence[FileChange], message: str, author: Author | None) -> PlannedCommit | None:
+    def _planned(
+        self,
+        changes: Sequence[FileChange],
+        message: str,
+        author: Author | None,
+        parts: Mapping[str, bytes | None] = MappingProxyType({}),
+    ) -> PlannedCommit | None:
         git = self._terms.git
         if git is None or not self._terms.commits:
             return None
-        contents = {change.path: change.content for change in changes}
+        left_out = {path for path, part in parts.items() if part is None}
+        contents = {
+            change.path: parts.get(change.path, change.content) for change in changes if change.path not in left_out
+        }
         moved_from = {change.path: change.moved_from for change in changes if change.moved_from}
         return PlannedCommit(contents, commit_message(git.repository, message, author), moved_from)
+
+    def _parts(self, changes: Sequence[FileChange]) -> dict[str, bytes | None]:
+        """The bytes to commit of files that the caller did not name and that have uncommitted text, by path.
+
+        They are those of the last commit with this change alone. None if no commit has the file, or has another text
+        at the same place: then nothing of it is committed.
+        """
+        git, parts = self._terms.git, dict[str, bytes | None]()
+        if git is None or not self._terms.commits:
+            return parts
+        repository = git.repository
+        for change in changes:
+            entry = repository.entry(repository.head, change.path) if change.unnamed else None
+            if not change.unnamed or change.before is None or (entry and entry.id == change.before.revision):
+                continue
+            texts = self._folder.read(Address(change.shown)), change.content or b""
+            before, after = (stored_form(repository, change.path, text) for text in texts)
+            committed = repository.content(entry.id) if entry else None
+            if committed != before:
+                parts[change.path] = merge_texts(before, after, committed).content if committed is not None else None
+                if entry and parts[change.path] is None:
+                    record_waiting_index(
+                        f"{change.shown} is not committed: it has uncommitted edits at the same place."
+                    )
+        return parts
 
     def _require_served(self, changes: Sequence[FileChange]) -> None:
         """Reject a document that is ignored, and a new file whose name contains bidirectional control characters."""
@@ -300,6 +340,7 @@ class TransactionDraft:
         self._changes: dict[Address, bytes | None] = {}
         self._keep: set[Address] = set()
         self._moved_from: dict[Address, Address] = {}
+        self._unnamed: set[Address] = set()
 
     def read(self, address: Address) -> bytes:
         """The bytes of a file, with the changes of this transaction."""
@@ -346,6 +387,10 @@ class TransactionDraft:
         """Retain the old bytes of a file that this transaction changes."""
         self._keep.add(address)
 
+    def commit_change_only(self, address: Address) -> None:
+        """Commit of a replaced file only what this transaction changes, until it is put again."""
+        self._unnamed.add(address)
+
     @property
     def receipt(self) -> Receipt:
         """The result of the transaction; valid after the `with` block has ended."""
@@ -373,8 +418,11 @@ class TransactionDraft:
                 kept_keep = address in self._keep or (keep and content is not None)
                 source = self._moved_from.get(address)
                 moved_from = f"{prefix}{source.path}" if source else ""
+                is_unnamed = address in self._unnamed and before is not None and content is not None
                 changes.append(
-                    FileChange(f"{prefix}{address.path}", before, content, address.path, kept_keep, moved_from)
+                    FileChange(
+                        f"{prefix}{address.path}", before, content, address.path, kept_keep, moved_from, is_unnamed
+                    )
                 )
         return changes
 
@@ -395,6 +443,7 @@ class TransactionDraft:
 
     def _change(self, address: Address, content: bytes | None, *, keep: bool) -> None:
         self._changes[address] = content
+        self._unnamed.discard(address)
         if keep:
             self._keep.add(address)
 

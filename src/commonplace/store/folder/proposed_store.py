@@ -271,6 +271,9 @@ class _ProposalDraft:
         self.before(address)
         self._changes[address] = None
 
+    def commit_change_only(self, address: Address) -> None:
+        """Do nothing, because a proposal has only its own changes."""
+
     def retain(self, address: Address) -> None:
         """Do nothing, because the branch has the old bytes."""
 

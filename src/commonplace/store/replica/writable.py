@@ -328,6 +328,9 @@ class TreeDraft:
         if keep:
             self._keep.add(address)
 
+    def commit_change_only(self, address: Address) -> None:
+        """Do nothing, because nothing is there that is not committed."""
+
     def retain(self, address: Address) -> None:
         """Make the receipt name the commit that has the old bytes of a file."""
         self._keep.add(address)

@@ -289,6 +289,8 @@ class _Run:
         for place, content in plan.contents.items():
             was = before[place] if place in plan.came else self._transaction.read(place)
             self._transaction.put(place, content, moved_from=plan.came_from.get(place))
+            if place not in plan.came and place not in self._written:
+                self._transaction.commit_change_only(place)
             self._keep_unseen(place, was, content, evidences[place])
             self._known[place] = content, evidences[place]
         self._written |= {*plan.moves, *plan.contents}

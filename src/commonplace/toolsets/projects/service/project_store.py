@@ -341,6 +341,9 @@ class _NotedTransaction:
     def retain(self, address: Address) -> None:
         self.inner.retain(address)
 
+    def commit_change_only(self, address: Address) -> None:
+        self.inner.commit_change_only(address)
+
     @property
     def receipt(self) -> Receipt:
         return self.inner.receipt
