@@ -225,9 +225,9 @@ def with_declared_store(settings: Settings) -> Settings:
 def own_stdio_server(settings: Settings) -> str:
     """Location of the settings' toolset's own server for standard input and output; "" for the common server.
 
-    Only the common server has proposals.
+    Only the common server has proposals, and asks before writes.
     """
-    if settings.tier == "propose":
+    if settings.tier == "propose" or settings.confirm != "never":
         return ""
     usual = default_toolset(settings)
     return next((registration.serve_stdio for registration in registered() if registration.name == usual), "")

@@ -106,6 +106,16 @@ def test_a_session_over_several_bases_is_undone_in_all_of_them_or_in_none(tmp_pa
         assert [repo.git("rev-parse", "HEAD") for repo in repos] == heads
         back = {**change, "old": "three", "text": "two"}
         server.call("notes", "edit", {"page": "milk:x", "changes": [back]}, key=keys[1])
+        lock = repos[1].path / ".git/refs/heads/main.lock"  # the undo of this base fails when it is made, not before
+        lock.touch()
+        failed = server.ask("POST", f"{API}/undo", {"session": session}, key=keys[1])
+        lock.unlink()
+        assert failed.status == 503, failed.body
+        subjects = repos[0].git("log", "-2", "--format=%s").splitlines()
+        assert (subjects[0].startswith("Undo"), repos[0].git("diff", "HEAD~2", "--stat")) == (True, ""), subjects
+        assert "two" in (repos[0].path / "x.md").read_text()
+        assert "two" in (repos[1].path / "x.md").read_text()
+        assert [repo.git("status", "--porcelain") for repo in repos] == ["", ""]
         done = server.ask("POST", f"{API}/undo", {"session": session}, key=keys[1])
         assert [row["collection"] for row in done.json["undone"]] == ["tea", "milk"], done.body
         assert [(repo.path / "x.md").read_text() for repo in repos] == before

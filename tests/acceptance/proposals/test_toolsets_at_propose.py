@@ -81,6 +81,12 @@ def test_an_edit_of_a_space_waits_and_is_pushed_after_it_was_accepted(tmp_path: 
         with agent("mcp", clone.folder, "--tier", "write", env=login) as client:
             assert client.call("push", pages=["deploy.md"])["pushed"] == ["deploy.md"]
         assert ("<p>On Friday.</p>" in page.body, "<p>Fast.</p>" in page.body) == (True, True)
+        before = served(clone.folder)
+        with agent("mcp", clone.folder, "--tier", "write", "--confirm", "always", env=login) as client:
+            left = client.call("edit_section", page="deploy.md", heading="How", text="Well.")
+            assert "cannot ask" in str(left) or "waits for a person" in str(left)
+            assert "cannot be shown" in client.protocol_error("push", pages=["deploy.md"]).error.message
+        assert served(clone.folder) == before
 
 
 def test_a_capture_waits_in_the_live_layer_and_its_proposer_reads_it(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             hint="Amend the proposal, or withdraw it.",
         )
     if action in {"list", "undo"}:
-        return _listed(collections, viewer) if action == "list" else _undone(call, arguments)
+        return _listed(collections, viewer, arguments.offset or 0) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
     proposal = decisions.find(collections, arguments.id, viewer)
@@ -112,11 +112,15 @@ def _undone(call: Call, arguments: ProposalParameters) -> str:
     return "\n".join(activity_output.undo_lines(results))
 
 
-def _listed(collections: Collections, viewer: Proposer | None) -> str:
+def _listed(collections: Collections, viewer: Proposer | None, offset: int = 0) -> str:
     both = (decisions.listed(collections, viewer, closed=closed) for closed in (False, viewer is not None))
     found_proposals = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
-    lines = [proposal_output.proposal_line(proposal) for proposal in found_proposals[:MAX_LISTED]]
-    more = [f"and {len(found_proposals) - MAX_LISTED} more"] if len(found_proposals) > MAX_LISTED else []
+    end = offset + MAX_LISTED
+    lines = [proposal_output.proposal_line(proposal) for proposal in found_proposals[offset:end]]
+    left = len(found_proposals) - end
+    more = [f"and {left} more: list with offset {end}"] if left > 0 else []
+    if found_proposals and not lines:
+        return f"There are {len(found_proposals)} proposals, none after the first {offset}."
     able = any(collection.proposals is not None for collection in collections)
     return "\n".join([*lines, *more]) or ("There are no proposals." if able else _refusal(collections))
 

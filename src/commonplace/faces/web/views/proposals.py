@@ -35,8 +35,8 @@ from commonplace.services.site.changes import DiffRow, differences
 
 FILES = 20
 """Number of files of a proposal on one page."""
-MAX_LISTED = 500
-"""Maximum number of open proposals, and of closed ones, in the list."""
+LISTED = 200
+"""Number of open proposals, and of closed ones, on a page of the list."""
 MAX_ROWS = 2_000
 """Maximum number of lines of differences of one file."""
 
@@ -99,10 +99,14 @@ def _list(request: PageRequest) -> PageResponse:
         raise InvalidInputError("Which proposal?", kind="proposal", hint="Open one of the list.")
     viewer, collections = _viewer(request), request.services.decided
     opened, closed = (decisions.listed(collections, viewer, closed=element) for element in (False, True))
+    number = request.number("page")
+    part = slice((number - 1) * LISTED, number * LISTED)
     return page(
         request,
         "proposals.html",
-        groups=[("Open", opened[:MAX_LISTED]), ("Closed", closed[:MAX_LISTED])],
+        groups=[(name, len(every), every[part]) for name, every in (("Open", opened), ("Closed", closed))],
+        number=number,
+        last=max(1, -(-max(len(opened), len(closed)) // LISTED)),
         decides=viewer is None,
         without=[collection.name for collection in collections if collection.proposals is None],
     )
