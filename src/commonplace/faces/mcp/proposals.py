@@ -115,18 +115,19 @@ def _undone(call: Call, arguments: ProposalParameters) -> str:
 def _listed(collections: Collections, viewer: Proposer | None, offset: int = 0) -> str:
     both = (decisions.listed(collections, viewer, closed=closed) for closed in (False, viewer is not None))
     found_proposals = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
-    end = offset + MAX_LISTED
+    total, end = len(found_proposals), offset + MAX_LISTED
     lines = [proposal_output.proposal_line(proposal) for proposal in found_proposals[offset:end]]
-    left = len(found_proposals) - end
-    more = [f"and {left} more: list with offset {end}"] if left > 0 else []
-    if found_proposals and not lines:
-        return f"There are {len(found_proposals)} proposals, none after the first {offset}."
-    able = any(collection.proposals is not None for collection in collections)
-    return "\n".join([*lines, *more]) or ("There are no proposals." if able else _refusal(collections))
+    if total > end:
+        lines.append(f"and {total - end} more: list with offset {end}")
+    if total and not lines:
+        return f"There are {total} proposals, none after the first {offset}."
+    return "\n".join(lines) or _nothing(collections)
 
 
-def _refusal(collections: Collections) -> str:
-    """The reason why there can be no proposals, and what to do."""
+def _nothing(collections: Collections) -> str:
+    """That there are no proposals; or the reason why there can be none, and what to do."""
+    if any(collection.proposals is not None for collection in collections):
+        return "There are no proposals."
     collection = collections.members[0]
     reason, hint = views.refusal_of(collection)
     return f"{collection.name} takes no proposals: {reason}. {hint}"

@@ -32,7 +32,7 @@ from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import CommitLookup
-from commonplace.store.git.repository import TrackedDocuments
+from commonplace.store.git.repository import GitRepository, TrackedDocuments
 from commonplace.store.git.worktree import stored_form
 from commonplace.store.names import missing_file, require_moved
 
@@ -266,21 +266,25 @@ class FolderStore:
         git, parts = self._terms.git, dict[str, bytes | None]()
         if git is None or not self._terms.commits:
             return parts
-        repository = git.repository
-        for change in changes:
-            entry = repository.entry(repository.head, change.path) if change.unnamed else None
-            if not change.unnamed or change.before is None or (entry and entry.id == change.before.revision):
-                continue
-            texts = self._folder.read(Address(change.shown)), change.content or b""
-            before, after = (stored_form(repository, change.path, text) for text in texts)
-            committed = repository.content(entry.id) if entry else None
-            if committed != before:
-                parts[change.path] = merge_texts(before, after, committed).content if committed is not None else None
-                if entry and parts[change.path] is None:
-                    record_waiting_index(
-                        f"{change.shown} is not committed: it has uncommitted edits at the same place."
-                    )
+        head = git.repository.head
+        for change in filter(lambda change: change.unnamed, changes):
+            entry = git.repository.entry(head, change.path)
+            if entry is None:
+                parts[change.path] = None
+            elif change.before is not None and entry.id != change.before.revision:
+                parts |= self._part(git.repository, change, git.repository.content(entry.id))
         return parts
+
+    def _part(self, repository: GitRepository, change: FileChange, committed: bytes) -> dict[str, bytes | None]:
+        """The same for one file that the last commit has; {} if it has no uncommitted text."""
+        texts = self._folder.read(Address(change.shown)), change.content or b""
+        before, after = (stored_form(repository, change.path, text) for text in texts)
+        if committed == before:
+            return {}
+        merged = merge_texts(before, after, committed)
+        if merged.conflicts:
+            record_waiting_index(f"{change.shown} is not committed: it has uncommitted edits at the same place.")
+        return {change.path: merged.content}
 
     def _require_served(self, changes: Sequence[FileChange]) -> None:
         """Reject a document that is ignored, and a new file whose name contains bidirectional control characters."""
@@ -415,16 +419,20 @@ class TransactionDraft:
             if content is None and before is None:
                 continue
             if content is None or before is None or revision_of(content) != before.revision:
-                kept_keep = address in self._keep or (keep and content is not None)
-                source = self._moved_from.get(address)
-                moved_from = f"{prefix}{source.path}" if source else ""
-                is_unnamed = address in self._unnamed and before is not None and content is not None
-                changes.append(
-                    FileChange(
-                        f"{prefix}{address.path}", before, content, address.path, kept_keep, moved_from, is_unnamed
-                    )
-                )
+                changes.append(self._file_change(prefix, address, before, keep=keep))
         return changes
+
+    def _file_change(self, prefix: str, address: Address, before: SeenFile | None, *, keep: bool) -> FileChange:
+        content, source = self._changes[address], self._moved_from.get(address)
+        return FileChange(
+            path=f"{prefix}{address.path}",
+            before=before,
+            content=content,
+            shown=address.path,
+            keep=address in self._keep or (keep and content is not None),
+            moved_from=f"{prefix}{source.path}" if source else "",
+            unnamed=address in self._unnamed and before is not None and content is not None,
+        )
 
     def acknowledge(self, commit: str, enter_context: Mapping[str, RetainedCopy]) -> None:
         """Set the receipt of a durable transaction.
