@@ -59,10 +59,17 @@ class Caller:
             session: Name of the session, which is secret; "" for a caller without one.
             client: Name of the caller's program.
         """
-        of = session_id(self.id, session) if session else session_id(self.counted_as)
+        of = session_id(self.id, session) if session else session_id(*self._without_session(face, client))
         return Actor(
             face=face, session=of, caller=self.id, name=self.name, client=client, tool=tool, address=self.address
         )
+
+    def _without_session(self, face: FaceName, client: str) -> Sequence[str]:
+        """The place of a session: the key; or without one the address, the way in and the program.
+
+        An agent and the person beside it have the same address, and neither is to undo the other's writes.
+        """
+        return [self.id] if self.id else [self.counted_as, face, client]
 
     @property
     def person(self) -> Author | None:

@@ -125,7 +125,7 @@ def _listed(collections: Collections, viewer: Proposer | None, offset: int = 0) 
 
 
 def _nothing(collections: Collections) -> str:
-    """That there are no proposals; or the reason why there can be none, and what to do."""
+    """The answer where nothing waits: that, or the reason why nothing can, and what to do."""
     if any(collection.proposals is not None for collection in collections):
         return "There are no proposals."
     collection = collections.members[0]

@@ -60,3 +60,11 @@ def test_limits_count_for_a_key_wherever_it_comes_from_and_else_for_the_address(
 )
 def test_the_address_is_that_of_the_client_as_far_as_it_can_be_known(peer: str, forwarded: str, address: str) -> None:
     assert client_address(peer, forwarded) == address
+
+
+def test_without_a_key_and_a_session_the_way_in_and_the_program_tell_callers_of_one_address_apart() -> None:
+    nobody, keyed = Caller("", "write", address="127.0.0.1"), Caller("key:a", "write", address="127.0.0.1")
+    ways = [("mcp", "one"), ("mcp", "two"), ("web", ""), ("rest", "")]
+    assert len({nobody.actor(face, "edit", client=client).session for face, client in ways}) == len(ways)
+    assert len({keyed.actor(face, "edit", client=client).session for face, client in ways}) == 1
+    assert nobody.actor("mcp", "edit", "s", "one").session == nobody.actor("mcp", "edit", "s", "two").session
