@@ -48,6 +48,10 @@ HIDDEN_KEYS = frozenset(
     }
 )
 """Frontmatter keys that only concern publishing; pages do not show them unless `hidden_keys` is set."""
+ENGLISH = "en"
+"""The language of pages without a declaration."""
+LANGUAGES = (ENGLISH, "de", "es", "fr", "zh", "ja")
+"""Languages of the words around a page's text."""
 _ACCENT = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _PUBLISH_KEYS = ("exclude", "only_marked")
 _SUFFIXES = frozenset({"yaml", "yml", "yaml.txt", "yml.txt", "json", "toml"})
@@ -78,6 +82,8 @@ class SiteSettings:
     """Color of links as `#rrggbb` in lower case; "" for the default."""
     footer: str = ""
     """Markdown below every page."""
+    language: str = ""
+    """Language of the words around the text of pages, of `LANGUAGES`; "" for English."""
     start: str = ""
     """The start page as a link names it: a path, title or alias; "" for `Home`, `index` or `README`."""
     edit_url: str = ""
@@ -296,11 +302,15 @@ def _is_path(text: str) -> bool:
     return address_or_none(path) is not None and "*" not in path
 
 
-_TEXTS = ("title", "description", "logo", "favicon", "style", "footer", "start", "edit_url")
+def _language(value: Json) -> str:
+    return "" if value in LANGUAGES else f"must be one of {', '.join(LANGUAGES)}."
+
+
+_TEXTS = ("title", "description", "logo", "favicon", "style", "footer", "start", "edit_url", "language")
 _CHECKS: Mapping[str, Callable[[Json], str]] = {
     "title": _text, "description": _text, "logo": _file(*IMAGE_SUFFIXES), "favicon": _file(*IMAGE_SUFFIXES),
     "accent": _accent, "style": _file(".css"), "footer": _text, "start": _text,
     "navigation": _navigation, "edit_url": _edit_url, "url": _web, "hidden_keys": _texts,
-    "publish": _publish, "absolute_urls": _absolute,
+    "publish": _publish, "absolute_urls": _absolute, "language": _language,
 }  # fmt: skip
 """Check of each key: returns the error in a value; "" if there is none."""

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from commonplace.domain.errors import KnowledgeError
-from commonplace.domain.words import amounts
+from commonplace.domain.site_file import ENGLISH
 from commonplace.faces.responses import retry_headers
 from commonplace.faces.web.appearance import appearance
 from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.messages import message_catalogue
 from commonplace.services.collections import Collection
 from commonplace.services.history import commits_writes
 from commonplace.services.sites import SITES
@@ -25,12 +26,11 @@ if TYPE_CHECKING:
 
 
 TEMPLATES = Path(__file__).parent / "templates"
-_MINUTE, _HOUR, _DAY, _MONTH = 60, 3_600, 86_400, 30 * 86_400
 
 
 @cache
-def environment(*further: Path) -> Environment:
-    """The template environment, including templates in further folders."""
+def environment(language: str = ENGLISH, *further: Path) -> Environment:
+    """The template environment of a language, including templates in further folders."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -41,7 +41,9 @@ def environment(*further: Path) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(ago=ago, amount=amount, asset=asset_url, moment=moment, thousands=thousands)
+    words = message_catalogue(language)
+    made.filters.update(ago=words.ago, amount=words.amount, asset=asset_url, moment=moment, thousands=words.thousands)
+    made.globals |= cast("Any", {"_": words.text, "language": language, "scripts": words.scripts})
     made.filters["commits"] = cast("Any", commits_writes)  # Jinja types filters by its own
     return made
 
@@ -53,7 +55,10 @@ def page(request: PageRequest, template: str, code: int = 200, /, **values: obje
     """
     collection = values.get("collection")
     shown = (
-        environment(*(pages.templates for pages in request.toolsets if pages.templates))
+        environment(
+            language_of(request, collection if isinstance(collection, Collection) else None),
+            *(pages.templates for pages in request.toolsets if pages.templates),
+        )
         .get_template(template)
         .render(
             request=request,
@@ -66,6 +71,13 @@ def page(request: PageRequest, template: str, code: int = 200, /, **values: obje
     problem = values.get("problem")
     headers = retry_headers(problem) if isinstance(problem, KnowledgeError) else {}
     return PageResponse(shown.encode("utf-8", "replace"), status=code, headers=headers)
+
+
+def language_of(request: PageRequest, collection: Collection | None) -> str:
+    """The language of a page around its text: that of its base, else the one that all bases share, else English."""
+    shown = [collection] if collection is not None and not collection.is_past else list(request.collections)
+    languages = {SITES.of(shown_collection).settings.language or ENGLISH for shown_collection in shown}
+    return languages.pop() if len(languages) == 1 else ENGLISH
 
 
 def site_name(request: PageRequest) -> str:
@@ -87,32 +99,12 @@ def breadcrumbs(request: PageRequest, collection: Collection, folder: str) -> li
     return result
 
 
-def ago(seconds: int) -> str:
-    """The time since a moment, in one unit, such as `3 days ago`."""
-    passed = max(int(datetime.now(UTC).timestamp()) - seconds, 0)
-    for unit, name in ((_MONTH * 12, "year"), (_MONTH, "month"), (_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
-        if passed >= unit:
-            count = passed // unit
-            return f"{count} {name}{'s' if count > 1 else ''} ago"
-    return "just now"
-
-
 def moment(seconds: int) -> str:
     """A moment as `YYYY-MM-DD HH:MM` in UTC."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
     except (OverflowError, OSError, ValueError):
         return ""
-
-
-def amount(number: int, noun: str = "page") -> str:
-    """A number with its noun: `1 page`, `2,000 pages`."""
-    return amounts.amount(number, noun)
-
-
-def thousands(number: int) -> str:
-    """A number with commas."""
-    return f"{number:,}"
 
 
 # The browser's files: built by `make web`, stored compressed, and served at URLs with a hash of their content.

@@ -25,11 +25,13 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, UnavailableError, install_command
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record
+from commonplace.domain.site_file import ENGLISH
 from commonplace.faces.web import shown
 from commonplace.faces.web.appearance import Appearance, footer_html, picture_fits, style_sheet
 from commonplace.faces.web.exchange import CardRow
 from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.markup.page import Renderer
+from commonplace.faces.web.messages import MessageCatalogue, message_catalogue
 from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.output_folder import OutputFolder
 from commonplace.faces.web.pages import TEMPLATES, assets, digest, environment
@@ -253,6 +255,10 @@ class Publication:
         return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
     @cached_property
+    def _messages(self) -> MessageCatalogue:
+        return message_catalogue(self._site.settings.language or ENGLISH)
+
+    @cached_property
     def _style(self) -> str:
         return style_sheet(self._whole, self._site.settings)
 
@@ -364,7 +370,7 @@ class Publication:
         """A page from a template, with links relative to its file."""
         settings = self._site.settings
         html = (
-            environment()
+            environment(self._messages.language)
             .get_template(template)
             .render(
                 urls=self._urls,
@@ -422,11 +428,13 @@ class Publication:
             self._write(output, "published_list.html", heading=f"#{names[output]}", rows="", pages=self._rows(records))
         if self._tags:
             rows = [(f"/tags/{quote(names[output], safe='')}", f"#{names[output]}") for output in self._tags]
-            self._write(f"{OWN}/tags.html", "published_list.html", heading="Tags", rows="", pages=rows)
+            self._write(
+                f"{OWN}/tags.html", "published_list.html", heading=self._messages.text("Tags"), rows="", pages=rows
+            )
         if not self._outputs.pages or START not in self._outputs.pages.values():
             rows = self._navigation.section((), limit=0)
             self._write(START, "published_list.html", heading=self._site.title, rows=rows, pages=[])
-        self._write(f"{OWN}/search.html", "published_search.html", heading="Search", missing=False)
+        self._write(f"{OWN}/search.html", "published_search.html", heading=self._messages.text("Search"), missing=False)
         self._write_missing()
 
     def _rows(self, records: Iterable[Record]) -> list[tuple[str, str]]:
@@ -445,7 +453,9 @@ class Publication:
 
     def _write_missing(self) -> None:
         """Write the page for unknown addresses, which a host shows at any address: its links begin at the root."""
-        html = self._rendered("404.html", "published_search.html", heading="Not found", missing=True)
+        html = self._rendered(
+            "404.html", "published_search.html", heading=self._messages.text("Not found"), missing=True
+        )
         self._folder.put("404.html", _from_root(html, urlsplit(self._url).path or "/").encode("utf-8", "replace"))
 
     def _frame(self, files: Iterable[str]) -> None:

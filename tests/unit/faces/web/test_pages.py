@@ -12,7 +12,8 @@ from jinja2 import UndefinedError
 from asgi.browsing import Pages
 from cases import each_case
 from commonplace.faces.access.callers import Caller
-from commonplace.faces.web.pages import ago, amount, breadcrumbs, environment, moment, site_name, thousands
+from commonplace.faces.web.messages import message_catalogue
+from commonplace.faces.web.pages import breadcrumbs, environment, moment, site_name
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
     ],
 )
 def test_how_long_ago_is_said_in_one_unit(passed: int, shown: str) -> None:
-    assert ago(int(datetime.now(UTC).timestamp()) - passed) == shown
+    assert message_catalogue("en").ago(int(datetime.now(UTC).timestamp()) - passed) == shown
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,17 @@ def test_how_long_ago_is_said_in_one_unit(passed: int, shown: str) -> None:
 )
 def test_a_moment_that_no_calendar_has_is_not_shown(seconds: int, shown: str) -> None:
     assert moment(seconds) == shown
-    assert ago(-(10**15)).endswith("years ago")
+    assert message_catalogue("en").ago(-(10**15)).endswith("years ago")
 
 
 def test_amounts_have_their_noun_and_commas() -> None:
-    assert (amount(0), amount(1), amount(2_000), amount(1, "link")) == ("0 pages", "1 page", "2,000 pages", "1 link")
-    assert thousands(1_234_567) == "1,234,567"
+    assert [message_catalogue("en").amount(*one) for one in ((0,), (1,), (2_000,), (1, "link"))] == [
+        "0 pages",
+        "1 page",
+        "2,000 pages",
+        "1 link",
+    ]
+    assert message_catalogue("en").thousands(1_234_567) == "1,234,567"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +107,9 @@ def test_breadcrumbs_lead_from_the_collection_down(pages: Pages) -> None:
 
 def test_templates_escape_what_they_are_given_and_want_every_name(tmp_path: Path) -> None:
     (tmp_path / "own.html").write_text("{{ text }}{{ 2 | amount }}")
-    template = environment(tmp_path).get_template("own.html")
+    template = environment("en", tmp_path).get_template("own.html")
 
     assert template.render(text="<&\"'>") == "&lt;&amp;&#34;&#39;&gt;2 pages"
     with pytest.raises(UndefinedError):
         template.render()
-    assert environment(tmp_path).get_template("base.html").name == "base.html"
+    assert environment("en", tmp_path).get_template("base.html").name == "base.html"

@@ -3,6 +3,7 @@
 import Graph from "graphology";
 import Sigma from "sigma";
 import { drawNames } from "./graph-names.js";
+import { count, t } from "./messages.js";
 
 const part = (name) => document.getElementById(`ui-graph${name}`);
 const box = part("");
@@ -222,11 +223,11 @@ function fit() {
 
 function say() {
   const node = nodes[chosen];
-  const count = (number) => number.toLocaleString("en");
-  const about = node?.members ? ` (${count(node.members.length)} pages${node.tags ? `, often #${node.tags}` : ""})` : "";
-  const name = node ? ` Chosen: ${node.title}${about}; Enter opens it.` : "";
-  const noun = nodes[0]?.members ? "communities of linked pages" : "pages";
-  status.textContent = `${count(shown.size)} of ${count(nodes.length)} ${noun} are shown.${name}`;
+  const about = node?.members ? ` (${[t("{n} pages", { n: count(node.members.length) }), node.tags && t("often #{tag}", { tag: node.tags })].filter(Boolean).join(", ")})` : "";
+  const all = nodes[0]?.members ? "{shown} of {all} communities of linked pages are shown." : "{shown} of {all} pages are shown.";
+  const parts = [t(all, { shown: count(shown.size), all: count(nodes.length) })];
+  if (node) parts.push(t("Chosen: {name}; Enter opens it.", { name: node.title + about }));
+  status.textContent = parts.join(" ");
 }
 
 /** Follows a point: a page is read, a community is opened. */

@@ -1,4 +1,5 @@
 // The keys of a page, and their list, which `?` shows. A key follows a link of the page; without the link it does nothing.
+import { t } from "./messages.js";
 
 const LINKS = [
   ["e", "edit this page", ".page-tools a[accesskey=e]"],
@@ -33,16 +34,16 @@ export function startKeys() {
 function showHelp() {
   const dialog = document.createElement("dialog");
   dialog.className = "keys";
-  dialog.setAttribute("aria-label", "Keys");
+  dialog.setAttribute("aria-label", t("Keys"));
   const list = document.createElement("dl");
   const search = document.getElementById("ui-search") ? ALWAYS : ALWAYS.slice(2);
   for (const [key, what] of [...search, ...LINKS.filter(([, , target]) => document.querySelector(target))]) {
     const [name, text] = [document.createElement("dt"), document.createElement("dd")];
     for (const part of key.split(" ")) name.append(Object.assign(document.createElement("kbd"), { textContent: part }), " ");
-    text.textContent = what;
+    text.textContent = t(what);
     list.append(name, text);
   }
-  const button = Object.assign(document.createElement("button"), { textContent: "Close", className: "button plain" });
+  const button = Object.assign(document.createElement("button"), { textContent: t("Close"), className: "button plain" });
   const form = Object.assign(document.createElement("form"), { method: "dialog" });
   form.append(button);
   dialog.append(list, form);

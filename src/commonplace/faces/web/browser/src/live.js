@@ -1,5 +1,6 @@
 // Says that the page which is being read has changed; nothing moves before the reader wants it.
 import { showChanges } from "./changes.js";
+import { t } from "./messages.js";
 
 /** @param enhance adds to new parts of the text what scripts add to it at the start */
 export function startLive(enhance) {
@@ -38,11 +39,11 @@ export function startLive(enhance) {
   }
 
   function tell() {
-    say("This page has changed.", link("Show what changed", async () => {
+    say(t("This page has changed."), link(t("Show what changed"), async () => {
       const shown = await showChanges(article, written, enhance);
-      if (shown) say(shown, link("Without marks", () => location.reload()));
+      if (shown) say(shown, link(t("Without marks"), () => location.reload()));
       else location.reload();
-    }), link("Read the new version", () => location.reload()));
+    }), link(t("Read the new version"), () => location.reload()));
   }
 
   function say(message, ...links) {

@@ -3,6 +3,7 @@ import { startKeys } from "./keys.js";
 import { startNavigation } from "./navigation.js";
 import { enhance, startOutline, startTheme } from "./reading.js";
 import { startSearch } from "./search.js";
+import { count, t } from "./messages.js";
 
 const index = document.querySelector("meta[name='ui-search-index']");
 const root = new URL(document.querySelector("meta[name='ui-root']").content, location.href);
@@ -57,7 +58,7 @@ async function suggestions(query) {
   const list = document.createElement("ul");
   list.setAttribute("role", "listbox");
   list.id = "ui-options";
-  list.setAttribute("aria-label", "Pages");
+  list.setAttribute("aria-label", t("Pages"));
   rows.forEach((row, at) => {
     const section = row.sub_results?.find((one) => one.anchor);
     const item = document.createElement("li");
@@ -93,7 +94,7 @@ async function suggestions(query) {
   });
   if (rows.length) return [list];
   const none = document.createElement("p");
-  none.textContent = "Nothing is found by these words.";
+  none.textContent = t("Nothing is found by these words.");
   return [none];
 }
 
@@ -107,7 +108,7 @@ async function showResults() {
   for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
   if (!query) return;
   const { total, rows } = await found(query, 50);
-  document.getElementById("ui-results-count").textContent = `${total.toLocaleString("en")} ${total === 1 ? "page" : "pages"}`;
+  document.getElementById("ui-results-count").textContent = total === 1 ? t("1 page") : t("{n} pages", { n: count(total) });
   list.replaceChildren(...rows.map((row) => {
     const item = document.createElement("li");
     const heading = document.createElement("h2");

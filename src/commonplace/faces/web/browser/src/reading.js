@@ -1,4 +1,5 @@
 // What scripts add to a text, on a server and in published files: colors, copying, formulas, diagrams, the outline.
+import { t } from "./messages.js";
 
 const systemScheme = matchMedia("(prefers-color-scheme: dark)");
 
@@ -20,7 +21,7 @@ function startVersions(root) {
   names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   const label = document.createElement("label");
   label.className = "version-switch";
-  label.textContent = "Version";
+  label.textContent = t("Version");
   const choice = document.createElement("select");
   choice.append(new Option("all", ""), ...names.map((name) => new Option(name, name)));
   label.append(choice);
@@ -84,11 +85,11 @@ function startCopyButtons(root) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.textContent = "Copy";
+    button.textContent = t("Copy");
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(block.querySelector("code").textContent);
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = "Copy"), 1500);
+      button.textContent = t("Copied");
+      setTimeout(() => (button.textContent = t("Copy")), 1500);
     });
     block.append(button);
   }
@@ -99,7 +100,7 @@ function startHeadingLinks(root) {
   for (const anchor of root.querySelectorAll("a.anchor:not(.edit-section)")) {
     anchor.addEventListener("click", async () => {
       await navigator.clipboard?.writeText(anchor.href).catch(() => {});
-      anchor.dataset.copied = "Link copied";
+      anchor.dataset.copied = t("Link copied");
       setTimeout(() => delete anchor.dataset.copied, 1500);
     });
   }
@@ -154,7 +155,7 @@ async function startFormulas(root) {
         globalThis.katex.render(code.textContent, target, { displayMode, throwOnError: true, trust: false, maxExpand: 200, maxSize: 20 });
         code.replaceWith(target);
       } catch {
-        code.title = "This formula cannot be read.";
+        code.title = t("This formula cannot be read.");
       }
     }
   });
@@ -169,7 +170,7 @@ function startDiagrams(root) {
     const code = block.querySelector("code").textContent;
     const frame = document.createElement("iframe");
     frame.className = "diagram";
-    frame.title = "Diagram";
+    frame.title = t("Diagram");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.src = source.content;
     const draw = () => frame.contentWindow.postMessage({ code, dark: isDark() }, "*");

@@ -1,0 +1,73 @@
+"""The words of pages in each language: whole catalogues, amounts, times, and pages of a base that declares one."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from asgi.browsing import Pages
+from commonplace.domain.site_file import LANGUAGES, read_site
+from commonplace.faces.web.messages import message_catalogue
+from commonplace.faces.web.pages import TEMPLATES
+from commonplace.faces.web.views.document import document
+from commonplace.faces.web.views.home import home
+from commonplace.faces.web.views.search import search
+
+SCRIPTS = TEMPLATES.parent / "browser" / "src"
+PLACES = re.compile(r"\{\w+\}")
+
+
+def test_every_catalogue_has_what_templates_and_scripts_ask_for() -> None:
+    templates = "".join(path.read_text("utf-8") for path in TEMPLATES.iterdir())
+    asked = {key.replace("\\'", "'").replace('\\"', '"') for key in re.findall(r"\b_\('((?:[^'\\]|\\.)*)'", templates)}
+    scripts = "".join(path.read_text("utf-8") for path in SCRIPTS.glob("*.js"))
+    said = set(re.findall(r'\bt\("([^"]*)"', scripts))
+    first = message_catalogue(LANGUAGES[1])
+    assert asked
+    assert said
+    for language in LANGUAGES[1:]:
+        words = message_catalogue(language)
+        assert not asked - words.pages.keys(), language
+        assert not said - words.scripts.keys(), language
+        assert words.pages.keys() == first.pages.keys()
+        assert words.scripts.keys() == first.scripts.keys()
+        for english, text in [*words.pages.items(), *words.scripts.items()]:
+            assert text.strip(), english
+            assert sorted(PLACES.findall(english)) == sorted(PLACES.findall(text)), english
+
+
+def test_amounts_and_times_are_those_of_the_language() -> None:
+    german, french = message_catalogue("de"), message_catalogue("fr")
+    assert (german.amount(1), german.amount(2_000, "link")) == ("1 Seite", "2.000 Links")
+    assert french.thousands(1_234) == "1\u202f234"
+    assert german.ago(int(time.time()) - 3 * 86_400) == "vor 3 Tagen"
+    assert message_catalogue("zh").ago(int(time.time())) == "刚刚"
+    assert german.text("Linked from {pages}", pages="<b>") == "Verlinkt von &lt;b&gt;"
+    assert message_catalogue("en").text("no such key {x}", x=1) == "no such key 1"
+
+
+def test_a_base_declares_the_language_of_its_pages(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "commonplace.yaml").write_text("language: de\n")
+    (base / "Home.md").write_text("# Hafen\n\n## Eins\n\n[[Lotse]]\n\n## Zwei\n")
+    (base / "Lotse.md").write_text("# Lotse\n")
+    with Pages(tmp_path, base) as pages:
+        shown = pages.view(home) + pages.view(document, "Lotse") + pages.view(search, q="Hafen")
+    for expected in (
+        '<html lang="de"',
+        "Auf dieser Seite",
+        "Verlinkt von 1 Seite",
+        "Suche: <bdi>Hafen</bdi>",
+        "Kopiert",
+    ):
+        assert expected in shown, expected
+    for english in ("On this page", "Linked from", "Skip to the text", ">Properties<"):
+        assert english not in shown, english
+
+
+def test_an_unknown_language_is_a_finding() -> None:
+    settings = read_site(b"language: tlh\n")
+    assert settings.language == ""
+    assert "must be one of en, de, es, fr, zh, ja." in settings.findings[0].message
