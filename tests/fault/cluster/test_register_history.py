@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from soak.cluster.register_history import Read, Register, Write, problems
+from soak.cluster.register_history import Read, Register, Write, problems, stale_reads
 
 FIRST = Write("r0", "r1", 1, 2, "acknowledged")
 SECOND = Write("r1", "r2", 3, 4, "acknowledged")
@@ -59,3 +59,8 @@ def test_a_history_that_can_be_has_no_problem(register: Register) -> None:
 )
 def test_a_history_that_cannot_be_is_found(register: Register, said: str) -> None:
     assert any(said in problem for problem in problems(register)), problems(register)
+
+
+def test_an_answer_older_than_an_acknowledgement_is_found() -> None:
+    assert [*stale_reads(replace(GOOD, reads=(Read("r1", 3.5, 5), Read("r2", 5, 6))))] == []
+    assert [*stale_reads(replace(GOOD, reads=(Read("r1", 4.5, 5),)))] == ["r1 was read after r2 was acknowledged"]

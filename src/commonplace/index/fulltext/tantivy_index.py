@@ -7,6 +7,8 @@ matches in a document.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import threading
 from collections.abc import Generator
@@ -78,6 +80,7 @@ class FullText:
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self.analyzer = words_analyzer()
+        self._folder = folder
         with failures():
             documents = _opened(folder / "documents", _document_schema(), self.analyzer, create=create)
             sections = _opened(folder / "sections", _section_schema(), self.analyzer, create=create)
@@ -124,6 +127,8 @@ class FullText:
         heap = BULK_HEAP if bulk else SMALL_HEAP
         with failures():
             opened_documents, opened_sections, _ = self._opened_indexes()
+            for part in ("documents", "sections"):
+                _remove_uncommitted(self._folder / part)
             documents = opened_documents.writer(heap, 1)
             sections = opened_sections.writer(heap, 1)
         try:
@@ -223,6 +228,18 @@ def failures() -> Generator[None]:
         if type(error).__name__ == "PanicException":
             raise FullTextError("the full text's library failed") from error
         raise
+
+
+def _remove_uncommitted(folder: Path) -> None:
+    """Remove the lists of deleted documents that a killed writer had written and not committed.
+
+    The next writer would give its lists the same names, and Tantivy creates no file that exists.
+    """
+    committed = json.loads((folder / "meta.json").read_bytes())["opstamp"]
+    for name in os.listdir(folder):  # noqa: PTH208 - names are enough
+        stem, _, rest = name.partition(".")
+        if rest.endswith(".del") and int(rest.removesuffix(".del")) > committed:
+            (folder / f"{stem}.{rest}").unlink(missing_ok=True)
 
 
 def _opened(folder: Path, schema: tantivy.Schema, analyzer: tantivy.TextAnalyzer, *, create: bool) -> tantivy.Index:

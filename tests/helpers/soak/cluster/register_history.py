@@ -133,3 +133,20 @@ def _of_reads(register: Register) -> Iterator[str]:
             yield f"{read.revision} was read and never was a state of the page"
         elif read.ended < moments[number][0]:
             yield f"{read.revision} was read before it was written"
+
+
+def stale_reads(register: Register) -> Iterator[str]:
+    """Answers of a state that an acknowledged write had replaced before the answer was asked for; none on one disk."""
+    place = {state: number for number, state in enumerate(register.states)}
+    acknowledged = sorted(
+        (write.ended, place[write.revision])
+        for write in register.writes
+        if write.outcome == "acknowledged" and write.revision in place
+    )
+    latest, at = -1, 0
+    for read in sorted(register.reads, key=lambda read: read.began):
+        while at < len(acknowledged) and acknowledged[at][0] < read.began:
+            latest = max(latest, acknowledged[at][1])
+            at += 1
+        if place.get(read.revision, latest) < latest:
+            yield f"{read.revision} was read after {register.states[latest]} was acknowledged"

@@ -1,12 +1,16 @@
-"""A process that writes for long holds no more memory than one that has just begun."""
+"""What writers of the full text leave behind: no more memory than at first, and no file that stops the next writer."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from commonplace.index.fulltext.tantivy_index import FullText
+from indexed import full_text, searchable
 
 ROUNDS = 60
 SCRIPT = """
@@ -39,3 +43,26 @@ def test_what_writers_of_the_full_text_needed_is_given_back(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     early, late = map(float, done.stdout.split())
     assert late < early + 15, f"{ROUNDS} small writes took {late - early:.0f} MB"
+
+
+def test_what_a_killed_writer_had_not_committed_stops_no_other(tmp_path: Path) -> None:
+    folder = tmp_path / "full"
+
+    def change() -> None:
+        full = FullText(folder)
+        with full.writing(bulk=False) as writer:
+            writer.remove(1)
+            writer.add(1, searchable(1, "# Other\n"))
+        full.close()
+
+    full_text(folder, {number: f"# Page {number}\n" for number in range(5)}).close()
+    shutil.copytree(folder, tmp_path / "before")
+    change()
+    lists = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.del")}
+    assert lists
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "before", folder)
+    for path, content in lists.items():  # a kill before the commit leaves them
+        (folder / path).write_bytes(content)
+    change()
+    assert FullText(folder).searchers(0).documents.num_docs == 5
