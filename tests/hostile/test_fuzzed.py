@@ -1,0 +1,21 @@
+"""Inputs that fuzzing began with or found: what is fuzzed stands all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostile.fuzzed import CORPUS, TARGETS
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_input_of_the_corpus_is_stood(name: str) -> None:
+    inputs = sorted((CORPUS / name).iterdir())
+    assert inputs
+    for path in inputs:
+        TARGETS[name](path.read_bytes())
+
+
+def test_a_target_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hostile.fuzzed.set_fields", lambda raw, _changes: raw)
+    with pytest.raises((AssertionError, KeyError)):
+        TARGETS["yaml"](b"other\n---\ntitle: a\n---\n")
