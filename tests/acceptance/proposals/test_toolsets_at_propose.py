@@ -11,6 +11,8 @@ from at_propose import accept_all, served
 from confluence.clones import served_clone
 from confluence.site import Site
 from layers import write_cascade
+from serving import create_key
+from serving import served as server
 from support import new_repo
 
 PAGES: dict[str, str | bytes] = {
@@ -86,6 +88,35 @@ def test_an_edit_of_a_space_waits_and_is_pushed_after_it_was_accepted(tmp_path: 
             left = client.call("edit_section", page="deploy.md", heading="How", text="Well.")
             assert "cannot ask" in str(left) or "waits for a person" in str(left)
             assert "cannot be shown" in client.protocol_error("push", pages=["deploy.md"]).error.message
+        assert served(clone.folder) == before
+
+
+def test_a_key_for_one_space_proposes_and_nobody_else_sees_it(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    site = Site()
+    site.add("Deploy", body="<h2>When</h2><p>On Monday.</p>")
+    edit = {"page": "deploy.md", "heading": "When", "text": "On Friday."}
+    with served_clone(tmp_path, site) as clone:
+        clone.clone()
+        before, name = served(clone.folder), clone.folder.name
+        keys = {
+            "one": create_key("one", "--tier", "propose", "--collection", name),
+            "other": create_key("other", "--tier", "propose"),
+            "person": create_key("person", "--tier", "write"),
+        }
+        with server(clone.folder) as running:
+            assert "waits for a person" in str(running.call("pages", "edit_section", edit, key=keys["one"]))
+            texts = {
+                who: str(running.call("pages", "read_page", {"path": "deploy.md"}, key=key))
+                for who, key in keys.items()
+            }
+            found = {
+                who: str(running.call("pages", "search", {"query": "Friday"}, key=key)) for who, key in keys.items()
+            }
+            done = running.rpc("pages", "tools/call", {"name": "push", "arguments": {"pages": ["x"]}}, key=keys["one"])
+            assert "error" in str(done)
+        assert ["Friday" in texts[who] for who in keys] == [True, False, False]
+        assert ["deploy.md" in found[who] for who in keys] == [True, False, False]
         assert served(clone.folder) == before
 
 

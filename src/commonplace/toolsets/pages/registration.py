@@ -27,15 +27,15 @@ def _is_space(settings: Settings) -> bool:
 def _open_service(context: OpenContext) -> ServiceProvider[SpacePages]:
     spaces = Spaces(context.settings, context.closing)
 
-    def space_of(services: Services, collection: Collection) -> SpacePages | None:
-        if not services.proposes:
-            return spaces.of(collection)
+    def space_of(collection: Collection) -> SpacePages | None:
         served = next((served for served in context.collections if served.name == collection.name), None)
-        return None if served is None else spaces.as_proposer_has(collection, served)
+        if served is None or collection.store is served.store:
+            return spaces.of(collection)
+        return spaces.as_proposer_has(collection, served)
 
     def pages(services: Services) -> SpacePages:
         for collection in services.collections:
-            space_pages = space_of(services, collection)
+            space_pages = space_of(collection)
             if space_pages is not None:
                 return space_pages
         raise NotFoundError(
