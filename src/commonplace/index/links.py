@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, is_document_path, parse_address
@@ -30,7 +31,7 @@ from commonplace.domain.sites import SiteTree
 from commonplace.domain.snippets import sentence_round
 from commonplace.domain.words.text_decoder import as_utf8
 from commonplace.index.catalogue.database import sql
-from commonplace.index.catalogue.document_rows import document_key, encode
+from commonplace.index.catalogue.document_rows import document_key, encode, paths_by_key
 from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup, link_from
 
 # Queries of stored links, with one reader's interpretation of links with two sides (`[[a|b]]`).
@@ -139,12 +140,15 @@ class LinkQueries:
     def hubs(self, limit: int) -> list[tuple[Address, int]]:
         """The documents to which most others link, each with their number; most first, then by path."""
         rows = self.connection.execute(
-            "SELECT t.path, l.sources FROM (SELECT target, COUNT(DISTINCT source) sources FROM links"
-            " WHERE target IS NOT NULL AND target <> source AND readers & ? GROUP BY target) l"
-            " JOIN files t ON t.id = l.target ORDER BY l.sources DESC, t.path LIMIT ?",
-            (int(self.side), limit),
+            "SELECT target, COUNT(DISTINCT source) FROM links WHERE target IS NOT NULL AND target <> source"
+            " AND readers & ? GROUP BY target",
+            (int(self.side),),
         )
-        return [(Address(path), count) for path, count in cast("Iterable[tuple[str, int]]", rows)]
+        counts = dict(cast("Iterable[tuple[int, int]]", rows))
+        fewest = min(nlargest(limit, counts.values()), default=0)
+        paths = paths_by_key(self.connection, [key for key, count in counts.items() if count >= fewest])
+        ordered = sorted(((-counts[key], path) for key, path in paths.items()))[:limit]
+        return [(Address(path), -count) for count, path in ordered]
 
     def orphans(self) -> frozenset[str]:
         """Paths of the documents that no other document links to."""

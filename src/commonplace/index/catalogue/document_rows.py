@@ -492,20 +492,20 @@ class RecordCache:
 MAX_REUSED = 30_000
 """Maximum number of documents whose records stay in memory, at about 2 kB each."""
 
-_Stamp = tuple[int, str, int, int, str, str, int]
-"""All that a record depends on: number and file of the document, its dates, and whether another one has its id."""
+_Stamp = tuple[int, str, int, int, str, str]
+"""All that a record depends on besides the ids of other documents: number and file of the document, and its dates."""
 
-_STAMPS = (
-    "SELECT f.id, f.revision, f.mtime_ns, f.findings, f.created, f.updated,"
-    " EXISTS (SELECT 1 FROM files o WHERE o.ident = f.ident AND o.id <> f.id) FROM files f ORDER BY f.path"
-)
+_STAMPS = "SELECT id, revision, mtime_ns, findings, created, updated FROM files ORDER BY path"
+_SHARING_ID = "SELECT id FROM files WHERE ident IN (SELECT ident FROM files GROUP BY ident HAVING count(*) > 1)"
+"""The documents with an id that another one has, too: in one query, because one for each document costs three times."""
 
 
 class RecordTable:
     """All records of one open catalogue. Thread-safe."""
 
     def __init__(self) -> None:
-        self._records: dict[_Stamp, Record] = {}
+        self._before: tuple[dict[_Stamp, Record], frozenset[int]] = {}, frozenset()
+        """The records of the last call, and the numbers of those that share their id."""
 
     def all(self, connection: sqlite3.Connection) -> tuple[Record, ...]:
         """All records by path.
@@ -514,15 +514,22 @@ class RecordTable:
             connection: The catalogue, inside a transaction.
         """
         stamps = cast("list[_Stamp]", connection.execute(_STAMPS).fetchall())
-        before = self._records
-        changed = {stamp[0]: stamp for stamp in stamps if stamp not in before}
+        before, shared_before = self._before
+        shared = frozenset(number for (number,) in connection.execute(_SHARING_ID))
+        differing = shared ^ shared_before
+        changed = {stamp[0]: stamp for stamp in stamps if stamp not in before or stamp[0] in differing}
         records = {stamp: before.get(stamp) for stamp in stamps}
         if changed:
-            few = len(changed) * 2 < len(stamps)
-            condition = "f.id IN (SELECT value FROM json_each(?))" if few else "1"
-            fresh = records_where(connection, condition, (encode(list(changed)),) if few else ())
-            numbers = {document_key(record.address.path): record for record in fresh}
+            numbers = _records_of(connection, list(changed), len(stamps))
             records |= {stamp: numbers[number] for number, stamp in changed.items()}
         complete = cast("dict[_Stamp, Record]", records)
-        self._records = complete if len(complete) <= MAX_REUSED else {}
+        self._before = (complete, shared) if len(complete) <= MAX_REUSED else ({}, frozenset())
         return tuple(complete.values())
+
+
+def _records_of(connection: sqlite3.Connection, keys: Sequence[int], total: int) -> dict[int, Record]:
+    """The records of documents by number; of all `total` documents, where that costs less."""
+    few = len(keys) * 2 < total
+    condition = "f.id IN (SELECT value FROM json_each(?))" if few else "1"
+    fresh = records_where(connection, condition, (encode(keys),) if few else ())
+    return {document_key(record.address.path): record for record in fresh}

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from operator import attrgetter
 
 from commonplace.domain.addresses import fold
@@ -106,7 +107,8 @@ def _overview_of(collections: Collections, collection: Collection, prefix: str, 
     tags = _counted(tag for record in records for tag in {fold(tag): tag for tag in record.tags}.values())
     findings = located_findings(collections, collection, read=len(records) <= MAX_READ_PAGES)
     unreadable = {address.path for address, finding in findings if finding.rule in {"bad_yaml", "bad_toml"}}
-    fields = Counter(key for record in records if record.address.path not in unreadable for key in record.frontmatter)
+    readable = [record.frontmatter for record in records if record.address.path not in unreadable]
+    fields = Counter(chain.from_iterable(readable))
     of_paths = prefix, tuple(record.address.path for record in records)
     folders, naming = _PATHS.get(of_paths) or _PATHS.put(of_paths, (_folders(records, prefix), _naming(records)), 1)
     return FolderOverview(
