@@ -104,15 +104,19 @@ def add_task(projects: ProjectStore, project_id: str, number: int, title: str, c
 
 
 def complete_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
-    """Mark a task as completed. A completed task does not change.
+    """Mark a task as completed. A completed task does not change; of several with this number, the next one does.
 
     Raises:
         NotFoundError: kind "project", "todo" or "task": there is no such project, list or task.
     """
 
     def act(transaction: Transaction) -> None:
-        address = _task(projects, _folder(projects, transaction, project_id, number), task)
-        transaction.put(address, rules.completed_bytes(address, transaction.read(address), now_text()), keep=True)
+        addresses = _tasks(projects, _folder(projects, transaction, project_id, number), task)
+        now = now_text()
+        contents = {address: rules.completed_bytes(address, transaction.read(address), now) for address in addresses}
+        is_open = (address for address in addresses if contents[address] != transaction.read(address))
+        address = next(is_open, addresses[0])
+        transaction.put(address, contents[address], keep=True)
 
     _write(projects, project_id, f"Completed task #{task} in TODO #{number}", act)
 
@@ -121,7 +125,7 @@ def remove_task(projects: ProjectStore, project_id: str, number: int, task: int)
     """Remove a task; the others keep their numbers. Raises the same errors as `complete_task`."""
 
     def act(transaction: Transaction) -> None:
-        transaction.remove(_task(projects, _folder(projects, transaction, project_id, number), task))
+        transaction.remove(_tasks(projects, _folder(projects, transaction, project_id, number), task)[0])
 
     _write(projects, project_id, f"Removed task #{task} from TODO #{number}", act)
 
@@ -192,10 +196,11 @@ def _files(projects: ProjectStore, folder: str) -> list[Address]:
     return [address for address, _ in projects.store.files(folder) if rules.task_number(address.name)]
 
 
-def _task(projects: ProjectStore, folder: str, number: int) -> Address:
-    for address in sorted(_files(projects, folder)):
-        if rules.task_number(address.name) == number:
-            return address
+def _tasks(projects: ProjectStore, folder: str, number: int) -> list[Address]:
+    """The tasks with a number: one, unless two machines gave it while neither saw the other."""
+    addresses = [address for address in sorted(_files(projects, folder)) if rules.task_number(address.name) == number]
+    if addresses:
+        return addresses
     raise NotFoundError(f"Task #{number} not found", kind="task", hint="Get the tasks to see which there are.")
 
 

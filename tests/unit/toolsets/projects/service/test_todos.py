@@ -118,3 +118,19 @@ def test_parallel_calls_get_numbers_of_their_own_and_lose_nothing(projects: Proj
     assert sorted(todo.about.description for todo in kept_todos[1:]) == sorted(names)
     assert all([task.content for task in todo.tasks] == [todo.about.description] for todo in kept_todos[1:])
     assert sorted(task.content for task in kept_todos[0].tasks) == sorted(names)
+
+
+def test_of_two_tasks_to_which_two_machines_gave_one_number_each_is_completed_and_removed(
+    projects: ProjectStore,
+) -> None:
+    todos.create_todo(projects, "app", "List", TASKS)
+    folder = Path(projects.path) / "projects/app/TODO/1"
+    twin = next(folder.glob("TASK-002*"))
+    (folder / "TASK-002-by-another-machine.md").write_bytes(twin.read_bytes())
+    for done in (1, 2, 2):
+        todos.complete_task(projects, "app", 1, 2)
+        assert sum(task.completed for task in todos.get_todo(projects, "app", 1).tasks) == done
+    assert todos.add_task(projects, "app", 1, "Third", "") == 3
+    for left in (3, 2):
+        todos.remove_task(projects, "app", 1, 2)
+        assert len(todos.get_todo(projects, "app", 1).tasks) == left
