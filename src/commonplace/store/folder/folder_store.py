@@ -18,7 +18,6 @@ from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Author, FileStat, Receipt, RetainedCopy, Trash, record_waiting_index
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
-from commonplace.domain.merge import merge_texts
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import History, Repository, Transaction
 from commonplace.domain.proposals import ProposalBranches, require_no_proposer
@@ -277,6 +276,8 @@ class FolderStore:
 
     def _part(self, repository: GitRepository, change: FileChange, committed: bytes) -> dict[str, bytes | None]:
         """The same for one file that the last commit has; {} if it has no uncommitted text."""
+        from commonplace.domain.merge import merge_texts  # noqa: PLC0415 - few writes need it, no start does
+
         texts = self._folder.read(Address(change.shown)), change.content or b""
         before, after = (stored_form(repository, change.path, text) for text in texts)
         if committed == before:
