@@ -14,6 +14,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.sites import is_language_code
 from commonplace.domain.status import LAPSED
 from commonplace.services.collections import Collection
 from commonplace.services.history import last_change
@@ -34,7 +35,7 @@ SHARED_NAMES = 0.5
 _DATED = re.compile(r"(?:^|/)[^/]*(?:\d{4}-\d{2}(?:-\d{2})?|\d{8})[^/]*$")
 _LEFT_OUT = re.compile(
     r"(?i)(?:^|/)(?:_?templates?|archetypes|journals?|daily|logs?|archive|changelogs?|releases?|release-notes|meetings?)/"
-    r"|(?:^|/)[^/]*(?:changelog|release-?notes|what-?s-?new|template|history|news)[^/]*(?:$|/)"
+    r"|(?:^|/)[^/]*(?:changelog|release[- ]?notes|what-?s-?new|template|history|news)[^/]*(?:$|/)"
 )
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -44,9 +45,13 @@ def is_compared(address: Address) -> bool:
     return not (_DATED.search(address.path) or _LEFT_OUT.search(address.path))
 
 
-def is_same_name(address: Address, other: Address) -> bool:
-    """Whether the names of two files differ at most in numbers, as those of a series do."""
-    return _DIGITS.sub("", address.name.casefold()) == _DIGITS.sub("", other.name.casefold())
+def are_copies(address: Address, other: Address) -> bool:
+    """Whether the names of two files differ only in numbers, as in a series, or their folders are of two languages."""
+    if _DIGITS.sub("", address.name.casefold()) == _DIGITS.sub("", other.name.casefold()):
+        return True
+    folders = zip(address.folder.split("/"), other.folder.split("/"), strict=False)
+    first, second = next(((name, beside) for name, beside in folders if name != beside), ("", ""))
+    return is_language_code(first) and is_language_code(second)
 
 
 class ParallelFolders:
@@ -66,7 +71,7 @@ class ParallelFolders:
 
     def are_parallel(self, address: Address, other: Address) -> bool:
         """Whether two pages have one name but for numbers, or are in folders with mostly the same names."""
-        if is_same_name(address, other):
+        if are_copies(address, other):
             return True
         first, second = address.path.split("/"), other.path.split("/")
         depth = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
@@ -172,7 +177,7 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
             continue
         for other, stated in places:
             names = new.address.name.casefold(), other.name.casefold()
-            if other not in lapsed and not is_same_name(other, new.address) and differs(claim, stated, names):
+            if other not in lapsed and not are_copies(other, new.address) and differs(claim, stated, names):
                 yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
                 break
 

@@ -19,7 +19,7 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoun
 from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.json import Json
-from commonplace.domain.links import LinkLookup, ambiguous_targets
+from commonplace.domain.links import LinkLookup, ambiguous_targets, link_key, resolve
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.status import due_review, expiry_day
@@ -171,9 +171,27 @@ def link_findings(
         yield link.source, dead_anchor(target, link.link, line)
 
 
+class _LinkedFiles:
+    """The attachments to which pages link. Each link is resolved once, however many files have its name."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._index = collection.index
+        self._lookup = collection.index.lookup()
+        self._targets: dict[str, frozenset[Address | None]] = {}
+        """Targets of the links with a lookup key."""
+
+    def __contains__(self, address: Address) -> bool:
+        key = link_key(address.path)
+        if key not in self._targets:
+            links = (link for link in self._index.links_named([key]) if not (link.target and link.target.is_document))
+            self._targets[key] = frozenset(resolve(link.link, link.source, self._lookup) for link in links)
+        return address in self._targets[key]
+
+
 def _unused(collection: Collection) -> Iterator[LocatedFinding]:
     """Attachments that no page links to."""
     pending, looked = [""], 0
+    linked = _LinkedFiles(collection)
     while pending and looked < MAX_ATTACHMENTS:
         folder = pending.pop()
         try:
@@ -185,7 +203,7 @@ def _unused(collection: Collection) -> Iterator[LocatedFinding]:
             looked += 1
             if address.is_document or address.name == "kb.yaml" or not is_attachment_name(address.name):
                 continue
-            if not collection.index.links_to(address, sentences=False):
+            if address not in linked:
                 message = "No page links to this file. Link to it, or delete it."
                 yield address, finding_of("unused_attachment", message)
 

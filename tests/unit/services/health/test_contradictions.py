@@ -77,6 +77,9 @@ def test_templates_journals_and_parallel_folders_may_differ(tmp_path: Path) -> N
         assert _found(tmp_path / str(number), {first: element, second: other}) == 0, first
     shape = {f"{lang}/{name}.md": "# X\n" for lang in ("en", "de") for name in ("a", "b", "c")}
     assert _found(tmp_path / "lang", {**shape, "en/one.md": element, "de/eins.md": other}) == 0
+    assert _found(tmp_path / "translated", {"en/one.md": element, "pt-br/um.md": other}) == 0
+    notes = {"Release notes/v1.13.md": element, "Release notes/v1.6.5.md": "", "guide.md": other}
+    assert _found(tmp_path / "notes", notes) == 0
     many = {f"p{n}.md": f"# P\n\n{SENTENCE.format(f'{n} ms')}\n" for n in range(9)}
     assert _found(tmp_path / "many", many) == 0
     assert _found(tmp_path / "old", {"a.md": f"---\nsuperseded_by: b.md\n---\n{element}", "b.md": other}) == 0

@@ -105,7 +105,7 @@ def _overview_of(collections: Collections, collection: Collection, prefix: str, 
     recent = sorted(records, key=attrgetter("updated"), reverse=True)  # of one date, by path
     kinds = _counted(record.type for record in records if record.type)
     tags = _counted(tag for record in records for tag in {fold(tag): tag for tag in record.tags}.values())
-    findings = located_findings(collections, collection, read=len(records) <= MAX_READ_PAGES)
+    findings = located_findings(collections, collection, read=len(every) <= MAX_READ_PAGES)
     unreadable = {address.path for address, finding in findings if finding.rule in {"bad_yaml", "bad_toml"}}
     readable = [record.frontmatter for record in records if record.address.path not in unreadable]
     fields = Counter(chain.from_iterable(readable))

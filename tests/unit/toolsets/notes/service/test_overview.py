@@ -147,6 +147,10 @@ def test_of_many_pages_only_what_the_index_shows_is_counted(tmp_path: Path, monk
     monkeypatch.setattr(overview, "MAX_READ_PAGES", 3)
     with Indexed(tmp_path, FAULTY) as base:
         assert [rule for rule, _, _ in findings(base)] == ["stale", "broken_link", "dead_anchor", "orphan_entry"]
+        for name in ("E", "F"):
+            base.update(f"small/{name}.md", f"# {name}\n\nThe same words in both of these pages, and no others.\n")
+        counts = folder_overview(base.collections, base.collection, "small/").findings
+        assert [count.rule for count in counts] == ["orphan_entry"], "a small folder of a large base"
 
 
 def test_a_past_state_has_no_pages_that_are_out_of_date(tmp_path: Path) -> None:
