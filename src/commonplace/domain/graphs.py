@@ -35,6 +35,8 @@ DEFAULT_JOURNAL_FILE = "yyyy_MM_dd"
 _JOURNAL_FORMATS = (DEFAULT_JOURNAL_TITLE, "yyyy-MM-dd", DEFAULT_JOURNAL_FILE)
 """Forms of a day that Logseq reads beside the configured one."""
 _MAX_INDENT = 200
+_RESERVED, _RESERVED_BEFORE = re.compile(r'[<>:"|?*\\#%]'), re.compile(r'[<>:"|?*\\#%.]')
+"""Characters of a name that are percent-encoded in the name of its file, in graphs of the newer and the older form."""
 _MAX_DAY_CHARS = 60
 """Maximum number of characters of a name that may be a day."""
 
@@ -87,6 +89,14 @@ class Graph:
         while not self.slashes and "." in name:
             name = name.rpartition(".")[0]
             yield name
+
+    def path_of(self, name: str) -> str:
+        """The path, from the folder of a graph of Logseq, of the file for the page of a name, without suffix."""
+        if day := self.day(name):
+            return f"{self.journals}/{written_day(day, self.journal_file)}"
+        reserved = _RESERVED if self.slashes != "." else _RESERVED_BEFORE
+        encoded = reserved.sub(lambda letter: f"%{ord(letter[0]):02X}", name.strip("/"))
+        return f"{self.pages}/{encoded.replace('/', self.slashes if self.slashes != '.' else '%2F')}"
 
     def linked_name(self, address: Address) -> str:
         """The name by which Logseq writes a link to the page of a file without a property `title::`."""

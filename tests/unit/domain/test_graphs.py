@@ -67,6 +67,15 @@ def test_a_block_is_its_bullet_with_the_bullets_below_it() -> None:
     assert found[:2] == (start, end)
 
 
+def test_a_name_gets_the_file_that_names_it() -> None:
+    for graph in (LOGSEQ, Graph(".")):
+        for name in ("a/b", "What? 100%", "v1.2", "Nov 29th, 2026"):
+            path = graph.path_of(name)
+            assert graph.key(graph.page_name(Address(f"{path}.md"))) == graph.key(name), path
+    assert LOGSEQ.path_of("a/b") == "pages/a___b"
+    assert LOGSEQ.path_of("2026-11-29") == "journals/2026_11_29"
+
+
 def test_the_names_above_a_name_are_stubs_in_dendron_alone() -> None:
     assert list(Graph(journal_title="").stubs(Address("a.b.c.md"))) == ["a.b", "a"]
     assert list(LOGSEQ.stubs(Address("a.b.c.md"))) == []

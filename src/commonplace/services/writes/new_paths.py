@@ -38,6 +38,7 @@ def new_page_address(collection: Collection, reference: str) -> Address:
             path of another file.
         AlreadyExistsError: the reference is a name that other pages have; context holds `nearest`, their paths.
     """
+    reference = _path_in_graph(collection, reference) or reference
     address = as_stored(collection.index, parse_document_address(reference))
     if is_other_file(collection.index, reference):
         raise InvalidInputError(
@@ -80,6 +81,8 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
     if is_document_path(path):
         return parse_document_address(path)
     suffix = old.path[len(old.id) :]
+    if in_graph := _path_in_graph(collection, path):
+        return parse_document_address(f"{in_graph.removesuffix('.md')}{suffix}")
     within = f"{old.folder}/{path}" if old.folder and "/" not in to else path
     address = parse_document_address(f"{within}{suffix}")
     if address == old and within != path:
@@ -92,6 +95,17 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
         if folder != old.id:
             _require_no_folder(collection, Address(f"{folder}.md"), f"{folder}/")
     return address
+
+
+def _path_in_graph(collection: Collection, name: str) -> str:
+    """The path that Logseq gives the page of a name (`pages/a___b.md` for `a/b`); "" for a path, and elsewhere."""
+    if is_document_path(name) or name.startswith((".", "/")) or name.endswith("/"):
+        return ""
+    graphs = [(site, site.graph) for site in collection.index.lookup().sites if site.graph and site.graph.slashes]
+    if len(graphs) != 1 or ("/" in name and has_folder(collection, name.partition("/")[0])):
+        return ""
+    site, graph = graphs[0]
+    return f"{site.folder}/{graph.path_of(name)}.md".lstrip("/")
 
 
 def daily_folder(collection: Collection) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
 from commonplace.services.collections import record_of
-from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_address
+from commonplace.services.writes.new_paths import daily_address, has_folder, moved_address, new_page_address
 from indexed import Indexed
 
 FILES: dict[str, str | bytes] = {
@@ -103,3 +104,15 @@ def test_a_file_that_is_no_page_is_not_taken_for_a_page_of_its_name(tmp_path: Pa
         assert [record_of(base.index, reference) is not None for reference in ("a/p.png.md", "v1.2", "v1.2.md")] == [
             True
         ] * 3
+
+
+def test_in_a_graph_of_logseq_a_name_gets_the_file_that_logseq_gives_it(tmp_path: Path) -> None:
+    files = {"logseq/config.edn": "{:file/name-format :triple-lowbar}", "pages/a___b.md": "- x\n", "c.md": "- y\n"}
+    with Indexed(tmp_path, files) as base:
+        collection, old = base.collection, Address("pages/a___b.md")
+        assert new_page_address(collection, "term/new").path == "pages/term___new.md"
+        assert new_page_address(collection, "Nov 29th, 2026").path == "journals/2026_11_29.md"
+        assert new_page_address(collection, "pages/d").path == "pages/d.md"
+        assert moved_address(collection, old, "term/dot?").path == "pages/term___dot%3F.md"
+        assert moved_address(collection, old, "pages/x___y.md").path == "pages/x___y.md"
+        assert daily_address(collection, date(2026, 11, 29)).path == "journals/2026_11_29.md"

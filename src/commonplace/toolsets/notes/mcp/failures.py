@@ -139,8 +139,14 @@ def _page_of_a_day(tool: str, place: str, inputs: dict[str, Json]) -> str:
     texts = [change.get("text") for change in changes if isinstance(change, dict)] if isinstance(changes, list) else []
     text = "\n\n".join(element for element in texts if isinstance(element, str) and element)
     shown = text if len(text) <= MAX_SHOWN_ARGUMENT else "…"
-    written: dict[str, Json] = {"page": place, "text": f"# {place.rpartition('/')[2].removesuffix('.md')}\n\n{shown}\n"}
+    written: dict[str, Json] = {"page": place, "text": f"{_heading_of_day(place)}{shown}\n"}
     return f"write {_json(written)}" if tool == "edit" else f"{tool} {_json({'do': 'write', **written})}"
+
+
+def _heading_of_day(place: str) -> str:
+    """The heading of the page of a day; none in a journal of Logseq, whose pages are lists."""
+    name = place.rpartition("/")[2].removesuffix(".md")
+    return "" if "_" in name else f"# {name}\n\n"
 
 
 def _short(inputs: dict[str, Json]) -> dict[str, Json]:
