@@ -68,10 +68,13 @@ def rows(work: Work) -> Iterator[Row]:
 def _measured() -> Iterator[tuple[str, Sequence[str], str]]:
     yield f"page of {SIZE // 1000} kB", [f"/p/sized/page-{number:02}" for number in range(PAGES)], "p50 ≤ 10"
     yield "home", ["/"], "p50 ≤ 15"
-    yield "page of a search", [f"/search?q={word}" for word in TYPED], ""
+    yield "page of a search", [f"/search?q={word}" for word in TYPED], "p50 ≤ 15"
     yield "section of the navigation", ["/section/0"], "p50 ≤ 8"
     yield "wanted pages", ["/wanted"], "p50 ≤ 20"
     yield "findings", ["/findings"], "p50 ≤ 20"
+    yield "broken links", ["/broken"], "p50 ≤ 50"
+    yield "graph", ["/graph"], "p50 ≤ 15"
+    yield "data of the graph", ["/graph.json"], "p50 ≤ 20"
     yield "recent changes", ["/recent"], ""
 
 

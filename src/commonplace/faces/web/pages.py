@@ -89,9 +89,15 @@ def site_name(request: PageRequest) -> str:
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "") or "commonplace"  # noqa: PLR2004
 
 
+def base_title(request: PageRequest, collection: Collection) -> str:
+    """The name of a base on pages: the title of its site if it is the only base, otherwise its name in URLs."""
+    is_only = len(list(request.collections)) == 1 and not collection.is_past
+    return SITES.of(collection).title if is_only else collection.name
+
+
 def breadcrumbs(request: PageRequest, collection: Collection, folder: str) -> list[tuple[str, str]]:
     """Name and URL of each folder from the collection's root to this folder."""
-    result = [(collection.name, request.urls.view("tree", collection.name, ""))]
+    result = [(base_title(request, collection), request.urls.view("tree", collection.name, ""))]
     parts = folder.split("/") if folder else []
     for number, part in enumerate(parts):
         path = "/".join(parts[: number + 1])

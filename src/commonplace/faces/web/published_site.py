@@ -263,7 +263,7 @@ class Publication:
         return style_sheet(self._whole, self._site.settings)
 
     def _stale(self, old: Mapping[str, _Written]) -> set[str]:
-        """The pages to render: changed ones, those around them, and two steps around those whose links changed."""
+        """The pages to render: changed ones, those that link to them, and two steps around changed links."""
         records = self._selection.records
         changed = {path for path, record in records.items() if path not in old or old[path].revision != record.revision}
         before = self._folder.earlier
@@ -273,7 +273,12 @@ class Publication:
         moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
         ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
         around = changed | (ends & records.keys())
-        return around | {element for path in around for side in self._links[path] for element in side}
+        linking = {source for path in changed for source in self._links[path][1]}  # some embed it, or name its headings
+        return (
+            around
+            | linking
+            | {element for path in ends & records.keys() for side in self._links[path] for element in side}
+        )
 
     def _attach(self, path: str) -> bool:
         """Whether a file may be published, and if so, note that the current page uses it."""

@@ -20,7 +20,7 @@ from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, r
 from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.navigation import NavigationHtml
-from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.pages import base_title, breadcrumbs, page
 from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.page_actions import new_url, trashed_page
@@ -132,7 +132,7 @@ def crumbs_of(request: PageRequest, collection: Collection, site: Site, address:
     if place is None or not site.navigation.declared:
         return breadcrumbs(request, collection, address.folder)
     sections = NavigationHtml(request.urls, collection.name, site.navigation)
-    crumbs = [(collection.name, request.urls.view("tree", collection.name, ""))]
+    crumbs = [(base_title(request, collection), request.urls.view("tree", collection.name, ""))]
     for depth, node in enumerate(site.navigation.ancestors(place), 1):
         url = request.urls.page(collection.name, node.path) if node.path else sections.section_url(place[:depth])
         crumbs.append((node.title, url))

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from commonplace.domain.query import Record
 from commonplace.faces.web.exchange import PageRequest, PageResponse
-from commonplace.faces.web.pages import page
+from commonplace.faces.web.pages import base_title, page
 from commonplace.services.collections import Collection
 from commonplace.services.site.documents import GRAPHS, BoundedCache, state_of
 from commonplace.services.site.overview import OVERVIEWS
@@ -49,6 +49,7 @@ def graph(request: PageRequest) -> PageResponse:
         request,
         "graph.html",
         collection=collection,
+        name=base_title(request, collection),
         collections=list(request.collections),
         rows=rows,
         nodes=len(whole.nodes),

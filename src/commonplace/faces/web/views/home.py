@@ -7,7 +7,7 @@ from functools import partial
 
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
-from commonplace.faces.web.pages import page
+from commonplace.faces.web.pages import base_title, page
 from commonplace.faces.web.shown import visible_description
 from commonplace.faces.web.views import document
 from commonplace.services.collections import Collection, FoundDocument
@@ -54,6 +54,7 @@ def overview(request: PageRequest) -> PageResponse:
         request,
         "home.html",
         cards=cards,
+        title_of=partial(base_title, request),
         added=added,
         is_empty=is_empty,
         waiting=_waiting(request),
