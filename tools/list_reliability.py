@@ -32,11 +32,15 @@ at the end. A run without a commit was made on one of its date or before. A defe
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A defect that a campaign found; `test` fails on the parent of the commit `mended`, with the tests of `mended`."""
+    """A defect that a campaign found; `test` fails on the parent of the commit `mended`.
+
+    The tests are those of `mended`, or those of `tests` if the old code lacks what they name.
+    """
 
     was: str
     mended: str
     test: str
+    tests: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def _comes_back(name: str, bug: Bug) -> bool:
         (Path(scratch) / "shared").symlink_to(ROOT.parent / "shared")
         _git("worktree", "add", "--detach", str(tree), f"{bug.mended}^")
         try:
-            _git("-C", str(tree), "checkout", bug.mended, "--", "tests")
+            _git("-C", str(tree), "checkout", _git("rev-parse", bug.tests or bug.mended), "--", "tests")
             words = [sys.executable, "-m", "pytest", "-q", "-n", "0", bug.test]
             ran = subprocess.run(
                 words, cwd=tree, env=os.environ | {"PYTHONPATH": str(tree / "src")}, check=False,

@@ -15,7 +15,6 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, NotFoundError
 from commonplace.domain.query import SearchQuery
-from commonplace.index.seal import SEAL_FILE
 from commonplace.store import open_store
 from indexed import Indexed, answers
 from support import Amount, GitRepo, MakeRepo
@@ -74,7 +73,7 @@ def test_a_damaged_index_answers_as_a_fresh_one(
         endings: Counter[str] = Counter()
         for number in range(amount(40, 2_000)):
             shutil.copytree(pristine, base.cache)
-            for seal in base.cache.rglob(SEAL_FILE):
+            for seal in base.cache.rglob("seal.json"):
                 os.utime(seal, (0, 0))  # last checked long ago
             file = chance.choice(filled)
             kind = damage(base.cache / file, [pristine / path for path in files], chance)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,18 +20,44 @@ from support import GitRepo
 A, B = Address("a.md"), Address("b.md")
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
-    disk = tmp_path / "disk"
+@pytest.fixture(params=["tmpfs", pytest.param("ext4", marks=pytest.mark.soak)])
+def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A file system of two megabytes; of four, some of which ext4 needs itself."""
+    if request.param == "tmpfs":
+        yield from mounted(tmp_path, "-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs")
+    else:
+        yield from mounted(tmp_path, "-o", "loop", str(image(tmp_path, 4, "-O", "^has_journal")))
+
+
+def image(folder: Path, megabytes: int, *options: str) -> Path:
+    """An image with a file system of ext4."""
+    file = folder / "image"
+    file.touch()
+    os.truncate(file, megabytes << 20)
+    if not shutil.which("mkfs.ext4"):
+        pytest.skip("mkfs.ext4 is missing")
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", *options, file], check=True)
+    return file
+
+
+def mounted(folder: Path, *arguments: str) -> Iterator[Path]:
+    """Mount a file system for the length of a test; skip the test where none may be mounted."""
+    disk = folder / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", disk], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    done = subprocess.run(["mount", *arguments, disk], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
     yield disk
     subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@pytest.fixture(params=["tmpfs", pytest.param("ext4", marks=pytest.mark.soak)])
+def disk_of_few_files(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A file system that holds few files and folders, of any size."""
+    if request.param == "tmpfs":
+        yield from mounted(tmp_path, "-t", "tmpfs", "-o", "size=16m,nr_inodes=300,mode=755", "tmpfs")
+    else:
+        yield from mounted(tmp_path, "-o", "loop", str(image(tmp_path, 16, "-N", "300")))
 
 
 def make(disk: Path, kind: str) -> tuple[Store, GitRepo]:
@@ -51,8 +79,11 @@ def make(disk: Path, kind: str) -> tuple[Store, GitRepo]:
 def fill(disk: Path, leave: int) -> Path:
     """Use up the disk but for so many bytes."""
     filler = disk / "filler"
-    space = os.statvfs(disk)
-    filler.write_bytes(bytes(max(space.f_bavail * space.f_frsize - leave, 0)))
+    with suppress(OSError), filler.open("wb", buffering=0) as stream:
+        while stream.write(bytes(4096)):
+            pass
+    os.truncate(filler, max(filler.stat().st_size - leave, 0))
+    subprocess.run(["sync", "-f", disk], check=True)  # ext4 frees what was cut off with its next commit
     return filler
 
 
@@ -109,3 +140,25 @@ def test_a_disk_full_to_any_degree_leaves_all_or_nothing(small_disk: Path, kind:
             assert repo.git("fsck", "--strict", "--no-dangling") == ""
             assert repo.git("status", "--porcelain") == ""
     assert outcomes == {True, False}
+
+
+def test_a_disk_that_takes_no_more_files_leaves_all_or_nothing(disk_of_few_files: Path) -> None:
+    store, repo = make(disk_of_few_files, "git")
+    outcomes = set()
+    fillers = disk_of_few_files / "fillers"
+    for left in range(0, 24, 2):
+        fillers.mkdir()
+        for number in range(max(os.statvfs(disk_of_few_files).f_ffree - left, 0)):
+            (fillers / str(number)).touch()
+        before = store.read(A), store.read(B), store.history.head()
+        content = f"{left} left\n".encode()
+        refusal = refused(store, content)
+        outcomes.add(bool(refusal))
+        assert (store.read(A), store.read(B)) == ((content, content) if not refusal else before[:2])
+        assert (store.history.head() == before[2]) == bool(refusal)
+        assert repo.git("status", "--porcelain") == ""
+        shutil.rmtree(fillers)
+        store.recover()
+        assert repo.git("fsck", "--strict", "--no-dangling") == ""
+    assert outcomes == {True, False}
+    both(store, b"fits\n")

@@ -13,7 +13,7 @@ LONG = "".join(f"{number * 7919 % 10007:x}\n" for number in range(4_000))
 COMMANDS = (
     ("diff", "b"),
     ("diff", "b", "--from", "HEAD"),
-    ("log", "b", "--diff"),
+    ("log", "b", "--diff", "HEAD"),
     ("log", "sub/c"),
     ("log",),
     ("read", "b", "--at", "HEAD"),
@@ -24,9 +24,9 @@ COMMANDS = (
     ("list",),
     ("check",),
     ("doctor",),
-    ("write", "new", "--text", "x", "--commit", "auto"),
+    ("write", "new"),
 )
-ENDINGS = {0, 1, 2, 3, 4, 5, 10}
+ENDINGS = {0, 1, 3, 4, 5, 10}
 """Exit codes that name what is wrong; 70 is an internal error."""
 
 
@@ -50,6 +50,6 @@ def test_commands_end_where_an_object_is_cut(repo: GitRepo, tmp_path: Path, name
     file.write_bytes(content[: int(len(content) * share)])
     shell = Shell(tmp_path)
     for command in COMMANDS:
-        done = shell(*command, "-C", str(repo.path))
+        done = shell(*command, "-C", str(repo.path), stdin="x\n")
         assert "Traceback" not in done.stderr, command
         assert done.code in ENDINGS, (command, done.stderr)
