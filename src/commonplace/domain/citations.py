@@ -43,14 +43,14 @@ _MARKUP = re.compile(
     r"[*_`~\\]|!?\[|\](?:\([^()\s]*(?:\s[^()]*)?\))?|^[ \t]*(?:>|#{1,6}[ \t]|[-*+][ \t])", re.MULTILINE
 )
 _SAME: Mapping[int, str] = {
-    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"), '"'),
+    **dict.fromkeys(map(ord, '\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"'), "'"),
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u2032\u00b4`"), "'"),
     **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-"),
     ord("\u2026"): "...",
     ord("\u00ad"): "",
     ord("\u200b"): "",
 }
-"""Quotes and dashes that programs and people exchange."""
+"""Quotes and dashes that programs and people exchange; within a quotation, double quotes become single ones."""
 
 
 class Citation(NamedTuple):

@@ -61,6 +61,7 @@ def test_quotations_are_compared_without_markup_quotes_and_dashes() -> None:
     for quotation in ('It\u2019s so - as said - "twice"', "it’s so … not once", "twice”, and not once"):  # noqa: RUF001
         assert holds_quotation(quotation, source)
     assert not holds_quotation("not once … so", source)
+    assert holds_quotation("so - as said - 'twice', and", source)
     assert holds_quotation("x" * 50_000, comparable("x" * 50_000))
     assert not is_comparable("a")
     assert not is_comparable("…")
