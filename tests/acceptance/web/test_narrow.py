@@ -60,6 +60,20 @@ def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, serve
     page.context.close()
 
 
+def test_a_page_is_found_from_the_start_page_in_at_most_four_clicks(browser: Browser, server: Server) -> None:
+    for width in (390, 1248):
+        page = page_of(browser, width)
+        opened(page, server.url)
+        steps = [page.locator("#ui-nav summary", has_text="many"), page.get_by_role("link", name="Page 42", exact=True)]
+        if width == 390:
+            steps.insert(0, page.locator(".nav-button"))
+        assert len(steps) <= 4
+        for step in steps:
+            step.click()
+        page.wait_for_url("**/p/many/page%2042")
+        page.context.close()
+
+
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 @pytest.mark.soak
 def test_the_drawers_need_only_the_keyboard(browser: Browser, server: Server, scripts: bool) -> None:
