@@ -102,7 +102,7 @@ bench: setup-dev model ## every figure of docs/figures.md: benchmarks/results.js
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 soak: setup-dev model ## the long campaigns whole, and their records in docs/soak: ARGS=NAME, BUDGET=2h; ARGS=--list names them
-	@BUDGET="$(BUDGET)" $(BIN)/python tools/soak.py $(ARGS)
+	@BUDGET="$(BUDGET)" $(BIN)/python tools/run_campaigns.py $(ARGS)
 
 eval: setup-dev model ## quality of search on judged question sets (../shared/eval)
 	@$(BIN)/python -m benchmarks.judged $(ARGS)

@@ -12,8 +12,7 @@ from support import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 import list_reliability
-
-import soak
+import run_campaigns
 
 PASSING_TEST = "def test_a(record_property):\n    record_property('kills', 1200)\n    record_property('seed', 7)\n"
 
@@ -29,13 +28,12 @@ def record(folder: Path, name: str, command: str, **changes: object) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of records, with a page and a state of its own, for `soak.main`."""
+    """An empty folder of records, with a page and a state of its own, for `run_campaigns.main`."""
     records = tmp_path / "records"
     records.mkdir()
-    monkeypatch.setattr(soak, "read_campaigns", lambda: list_reliability.read_campaigns(records))
-    monkeypatch.setattr(soak, "write_record", lambda campaign: list_reliability.write_record(campaign, records))  # type: ignore[reportUnknownLambdaType]
-    monkeypatch.setattr(soak, "PAGE", tmp_path / "page.md")
-    monkeypatch.setattr(soak, "STATE", tmp_path / "state.json")
+    monkeypatch.setattr(run_campaigns, "RECORDS", records)
+    monkeypatch.setattr(run_campaigns, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(run_campaigns, "STATE", tmp_path / "state.json")
     return records
 
 
@@ -56,7 +54,7 @@ def test_campaigns_are_recorded_and_those_without_time_are_named(
     record(folder, "kills", f"NUMBER=3 pytest -n 0 -p no:cacheprovider --rootdir {tmp_path} {test}")
     record(folder, "failing", "python -c 'raise SystemExit(3)'", date="2026-01-02")
     record(folder, "long", "python -c pass", seconds=7200, date="2026-01-03")
-    assert soak.main(["--budget", "1h"]) == 1
+    assert run_campaigns.main(["--budget", "1h"]) == 1
     assert "not run: long" in capsys.readouterr().out
     rows = {campaign.name: campaign for campaign in list_reliability.read_campaigns(folder)}
     assert (rows["kills"].outcome, rows["kills"].count, rows["kills"].seed) == ("passed", "1,200 kills, 1 tests", "7")
@@ -65,14 +63,14 @@ def test_campaigns_are_recorded_and_those_without_time_are_named(
     assert (rows["long"].date, rows["long"].commit) == ("2026-01-03", None)
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "**failed**: 0 lost" in page
-    assert soak.main(["--budget", "3h"]) == 0  # goes on with the one that is left
+    assert run_campaigns.main(["--budget", "3h"]) == 0  # goes on with the one that is left
     assert "kills" not in capsys.readouterr().out
     assert not (tmp_path / "state.json").exists()
 
 
 def test_a_campaign_is_ended_with_its_budget_and_not_recorded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record(folder, "endless", "python -c 'import time; time.sleep(600)'")
-    assert soak.main(["--budget", "1s"]) == 0
+    assert run_campaigns.main(["--budget", "1s"]) == 0
     assert "not run: endless" in capsys.readouterr().out
     assert [campaign.date for campaign in list_reliability.read_campaigns(folder)] == ["2026-01-01"]
 
@@ -80,7 +78,7 @@ def test_a_campaign_is_ended_with_its_budget_and_not_recorded(folder: Path, caps
 def test_a_campaign_that_does_not_exist_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record(folder, "kills", "python -c pass")
     with pytest.raises(SystemExit):
-        soak.main(["power"])
+        run_campaigns.main(["power"])
     assert "make soak ARGS=--list" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import sha1
 from importlib import import_module
@@ -21,6 +21,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.edits import insert_text, remove_section, replace_once, replace_section
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.frontmatter import read_any_frontmatter, set_fields
+from commonplace.domain.json import Json
 from commonplace.domain.query_parser import exclusion_notice, parse_query
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
@@ -62,7 +63,7 @@ def edits(data: bytes) -> None:
         replace_once(document, text[:5], text[5:], occurrence=1)
 
 
-def yaml(data: bytes) -> None:
+def yaml(data: bytes, set_fields: Callable[[bytes, Mapping[str, Json]], bytes] = set_fields) -> None:
     """A field is set and removed: it has the value, and the text behind the front matter stays."""
     head, _, raw = data.partition(b"\n")
     value = head.decode("utf-8", "replace")

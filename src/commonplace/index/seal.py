@@ -30,7 +30,7 @@ _MAX_FOOTER = 4096
 _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
 
 
-class DamagedIndexError(sqlite3.DatabaseError):
+class BrokenSealError(sqlite3.DatabaseError):
     """A file of the index has other bytes than were written."""
 
 
@@ -42,7 +42,7 @@ def check_seal(catalogue: Path, fulltext: Path) -> None:
         fulltext: Folder of the full text.
 
     Raises:
-        DamagedIndexError: a file is damaged.
+        BrokenSealError: a file is damaged.
         FileNotFoundError: a file of a segment is missing.
     """
     seal = catalogue.parent / SEAL_FILE
@@ -53,12 +53,12 @@ def check_seal(catalogue: Path, fulltext: Path) -> None:
     for name, file in _changing_files(catalogue, fulltext):
         expected = sealed.get(name)
         if expected and expected[1] == _mtime(file) and _checksum(file) not in (expected, None):
-            raise DamagedIndexError(f"{name} is not as it was written")
+            raise BrokenSealError(f"{name} is not as it was written")
     for name, file in _segment_files(fulltext):
         content = file.read_bytes()
         checksum, length = _footer(content)
         if checksum != crc32(memoryview(content)[:length]) or sealed.get(name, checksum) != checksum:
-            raise DamagedIndexError(f"a file of the full text ({file.suffix}) is not as it was written")
+            raise BrokenSealError(f"a file of the full text ({file.suffix}) is not as it was written")
     with suppress(OSError):
         os.utime(seal)
 
@@ -66,7 +66,7 @@ def check_seal(catalogue: Path, fulltext: Path) -> None:
 def write_seal(catalogue: Path, fulltext: Path) -> None:
     """Write the checksums of the files, unless a process has the index open, or nothing has changed."""
     seal = catalogue.parent / SEAL_FILE
-    with suppress(OSError, DamagedIndexError):  # an index without a seal is an index
+    with suppress(OSError, BrokenSealError):  # an index without a seal is an index
         if catalogue.with_name(f"{catalogue.name}-wal").exists():
             return
         files = dict(_changing_files(catalogue, fulltext))
@@ -92,9 +92,9 @@ def _sealed(seal: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise DamagedIndexError("its seal is damaged") from error
+        raise BrokenSealError("its seal is damaged") from error
     if not isinstance(stored, dict):
-        raise DamagedIndexError("its seal is damaged")
+        raise BrokenSealError("its seal is damaged")
     return cast("dict[str, Any]", stored)
 
 
@@ -132,7 +132,7 @@ def _segment_files(fulltext: Path) -> Iterator[tuple[str, Path]]:
                 suffixes = [*_SEGMENT_SUFFIXES, *([f".{deletes['opstamp']}.del"] if deletes else [])]
                 yield from ((f"{part}/{stem}{suffix}", fulltext / part / f"{stem}{suffix}") for suffix in suffixes)
         except (ValueError, KeyError, TypeError) as error:
-            raise DamagedIndexError("the list of the full text's segments is damaged") from error
+            raise BrokenSealError("the list of the full text's segments is damaged") from error
 
 
 def _footer(content: bytes) -> tuple[int | None, int]:

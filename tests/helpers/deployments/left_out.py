@@ -42,7 +42,7 @@ LEFT_OUT = {
     "test_what_a_sparse_checkout_leaves_out_stays_in_the_repository": WORK_TREE,
     "test_an_operation_in_progress_is_said_and_read_through": WORK_TREE,
     "test_commits_name_the_program_that_asked_as_it_is_set": IDENTITY,
-    "test_a_subscriber_of_changes_is_told_of_each_change": UNASKED,
+    "test_a_subscriber_of_changes_and_reviews_is_told_of_each_change": UNASKED,
     "test_a_change_is_told_within_a_second_of_being_noticed": UNASKED,
     "test_what_an_asterisk_replaces_unseen_is_kept": UNCOMMITTED,
     "test_a_page_comes_back_as_it_was_and_loose_text_is_never_lost": UNCOMMITTED,

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER
 from commonplace.index.index_version import INDEX_FOLDER
-from commonplace.index.seal import SEAL_FILE, DamagedIndexError, check_seal, write_seal
+from commonplace.index.seal import SEAL_FILE, BrokenSealError, check_seal, write_seal
 from indexed import Indexed
 
 Paths = tuple[Path, Path]
@@ -39,14 +39,14 @@ def test_a_changed_byte_is_found(paths: Paths, name: str) -> None:
     file = next(path for folder in (paths[0].parent, paths[1]) for path in folder.glob(name))
     flip(file, 0 if name == "seal.json" else 60)
     os.utime(paths[0].parent / SEAL_FILE, (0, 0))
-    with pytest.raises(DamagedIndexError):
+    with pytest.raises(BrokenSealError):
         check_seal(*paths)
 
 
 def test_a_sound_file_in_the_place_of_another_is_found(paths: Paths) -> None:
     documents, sections = (next((paths[1] / part).glob("*.term")) for part in ("documents", "sections"))
     documents.write_bytes(sections.read_bytes())
-    with pytest.raises(DamagedIndexError, match="term"):
+    with pytest.raises(BrokenSealError, match="term"):
         check_seal(*paths)
 
 
@@ -68,7 +68,7 @@ def test_an_index_without_a_seal_is_checked_by_its_own_checksums(paths: Paths) -
     (paths[0].parent / SEAL_FILE).unlink()
     check_seal(*paths)
     flip(next((paths[1] / "sections").glob("*.fast")), 0)
-    with pytest.raises(DamagedIndexError):
+    with pytest.raises(BrokenSealError):
         check_seal(*paths)
 
 

@@ -19,7 +19,7 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoun
 from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.json import Json
-from commonplace.domain.links import LinkLookup, ambiguous_targets, link_key, resolve
+from commonplace.domain.links import LinkLookup, ambiguous_targets, lookup_keys, resolve
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.status import due_review, expiry_day
@@ -181,11 +181,13 @@ class _LinkedFiles:
         """Targets of the links with a lookup key."""
 
     def __contains__(self, address: Address) -> bool:
-        key = link_key(address.path)
+        return any(address in self._targets_of(key) for key in lookup_keys(address.path))
+
+    def _targets_of(self, key: str) -> frozenset[Address | None]:
         if key not in self._targets:
             links = (link for link in self._index.links_named([key]) if not (link.target and link.target.is_document))
             self._targets[key] = frozenset(resolve(link.link, link.source, self._lookup) for link in links)
-        return address in self._targets[key]
+        return self._targets[key]
 
 
 def _unused(collection: Collection) -> Iterator[LocatedFinding]:

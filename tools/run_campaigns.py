@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from list_reliability import PAGE, Bug, Campaign, page, read_campaigns, write_record
+from list_reliability import PAGE, RECORDS, Bug, Campaign, page, read_campaigns, write_record
 from sources import ROOT
 
 STATE = ROOT / ".cache" / "soak.json"
@@ -52,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="name the campaigns and bugs, and run nothing")
     parser.add_argument("--budget", type=_seconds, default=os.environ.get("BUDGET") or "1000h")
     namespace = parser.parse_args(argv)
-    campaigns = {campaign.name: campaign for campaign in read_campaigns()}
+    campaigns = {campaign.name: campaign for campaign in read_campaigns(RECORDS)}
     bugs = {f"bug-{name}": bug for campaign in campaigns.values() for name, bug in campaign.bugs.items()}
     if namespace.list:
         print("\n".join([*campaigns, *bugs]))
@@ -94,10 +94,10 @@ def _run(campaigns: dict[str, Campaign], names: list[str], deadline: float) -> l
             skipped.append(name)
             continue
         failed += [name] if outcome.name == "failed" else []
-        write_record(campaign)
+        write_record(campaign, RECORDS)
         done.append(name)
         STATE.write_text(json.dumps(done))
-    PAGE.write_text(page(read_campaigns()), encoding="utf-8")
+    PAGE.write_text(page(read_campaigns(RECORDS)), encoding="utf-8")
     if skipped:
         print(f"soak: not run: {', '.join(skipped)}")
     elif not names:
