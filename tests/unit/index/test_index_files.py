@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import shutil
+import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.query import ListQuery, SearchQuery
-from commonplace.index.index_files import IndexFiles
-from indexed import Indexed, MakeBase, eventually
+from commonplace.index.index_files import CATALOGUE_FILE, IndexFiles
+from indexed import Indexed, MakeBase, answers, eventually
 from support import no_more_files
 
 A = Address("a.md")
@@ -122,3 +123,16 @@ def test_a_closed_index_leaves_no_thread_and_no_file_behind(tmp_path: Path) -> N
         assert eventually(lambda: watchers() <= before)
     finally:
         gc.enable()
+
+
+def test_a_record_that_cannot_be_read_is_damage_and_the_index_is_built_again(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "---\ndescription: one\n---\n# A\n\nkangaroo\n"}) as base:
+        expected = answers(base.index, ["kangaroo"])
+        base.index.close()
+        (catalogue,) = base.cache.glob(f"*/*/{CATALOGUE_FILE}")
+        with closing(sqlite3.connect(catalogue)) as connection, connection:
+            changed = connection.execute("""UPDATE details SET record = replace(record, '"description"', '"x"')""")
+            assert changed.rowcount == 1
+        base.index = base.another()
+        base.index.sync()
+        assert answers(base.index, ["kangaroo"]) == expected

@@ -251,24 +251,35 @@ def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -
     )
 
 
+class DamagedRowError(sqlite3.DatabaseError):
+    """A row has a value that was not written there; SQLite does not notice changed bytes."""
+
+
 def record_from(row: RecordRow) -> Record:
-    """The record of a row of `RECORD_COLUMNS`."""
+    """The record of a row of `RECORD_COLUMNS`.
+
+    Raises:
+        DamagedRowError: the row has no record.
+    """
     _, path, size, revision, ident, aliases, title, type_, date, created, updated, words, shared, stored = row
-    return Record(
-        address=Address(path),
-        id=ident,
-        title=title,
-        type=type_,
-        aliases=aliases_from(aliases),
-        date=date,
-        created=created,
-        updated=updated,
-        words=words,
-        size=size,
-        revision=revision,
-        shares_id=bool(shared),
-        **fields_from_json(json.loads(stored)),
-    )
+    try:
+        return Record(
+            address=Address(path),
+            id=ident,
+            title=title,
+            type=type_,
+            aliases=aliases_from(aliases),
+            date=date,
+            created=created,
+            updated=updated,
+            words=words,
+            size=size,
+            revision=revision,
+            shares_id=bool(shared),
+            **fields_from_json(json.loads(stored)),
+        )
+    except (TypeError, ValueError, KeyError) as error:
+        raise DamagedRowError(f"the record of {path} is damaged") from error
 
 
 def aliases_from(stored: str) -> tuple[str, ...]:
