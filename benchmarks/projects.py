@@ -12,7 +12,7 @@ from benchmarks.measuring import Row, Work, median_spent, percentile
 from benchmarks.trees import skewed_prose
 from commonplace.domain.json import JsonObject
 from commonplace.toolsets.projects.remote.setup import ActivityLogFile, open_project_store
-from commonplace.toolsets.projects.rules.knowledge import new_document, now_text
+from commonplace.toolsets.projects.rules.chapters import new_document, now_text
 from commonplace.toolsets.projects.service import chapters, instructions, knowledge
 from commonplace.toolsets.projects.service.project_store import IDENTITY, ProjectStore
 

@@ -101,8 +101,7 @@ class FreshnessGate:
             before = commits_before(self._visible(names))
             try:
                 if text:
-                    seen = self._services.only(names).collections
-                    await self._waits.wait(seen, text, patience(scope, WAIT_SECONDS))
+                    await self._waits.wait(self._services.only(names).collections, text, _patience(scope))
                     before = commits_before(self._visible(names))
             except KnowledgeError as error:
                 await send_error(named, error)
@@ -128,7 +127,7 @@ def _needed(scope: Scope) -> tuple[str, Scope]:
     return ",".join(texts), scope
 
 
-def patience(scope: Scope, otherwise: float) -> float:
-    """Timeout of a request in seconds: the value of `Prefer: wait`, at most `WAIT_SECONDS`; another one without it."""
+def _patience(scope: Scope) -> float:
+    """Timeout of a request in seconds: the value of `Prefer: wait`, at most `WAIT_SECONDS`."""
     match = _PREFERENCE.search(Headers(scope=scope).get("prefer", ""))
-    return min(float(match[1]), WAIT_SECONDS) if match else otherwise
+    return min(float(match[1]), WAIT_SECONDS) if match else WAIT_SECONDS

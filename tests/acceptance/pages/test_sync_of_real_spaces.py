@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.toolsets.pages.confluence.normal_form import normal_form
+from commonplace.toolsets.pages.confluence.push import normal_form
 from commonplace.toolsets.pages.confluence.to_markdown import page_markdown, render
 from commonplace.toolsets.pages.confluence.to_storage import PageView, merge_edit, view_of
 from commonplace.toolsets.pages.confluence.tokens import Token

@@ -17,9 +17,9 @@ from commonplace.index.catalogue.database import write_meta
 from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER
 from commonplace.index.local import LocalIndex
 from commonplace.index.past import copy_index, revisions_of
+from commonplace.store.discovery import NoHistory
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_store import TreeSource, TreeStore
-from commonplace.store.no_history import NoHistory
 from indexed import Indexed, answers
 from support import GitRepo
 

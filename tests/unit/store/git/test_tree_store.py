@@ -8,10 +8,10 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, NotFoundError, ReadOnlyError
+from commonplace.store.discovery import NoHistory
 from commonplace.store.git import tree_store
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_store import TreeSource, TreeStore
-from commonplace.store.no_history import NoHistory
 from support import GitRepo, MakeRepo
 
 A = Address("notes/a.md")

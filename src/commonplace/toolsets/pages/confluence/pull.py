@@ -18,8 +18,7 @@ from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import JsonObject
 from commonplace.domain.records import iso_timestamp
 from commonplace.toolsets.pages.confluence.api import Api
-from commonplace.toolsets.pages.confluence.belongings import Belongings, synced_page
-from commonplace.toolsets.pages.confluence.comments import accounts_of, comments_file
+from commonplace.toolsets.pages.confluence.belongings import Belongings, accounts_of, comments_file, synced_page
 from commonplace.toolsets.pages.confluence.page_files import PageFile, merged, read_page_file, write_page_file
 from commonplace.toolsets.pages.confluence.remote import RemotePage, RemoteSpace
 from commonplace.toolsets.pages.confluence.repository import FolderChange, SpaceRepository

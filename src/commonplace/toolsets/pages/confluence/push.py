@@ -1,9 +1,14 @@
-"""Edits in a space's folder, and their way to the site: one request that writes for each page."""
+"""Edits in a space's folder, and their way to the site: one request that writes for each page.
+
+Bodies are compared in a normal form: Confluence rewrites what it stores, and means the same.
+"""
 
 from __future__ import annotations
 
 import difflib
+import html
 import posixpath
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +26,8 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.slugs import slug
 from commonplace.toolsets.pages.confluence.api import Api
+from commonplace.toolsets.pages.confluence.elements import ATTRIBUTE, MARKUP
 from commonplace.toolsets.pages.confluence.from_markdown import EditError
-from commonplace.toolsets.pages.confluence.normal_form import normal_form
 from commonplace.toolsets.pages.confluence.page_files import PageFile, read_page_file, write_page_file
 from commonplace.toolsets.pages.confluence.pull import REMOTE_SUFFIX, Say
 from commonplace.toolsets.pages.confluence.remote import RemotePage
@@ -31,6 +36,40 @@ from commonplace.toolsets.pages.confluence.to_storage import merge_edit, view_of
 from commonplace.toolsets.pages.confluence.tree import attachment_folder, file_name
 from commonplace.toolsets.pages.confluence.workspace import SyncedPage, Tree, Workspace
 from commonplace.toolsets.pages.rules.page import as_one_line
+
+_GIVEN_BY_SITE = frozenset(
+    {"ac:macro-id", "ac:local-id", "local-id", "ac:schema-version", "data-layout", "ri:version-at-save"}
+)
+"""Attributes that the site adds or renews when it stores a body."""
+
+
+def normal_form(body: bytes) -> str:
+    """A body with sorted attributes, resolved characters and plain white space, without what the site adds itself."""
+    pieces: list[str] = []
+    at = 0
+    for match in MARKUP.finditer(body):
+        pieces.append(_text(body[at : match.start()].decode("utf-8", "replace")))
+        at = match.end()
+        if match[2] is not None:
+            attributes = {
+                name: html.unescape(double or single)
+                for name, double, single in ATTRIBUTE.findall(match[3].decode("utf-8", "replace"))
+                if name not in _GIVEN_BY_SITE
+            }
+            shown = "".join(f" {name}={value!r}" for name, value in sorted(attributes.items()))
+            pieces.append(f"<{match[2].decode()}{shown}>" + (f"</{match[2].decode()}>" if match[4] else ""))
+        elif match[1] is not None:
+            pieces.append(f"</{match[1].decode()}>")
+        elif match[0].startswith(b"<![CDATA["):
+            pieces.append(match[0][9:-3].decode("utf-8", "replace"))
+    pieces.append(_text(body[at:].decode("utf-8", "replace")))
+    shown = "".join(pieces)
+    return re.sub(r"\s+(?=<)|(?<=>)\s+", " ", shown).strip()
+
+
+def _text(markup: str) -> str:
+    return re.sub(r"[ \t\r\n]+", " ", html.unescape(markup))
+
 
 MESSAGE = "Edited as Markdown"
 """Message of the versions that a push writes."""

@@ -28,7 +28,7 @@ from commonplace.faces.mcp.toolset import (
     ToolResult,
     input_schema,
 )
-from commonplace.toolsets.projects.rules.knowledge import now_text
+from commonplace.toolsets.projects.rules.chapters import now_text
 from commonplace.toolsets.projects.rules.limits import check_text
 from commonplace.toolsets.projects.service import PROJECTS_KEY
 from commonplace.toolsets.projects.service.project_store import ProjectStore

@@ -23,11 +23,13 @@ from commonplace.toolsets.projects.mcp.call_envelope import (
 from commonplace.toolsets.projects.rules.chapters import (
     TOP_LEVEL,
     Chapter,
+    Metadata,
     introduction_of,
+    iso_text,
+    metadata_of,
     read_chapters,
     unclosed_warning,
 )
-from commonplace.toolsets.projects.rules.knowledge import Metadata, iso_text, metadata_of
 from commonplace.toolsets.projects.rules.search import DocumentMatch, MatchingPart
 from commonplace.toolsets.projects.service import PROJECTS_KEY, chapters, instructions, knowledge
 from commonplace.toolsets.projects.service.chapters import ChapterReference, ChapterResult

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.merge import merge_texts
-from commonplace.toolsets.projects.rules.knowledge import metadata_of, with_updated
+from commonplace.toolsets.projects.rules.chapters import metadata_of, with_updated
 from commonplace.toolsets.projects.rules.registry import INDEX_FILE, merge_registries
 
 _DATED = re.compile(r"projects/[^/]+/(?:knowledge|TODO/\d+)/[^/]+\.md")

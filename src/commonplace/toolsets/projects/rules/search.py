@@ -13,8 +13,13 @@ from typing import NamedTuple
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Document
-from commonplace.toolsets.projects.rules.chapters import first_paragraph, introduction_of, read_chapters
-from commonplace.toolsets.projects.rules.knowledge import Metadata, metadata_of
+from commonplace.toolsets.projects.rules.chapters import (
+    Metadata,
+    first_paragraph,
+    introduction_of,
+    metadata_of,
+    read_chapters,
+)
 
 # Index of the texts that contain a string: `C++`, `$x`, `中文`, a single letter or part of a word.
 #

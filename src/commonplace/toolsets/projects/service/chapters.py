@@ -11,9 +11,8 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.ports import Transaction
 from commonplace.toolsets.projects.rules import chapters as rules
 from commonplace.toolsets.projects.rules import limits
-from commonplace.toolsets.projects.rules.chapters import Chapter, EditedDocument
+from commonplace.toolsets.projects.rules.chapters import Chapter, EditedDocument, now_text, with_updated
 from commonplace.toolsets.projects.rules.instructions import check_reference
-from commonplace.toolsets.projects.rules.knowledge import now_text, with_updated
 from commonplace.toolsets.projects.service.instructions import AT_END, InsertPosition
 from commonplace.toolsets.projects.service.knowledge import get_document, locate
 from commonplace.toolsets.projects.service.project_store import ProjectStore

@@ -15,8 +15,7 @@ from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, Not
 from commonplace.domain.ports import Transaction
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.projects.rules import instructions, limits
-from commonplace.toolsets.projects.rules.chapters import EditedDocument, Position, split_header
-from commonplace.toolsets.projects.rules.knowledge import iso_text
+from commonplace.toolsets.projects.rules.chapters import EditedDocument, Position, iso_text, split_header
 from commonplace.toolsets.projects.rules.limits import check_project_id
 from commonplace.toolsets.projects.rules.registry import PROJECTS_KEY
 from commonplace.toolsets.projects.service.knowledge import KNOWLEDGE

@@ -10,7 +10,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.ports import Transaction
 from commonplace.toolsets.projects.rules import limits
 from commonplace.toolsets.projects.rules import todos as rules
-from commonplace.toolsets.projects.rules.knowledge import now_text
+from commonplace.toolsets.projects.rules.chapters import now_text
 from commonplace.toolsets.projects.rules.todos import Task, TodoInfo
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 

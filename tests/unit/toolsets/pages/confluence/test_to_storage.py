@@ -10,7 +10,7 @@ import pytest
 from commonplace.domain.errors import KnowledgeError
 from commonplace.toolsets.pages.confluence.elements import check_well_formed, plain_text
 from commonplace.toolsets.pages.confluence.from_markdown import EditError, read_markdown
-from commonplace.toolsets.pages.confluence.normal_form import normal_form
+from commonplace.toolsets.pages.confluence.push import normal_form
 from commonplace.toolsets.pages.confluence.to_storage import LossError, merge_edit, view_of
 from confluence.bodies import BLOCKS, Links, real_bodies
 from support import Amount

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.toolsets.pages.confluence.normal_form import normal_form
+from commonplace.toolsets.pages.confluence.push import normal_form
 from confluence.bodies import BLOCKS
 from confluence.site import Site
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.toolsets.pages.confluence.elements import MalformedBodyError
-from commonplace.toolsets.pages.confluence.table_view import read_view
+from commonplace.toolsets.pages.confluence.from_markdown import read_view
 from commonplace.toolsets.pages.confluence.to_storage import view_of
 from confluence.bodies import BLOCKS, Links
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.toolsets.notes.service.link_graph import (
+from commonplace.toolsets.notes.service.overview import (
     LinkGraph,
     link_graph,
     resolved_titles,

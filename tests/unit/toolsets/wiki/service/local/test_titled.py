@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.errors import NotFoundError
 from commonplace.toolsets.wiki.rules import Wiki
-from commonplace.toolsets.wiki.service.titled import titled
+from commonplace.toolsets.wiki.service.local import titled
 
 
 @dataclass(frozen=True)

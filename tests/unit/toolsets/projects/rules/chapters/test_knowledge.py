@@ -10,13 +10,13 @@ from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError
-from commonplace.toolsets.projects.rules.chapters import read_chapters
-from commonplace.toolsets.projects.rules.knowledge import (
+from commonplace.toolsets.projects.rules.chapters import (
     Metadata,
     iso_text,
     metadata_of,
     new_document,
     now_text,
+    read_chapters,
     with_updated,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from commonplace.toolsets.pages.confluence.comments import accounts_of, comments_file
+from commonplace.toolsets.pages.confluence.belongings import accounts_of, comments_file
 from commonplace.toolsets.pages.confluence.remote import RemoteComment
 from confluence.bodies import Links
 

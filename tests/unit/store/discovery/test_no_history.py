@@ -6,7 +6,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
-from commonplace.store.no_history import NoHistory
+from commonplace.store.discovery import NoHistory
 
 PAGE = Address("a.md")
 

@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER
+from commonplace.index.index_files import (
+    CATALOGUE_FILE,
+    FULLTEXT_FOLDER,
+    SEAL_FILE,
+    BrokenSealError,
+    check_seal,
+    write_seal,
+)
 from commonplace.index.index_version import INDEX_FOLDER
-from commonplace.index.seal import SEAL_FILE, BrokenSealError, check_seal, write_seal
 from indexed import Indexed
 
 Paths = tuple[Path, Path]
