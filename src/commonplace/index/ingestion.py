@@ -23,7 +23,7 @@ from typing import cast
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.documents import gc_disabled
-from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
 from commonplace.domain.links import link_key
 from commonplace.domain.ports import Progress, Store
 from commonplace.domain.records import iso_timestamp
@@ -43,7 +43,6 @@ from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.parse_pool import Parse, parsing
 from commonplace.index.sites import SiteFinder, refresh_sites
 from commonplace.index.transaction import (
-    LARGE_TEXT,
     Files,
     FullTextBatch,
     IngestTransaction,
@@ -56,6 +55,8 @@ log = logging.getLogger(__name__)
 
 MAX_SMALL_UPDATE = 64
 """Maximum number of changed files that go into the catalogue alone."""
+LARGE_FILE = 500_000
+"""Minimum size in bytes of a file that never goes into the catalogue alone: each process would tokenize its text."""
 MAX_RECENT_FACTOR = 4
 """Multiple of the limit of recent documents at which a write itself flushes, because background flushes are too slow.
 """
@@ -92,10 +93,8 @@ class Ingest:
         changed = list(dict.fromkeys(paths))
         with self._catalogue.reading() as connection:
             complete = read_meta(connection, "complete") is not None
-        if not complete or len(changed) <= MAX_SMALL_UPDATE:
-            return self.ingest_few(changed)
-        stats = {path: stat for path in changed if (stat := self._store.stat(Address(path)))}
-        return self.ingest_many(stats, changed, None)
+        stats = {path: stat for path in changed if (stat := self._stat(path))} if complete else {}
+        return self.ingest_many(stats, changed, None) if _is_large(stats, changed) else self.ingest_few(changed)
 
     def ingest_few(self, paths: Sequence[str]) -> Outcome:
         """Index different changed files in the catalogue, with their texts."""
@@ -155,7 +154,7 @@ class Ingest:
             missing += [row[0] for row in connection.execute("SELECT path FROM unreadable") if row[0] not in differing]
         unseen = pending_files.unreachable(self._store, missing)
         changed = dict.fromkeys((*left, *differing, *(path for path in missing if path not in unseen)))
-        if not complete or len(changed) > MAX_SMALL_UPDATE:
+        if not complete or _is_large(differing, changed):
             outcome = self.ingest_many(differing if complete else stats, list(changed), progress)
         else:
             outcome = self.ingest_few(list(changed)) if changed else Outcome()
@@ -201,9 +200,8 @@ class Ingest:
                     "list[tuple[int, int, str | None]]",
                     connection.execute("SELECT id, seq, text FROM recent").fetchall(),
                 )
-                full = RecentTextWriter(connection).times_full >= 1
-            if not full and not any(len(text or "") > LARGE_TEXT for _, _, text in rows):
-                return
+                if RecentTextWriter(connection).times_full < 1:
+                    return
             with self._fulltext.writing(bulk=False) as writer:
                 for key, _, text in rows:
                     writer.remove(key)
@@ -213,6 +211,12 @@ class Ingest:
                 connection.executemany("DELETE FROM recent WHERE id = ? AND seq = ?", [row[:2] for row in rows])
                 grow(connection, "fulltext")
                 grow(connection, "generation")
+
+    def _stat(self, path: str) -> FileStat | None:
+        """A file's metadata; None if there is no such file, or if it cannot be read, which taking it in records."""
+        with suppress(StorageError):
+            return self._store.stat(Address(path))
+        return None
 
     def _files(self, read: Callable[[Address], bytes]) -> Files:
         return Files(self._store.stat, read, cache(self._commit_time))
@@ -260,6 +264,11 @@ class Ingest:
             grow(connection, "fulltext")
             grow(connection, "generation")
         return waiting - done
+
+
+def _is_large(stats: Mapping[str, FileStat], changed: Collection[str]) -> bool:
+    """Whether changed files go into the full text at once: they are many, or one of them is large."""
+    return len(changed) > MAX_SMALL_UPDATE or any(stat.size >= LARGE_FILE for stat in stats.values())
 
 
 _Tell = Callable[[int, int], None]

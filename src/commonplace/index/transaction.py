@@ -185,8 +185,6 @@ class IngestTransaction:
 MAX_RECENT = 64
 RECENT_SHARE = 16
 """The maximum number of recent documents is one per `RECENT_SHARE` documents, but at most `MAX_RECENT`."""
-LARGE_TEXT = 1_000_000
-"""Maximum size of a text in characters; a larger one is flushed at once, because every process would tokenize it."""
 
 
 class TextWriter(Protocol):
@@ -208,7 +206,6 @@ class RecentTextWriter:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._large = False
         self.used = False
         """Whether any text was written."""
 
@@ -217,9 +214,7 @@ class RecentTextWriter:
         # The transaction increments the generation, so this number is unique among a document's texts.
         seq = read_number(self._connection, "generation") + 1
         self.used = True
-        stored = text_to_json(text) if text else None
-        self._large = self._large or len(stored or "") > LARGE_TEXT
-        row = (document_key(address.path), seq, address.path, stored)
+        row = (document_key(address.path), seq, address.path, text_to_json(text) if text else None)
         self._connection.execute("INSERT OR REPLACE INTO recent VALUES (?, ?, ?, ?)", row)
 
     @property
@@ -229,7 +224,7 @@ class RecentTextWriter:
         documents = self._connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM files LIMIT ?)", (MAX_RECENT * RECENT_SHARE,)
         ).fetchone()[0]
-        return 1.0 if self._large else waiting / (documents // RECENT_SHARE + 1)
+        return waiting / (documents // RECENT_SHARE + 1)
 
 
 class FullTextBatch:
@@ -243,9 +238,10 @@ class FullTextBatch:
     def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
         """Replace the text of a document in the full text, and remove its text from the catalogue."""
         key = document_key(address.path)
-        if key in self._recent:
+        waits = key in self._recent
+        if waits:
             self._connection.execute("DELETE FROM recent WHERE id = ?", (key,))
-        if not new:
+        if waits or not new:  # a new document may replace one whose deletion waits
             self._writer.remove(key)
         if text:
             self._writer.add(key, text)

@@ -403,3 +403,18 @@ def test_text_that_no_commit_has_is_dated_by_its_file_in_a_new_index_too(tmp_pat
             page = index.list(ListQuery(filter=Filter(updated_from="2020-05-01", updated_to="2020-05-01")))
             assert [record.address.path for record in page.records] == ["same.md"]
         fresh.close()
+
+
+@pytest.mark.parametrize("others", [0, MAX_SMALL_UPDATE])
+def test_a_large_file_and_many_files_replace_a_text_of_which_only_the_deletion_waits(
+    base: MakeBase, others: int
+) -> None:
+    made = base({"a.md": "# A\n\nzebra\n"} | {f"{number}.md": "# Other" for number in range(20)})
+    (made.folder / "a.md").unlink()
+    made.index.update([Address("a.md")], 60)
+    rest = "" if others else "word " * (ingestion.LARGE_FILE // 5)
+    names = ["a.md", *(f"new{number}.md" for number in range(others))]
+    for word, gone in (("giraffe", "zebra"), ("lion", "giraffe")):
+        written = [made.write(name, f"# A\n\n{word if name == 'a.md' else ''} {rest}\n") for name in names]
+        made.index.update(written, 60)
+        assert (made.found(word), made.found(gone)) == (["a.md"], [])
