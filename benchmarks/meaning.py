@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.measuring import Row, Work, milliseconds, percentile, spent
 from benchmarks.stdio import StdioServer
 from benchmarks.trees import Tree, generated_tree, real_tree
+from commonplace.embed.encoder import OnnxEncoder
 from commonplace.embed.installer import find_model
-from commonplace.embed.models import OnnxEncoder
 from commonplace.embed.vector_space import VectorScan
 from commonplace.settings import default_settings
 

@@ -86,6 +86,6 @@ def test_what_names_its_errors_or_raises_them_again_is_clean(tmp_path: Path, han
 
 
 def test_an_entry_for_a_door_that_catches_nothing_is_a_breach(tmp_path: Path) -> None:
-    code, said = check(tmp_path, "src/commonplace/embed/models.py", "except OSError:\n    pass")
+    code, said = check(tmp_path, "src/commonplace/embed/encoder.py", "except OSError:\n    pass")
     assert code == 1
     assert "delete its entry" in said

@@ -195,7 +195,7 @@ class LocalSemanticIndex:
             loading = threading.Thread(target=self._warm_quietly, name="model", daemon=True)
             loading.start()
             loading.join(patience)
-            if not self._warm.is_set() and not self._model.failure:
+            if loading.is_alive():
                 return None
         self._vectors.refresh()
         space = self._vectors.space
@@ -206,7 +206,7 @@ class LocalSemanticIndex:
         return space.query(vector, within)
 
     def _warm_quietly(self) -> None:
-        with suppress(KnowledgeError):  # the error was recorded and is part of the status
+        with suppress(KnowledgeError):  # the query whose thread this is meets the same error
             self.warm()
 
 

@@ -62,8 +62,9 @@ class DateUpdater:
             self._wanted = True
             self._idle.clear()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="dates", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="dates", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def wait(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds until all documents are dated. Returns whether they are."""

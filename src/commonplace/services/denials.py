@@ -65,7 +65,11 @@ class Denial:
 
 
 def denial_of(
-    collections: Sequence[Collection], queries: Sequence[SearchQuery], results: Sequence[SearchResult]
+    collections: Sequence[Collection],
+    queries: Sequence[SearchQuery],
+    results: Sequence[SearchResult],
+    *,
+    by_meaning: bool,
 ) -> Denial | None:
     """The denial of an answer; None if it denies nothing.
 
@@ -73,6 +77,7 @@ def denial_of(
         collections: The collections that were searched.
         queries: The queries, which have the same text.
         results: The results of all queries in all collections.
+        by_meaning: Whether documents were compared by meaning, too.
     """
     has_hits = any(result.total for result in results)
     if not has_hits and any(result.has_operators for result in results):
@@ -80,14 +85,14 @@ def denial_of(
     if not has_hits and any(result.demanded for result in results):
         return _missing_quotation(collections, queries)
     if not any(result.known for result in results):
-        return _unknown_query(collections, queries)
+        return _unknown_query(collections, queries, by_meaning=by_meaning)
     unknown = [word for word in results[0].unknown if all(word in result.unknown for result in results)]
     return _unknown_words(collections, queries, unknown) if unknown and has_hits else None
 
 
 def unknown_notice(collection: Collection, query: SearchQuery, *, has_hits: bool) -> str:
-    """The notice for a query of which a collection has no word."""
-    return _unknown_query([collection], [query]).notice(has_hits=has_hits)
+    """The notice for a query by meaning of which a collection has no word."""
+    return _unknown_query([collection], [query], by_meaning=True).notice(has_hits=has_hits)
 
 
 def _unmet(sentence: str, whose: str, instead: Sequence[Change]) -> Denial:
@@ -125,10 +130,11 @@ def _missing_operands(collections: Sequence[Collection], queries: Sequence[Searc
     return _unmet(f"{denied}.", "its", [by_operands])
 
 
-def _unknown_query(collections: Sequence[Collection], queries: Sequence[SearchQuery]) -> Denial:
+def _unknown_query(collections: Sequence[Collection], queries: Sequence[SearchQuery], *, by_meaning: bool) -> Denial:
     text = queries[0].text
     named = f"a word of {_cut(' '.join(text.split()))!r}"
-    endings = ("These are the nearest ones by spelling or meaning.", "None is near by spelling or meaning.")
+    how = "spelling or meaning" if by_meaning else "spelling"
+    endings = (f"These are the nearest ones by {how}.", f"None is near by {how}.")
     words = _WORD.findall(text.casefold())
     telling = content_words(words, language_of(words, lambda _: 0.0))
     return _missing_words(_matches(collections, queries, telling), named, *endings)

@@ -160,7 +160,8 @@ def search_collection(collection: Collection, *queries: SearchQuery) -> list[Sea
         return current_first(collection, query, collection.index.search(query), collection.index.search)
 
     results = list(map(answered, queries))
-    denial = denial_of([collection], queries, results)
+    by_meaning = any(query.similarity for query in queries)
+    denial = denial_of([collection], queries, results, by_meaning=by_meaning)
     if denial is None:
         return results
     for change in denial.instead:
@@ -175,12 +176,12 @@ def _answered(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
 ) -> tuple[list[tuple[Collection, SearchResult]], str]:
     """The results of the collections, and a sentence about what they do not have."""
-    results = _results(collections, query, mode)
-    denial = denial_of(collections, [query], [result for _, result in results])
+    results, by_meaning = _results(collections, query, mode)
+    denial = denial_of(collections, [query], [result for _, result in results], by_meaning=by_meaning)
     if denial is None:
         return results, ""
     for change in denial.instead:
-        results = _results(collections, change(query), mode)
+        results, _ = _results(collections, change(query), mode)
         if any(result.total for _, result in results):
             break
     return results, denial.notice(has_hits=any(result.total for _, result in results))
@@ -188,7 +189,8 @@ def _answered(
 
 def _results(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
-) -> list[tuple[Collection, SearchResult]]:
+) -> tuple[list[tuple[Collection, SearchResult]], bool]:
+    """The results, and whether documents were compared by meaning."""
     queries = _with_meaning(
         [
             (collection, replace(query, filter=narrowed(collection, query.filter, query.status)))
@@ -197,10 +199,11 @@ def _results(
         mode,
     )
     answers = _answers([(collection.index, query) for collection, query in zip(collections, queries, strict=True)])
-    return [
+    results = [
         (collection, current_first(collection, query, result, partial(_again, collection, mode)))
         for collection, query, result in zip(collections, queries, answers, strict=True)
     ]
+    return results, any(query.similarity for query in queries)
 
 
 def _again(collection: Collection, mode: SearchMode, query: SearchQuery) -> SearchResult:

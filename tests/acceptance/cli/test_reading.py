@@ -101,7 +101,7 @@ def test_a_cut_answer_says_how_to_go_on_and_going_on_ends(shell: Shell) -> None:
     assert rest.stderr == ""
     assert shell.ok("search", "zzzqqq").stderr == (
         "Nothing found. No page contains a word of 'zzzqqq' in its names, tags, description or text."
-        " None is near by spelling or meaning.\n"
+        " None is near by spelling.\n"
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 from embeddings import EmbeddingServer, embedding_server
-from shell import Shell
+from shell import COMMAND, Shell
 from support import MODELS, eventually
 from wire import Wire, wire
 
@@ -152,3 +154,18 @@ def test_a_model_that_changes_embeds_all_pages_again_and_mixes_nothing(folder: P
     server.texts.clear()
     first.ok("index", "--embed")
     assert server.texts == []
+
+
+def test_in_a_narrow_address_space_the_model_stays_unloaded_and_no_answer_denies_by_meaning(folder: Path) -> None:
+    """The libraries end the process there, so they are not loaded."""
+    environment = {**os.environ, "COMMONPLACE_MODEL_DIR": str(MODELS)}
+
+    def limited(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["bash", "-c", 'ulimit -v 524288; exec "$0" "$@"', *COMMAND, *arguments]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+    by_words = limited("search", "sea animals")
+    assert (by_words.returncode, by_words.stderr.split(". ")[-1]) == (0, "None is near by spelling.\n")
+    by_meaning = limited("search", "sea animals", "--mode", "semantic")
+    assert by_meaning.returncode == 9
+    assert "It needs 1,536 MiB of address space, and this process may have 512" in by_meaning.stderr

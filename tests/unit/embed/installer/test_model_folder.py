@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import StorageError
+from commonplace.embed.encoder import OnnxEncoder
 from commonplace.embed.installer import MODEL, open_folder
-from commonplace.embed.models import OnnxEncoder
 from support import MODELS
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from commonplace.domain.errors import StorageError
+from commonplace.embed.encoder import OnnxEncoder
 from commonplace.embed.installer import MODEL, find_model, installed, open_folder
-from commonplace.embed.models import OnnxEncoder
 from support import MODELS
 
 
