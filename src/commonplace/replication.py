@@ -44,7 +44,7 @@ GROWTH = 1.5
 WOKEN_PAUSE = 0.25
 """Delay in seconds before a read that was triggered by a webhook or a waiting caller."""
 TAGS_PAUSE = 10.0
-"""Minimum interval in seconds between two reads of a remote's tags, unless a webhook triggers one."""
+"""Minimum interval in seconds between two reads of a remote's tags and proposals, unless a webhook triggers one."""
 INDEX_SECONDS = 60.0
 """Timeout in seconds for indexing changed documents. If it takes longer, it continues, and queries wait for it."""
 FIRST_SECONDS = 10.0
@@ -82,6 +82,7 @@ class Follower:
         self._written = (
             WritableReplicaStore(clone, self._on_pushed, self._refusal, secret, write_seconds) if writes else None
         )
+        self._store = self._written or clone.store()
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
         self._read = threading.Event()
@@ -136,7 +137,7 @@ class Follower:
     def store(self) -> Store:
         """The store of the documents, writable or not. Waits for the first fetch, see `_fetch_first`."""
         self._fetch_first()
-        return self._written or self.clone.store()
+        return self._store
 
     def take_writes(self, body: bytes) -> dict[str, list[dict[str, str]]] | None:
         """Push writes that another server has forwarded. Returns None if they are for a different remote."""
@@ -309,7 +310,10 @@ class Follower:
         if tags:
             self._tags_requested.clear()  # before the reading, so that a request in the meantime leads to another one
             self._tags_due = now + TAGS_PAUSE
-        return self.clone.fetch(self._started, tags=tags)
+        commit = self.clone.fetch(self._started, tags=tags)
+        if tags and not self._optional:
+            self._store.proposals.follow(self._started)
+        return commit
 
     def _step(self, index: Index, tip: Callable[[], str | None], *, reads: bool = False) -> bool:
         """Get a commit with `tip` and index it. Returns whether both succeeded."""

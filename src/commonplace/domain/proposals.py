@@ -220,7 +220,19 @@ class ProposalBranches(Protocol):
         ...
 
     def locked(self) -> AbstractContextManager[None]:
-        """Hold the lock under which proposals of this folder change. Taken before the folder's writer lock."""
+        """Hold the lock under which proposals of this folder change. Taken before the folder's writer lock.
+
+        Raises:
+            UnavailableError: the proposals are branches of a remote, and it cannot be read now.
+        """
+        ...
+
+    def refresh(self) -> None:
+        """Read the proposals of the remote, if they are branches of one.
+
+        Raises:
+            UnavailableError: it cannot be read now.
+        """
         ...
 
     def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "") -> Proposal:

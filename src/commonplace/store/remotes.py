@@ -73,7 +73,12 @@ class RemoteTransfer:
     """Called with each git process; see `git_command.try_git`."""
 
     def fetch(
-        self, references: str | Sequence[str], *, settings: Mapping[str, Sequence[str]], timeout: float | TimeLimits
+        self,
+        references: str | Sequence[str],
+        *,
+        settings: Mapping[str, Sequence[str]],
+        timeout: float | TimeLimits,
+        prune: bool = False,
     ) -> GitResult:
         """Run git fetch. `tip` returns the fetched commit.
 
@@ -81,12 +86,13 @@ class RemoteTransfer:
             references: The refspec, or several.
             settings: Further configuration.
             timeout: Timeout in seconds, or a total timeout with one for the time without progress.
+            prune: Whether to remove the refs that the remote does not have.
 
         Raises:
             GitError: git timed out or is not installed.
         """
         command = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
-        command += ["--progress"] * isinstance(timeout, TimeLimits)
+        command += ["--progress"] * isinstance(timeout, TimeLimits) + ["--prune"] * prune
         return self._git([*command, self._end("upload-pack")], references, settings, timeout)
 
     def push(
@@ -147,6 +153,19 @@ class RemoteTransfer:
         """
         return self._git(["ls-remote", "--tags", "--quiet", self._end("upload-pack")], (), settings, timeout)
 
+    def list_refs(self, patterns: Sequence[str], *, settings: Mapping[str, Sequence[str]], timeout: float) -> GitResult:
+        """Run git ls-remote for the refs that match patterns. Git reads the names of all refs, so it is slow for many.
+
+        Args:
+            patterns: Patterns of full names.
+            settings: Further configuration.
+            timeout: Seconds.
+
+        Raises:
+            GitError: git timed out, printed too much or is not installed.
+        """
+        return self._git(["ls-remote", "--quiet", "--refs", self._end("upload-pack")], patterns, settings, timeout)
+
     def pack(self, listed: Path, timeout: float) -> GitResult:
         """Run git pack-objects: write a pack of objects that the repository has. The output is the pack's id.
 
@@ -167,6 +186,14 @@ class RemoteTransfer:
         """The commit that a fetch stored in a ref; "" if there is none."""
         text = (read_small(self.folder, reference) or "").strip()
         return text if is_object_id(text) else ""
+
+    def tips(self, folder: str) -> dict[str, str]:
+        """The commits of the refs directly below a folder (`refs/…/`), by full name."""
+        lines = (line.partition(" ") for line in (self.folder / "packed-refs").read_text(errors="replace").splitlines())
+        tips = {name: text for text, _, name in lines if name.rpartition("/")[0] + "/" == folder and is_object_id(text)}
+        with suppress(FileNotFoundError), os.scandir(self.folder / folder) as entries:
+            tips |= {folder + entry.name: self.tip(folder + entry.name) for entry in entries if entry.is_file()}
+        return tips
 
     def _git(
         self,
@@ -218,6 +245,8 @@ def exchange(
     remote: str,
     tips: Iterable[str],
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
+    *,
+    refs: Mapping[str, str] | None = None,
 ) -> Generator[RemoteTransfer]:
     """A temporary repository for one fetch or push; deleted at the end of the block.
 
@@ -226,6 +255,7 @@ def exchange(
         remote: Name of one of its remotes.
         tips: Commits that exist already; "" is ignored.
         started: Called with each process.
+        refs: Further commits that exist already, by the names of the refs that the temporary repository has.
 
     Raises:
         GitError: the remote's URL is invalid.
@@ -237,7 +267,11 @@ def exchange(
         settings = repository_settings(repository.gitdir, repository.common)
         own = _own_settings(settings, remote, repository.root)
         with storage_errors("a temporary folder"):
-            _make(folder, repository.objects, own, [tip for tip in tips if tip and repository.has_object(tip)])
+            present = {
+                f"refs/commonplace/tip-{number:04}": tip
+                for number, tip in enumerate(tip for tip in tips if tip and repository.has_object(tip))
+            }
+            _make(folder, repository.objects, own, present | dict(refs or {}))
             shallow = read_small(repository.common, "shallow")
             if shallow:
                 (folder / "shallow").write_text(shallow, encoding="utf-8")
@@ -294,13 +328,13 @@ def _local(url: str) -> Path | None:
     return Path(os.path.realpath(url)) if _is_path(url) else None
 
 
-def _make(folder: Path, objects: Path, settings: Iterable[tuple[str, str]], tips: Iterable[str]) -> None:
+def _make(folder: Path, objects: Path, settings: Iterable[tuple[str, str]], refs: Mapping[str, str]) -> None:
     """Create a bare repository with another one's objects, without `git init`, which would copy templates."""
     (folder / "refs").mkdir()
     (folder / "objects").symlink_to(objects)
     (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
-    refs = "".join(f"{tip} refs/commonplace/tip-{number:04}\n" for number, tip in enumerate(tips))
-    (folder / "packed-refs").write_text(refs, encoding="utf-8")
+    lines = [f"{tip} {name}\n" for name, tip in sorted(refs.items())]
+    (folder / "packed-refs").write_text("".join(lines), encoding="utf-8")
     lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = true"]
     for name, value in settings:
         section, _, rest = name.partition(".")

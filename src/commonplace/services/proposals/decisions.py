@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
@@ -12,9 +13,11 @@ from commonplace.domain.edits import lines_of
 from commonplace.domain.errors import (
     ConflictError,
     ForbiddenError,
+    GitError,
     InvalidInputError,
     NotFoundError,
     TooLargeError,
+    UnavailableError,
 )
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import (
@@ -25,6 +28,7 @@ from commonplace.domain.merge import (
 )
 from commonplace.domain.ports import Transaction
 from commonplace.domain.proposals import (
+    AcceptedFiles,
     Proposal,
     ProposalBranches,
     ProposedChange,
@@ -41,6 +45,7 @@ from commonplace.services.proposals.views import proposal_view, refusal_of, requ
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, index_written, require_free
 from commonplace.services.writes.moves import MovePlan, plan_moves
+from commonplace.services.writes.retries import on_latest
 
 # Decisions on proposals: listing, showing, accepting, declining, withdrawing.
 #
@@ -136,17 +141,19 @@ def find(collections: Collections, identifier: str, viewer: Proposer | None = No
     Raises:
         NotFoundError: kind "proposal".
         InvalidInputError: kind "proposal": none of the collections takes proposals.
+        UnavailableError: a remote cannot be read now, so whether it has the proposal is not known.
     """
     able = [collection for collection in collections if collection.proposals is not None]
     for collection in collections.members[:1] if not able else ():
         branches_of(collection)
-    for collection in able:
-        try:
-            proposal = FoundProposal(collection, branches_of(collection).proposal(identifier))
-        except NotFoundError:
-            continue
-        if viewer is None or viewer.owns(proposal.proposal):
-            return proposal
+    for is_read in (False, True):
+        for collection in able:
+            if is_read:
+                branches_of(collection).refresh()  # at a replica another server may have made it
+            with suppress(NotFoundError):
+                proposal = FoundProposal(collection, branches_of(collection).proposal(identifier))
+                if viewer is None or viewer.owns(proposal.proposal):
+                    return proposal
     raise NotFoundError(
         f"There is no proposal {identifier[:64]!r}.", kind="proposal", hint="List the proposals to see their ids."
     )
@@ -168,6 +175,10 @@ def accept(found_proposal: FoundProposal, request: AcceptRequest, person: Author
         NotFoundError: the proposal does not change a named page, or the page has no such section.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store. Nothing was written.
     """
+    return on_latest(found_proposal.collection, lambda: _accepted(found_proposal, request, person))
+
+
+def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Author | None) -> AcceptReceipt:
     branches = found_proposal.branches
     with branches.locked():
         proposal = _current(found_proposal, request.tip)
@@ -189,16 +200,53 @@ def accept(found_proposal: FoundProposal, request: AcceptRequest, person: Author
             results = merge.run([file for file in files if file not in selection.files])
         receipt = transaction.receipt
         index_written(found_proposal.collection, sorted({*receipt.revisions, *receipt.removed}))
-        left = [file for file in files if file.address not in merge.rest]
-        if left or left_out or any(base != rest for base, rest in merge.rest.values()):
-            after = branches.settle(proposal, merge.rest, receipt.commit)
-        else:
-            after = branches.close(proposal, "accepted", request.word, receipt.commit, person)
+        after = _recorded(branches, proposal, merge.rest, receipt.commit, request.word, person)
     findings = _findings(found_proposal.collection, results, merge.moves)
     written = tuple(sorted(address for address, (_, new) in results.items() if new is not None))
     removed = tuple(sorted(address for address, (_, new) in results.items() if new is None))
     other = branch if proposal.branch not in {"", branch} else ""
     return AcceptReceipt(after, receipt.commit, other, written, removed, findings, tuple(left_out))
+
+
+def _recorded(
+    branches: ProposalBranches,
+    proposal: Proposal,
+    rest: AcceptedFiles,
+    commit: str,
+    word: str,
+    person: Author | None,
+) -> Proposal:
+    """The proposal after files of it were written: closed if nothing of it is left; needs the lock.
+
+    Raises:
+        UnavailableError, GitError: it could not be recorded. The message says that the files were written.
+    """
+    left = [file for file in branches.files(proposal) if file.address not in rest]
+    try:
+        if left or branches.left_out(proposal) or any(base != stays for base, stays in rest.values()):
+            return branches.settle(proposal, rest, commit)
+        return branches.close(proposal, "accepted", word, commit, person)
+    except (UnavailableError, GitError) as error:
+        now = branches.proposal(proposal.id)
+        if now.state != "open":  # another server closed it, or the commit of the acceptance tells what it was
+            return now
+        if now.tip == proposal.tip:
+            raise type(error)(
+                f"What was accepted is written{f' as commit {commit[:12]}' if commit else ''}, but the proposal "
+                f"{now.id} still waits: {error}",
+                kind=error.kind,
+                hint="Accept it again when the remote answers: nothing is written twice.",
+            ) from error
+    # Another server changed it meanwhile: what was added to an accepted file since goes on waiting.
+    before, after = ({file.address: file.proposed for file in branches.files(row)} for row in (proposal, now))
+    rest = {
+        address: (
+            base,
+            branches.content(after[address]) if after.get(address, before[address]) != before[address] else stays,
+        )
+        for address, (base, stays) in rest.items()
+    }
+    return _recorded(branches, now, rest, commit, word, person)
 
 
 def decline(found_proposal: FoundProposal, word: str, person: Author | None = None, tip: str = "") -> Proposal:

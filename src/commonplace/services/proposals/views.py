@@ -201,8 +201,6 @@ def refusal_of(collection: Collection) -> tuple[str, str]:
         return "this call only reads", "Propose with a tool that writes."
     if isinstance(collection.store, ServedView) and collection.store.read_only_reason:
         return collection.store.refusal
-    if collection.replica is not None:
-        return "it is a replica", "Propose at a server that has a clone of the repository as a folder."
     if collection.store.read_only_reason:
         return collection.store.read_only_reason, "Propose in a clone of it."
     return (

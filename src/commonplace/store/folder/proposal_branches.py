@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
@@ -21,8 +21,9 @@ import pygit2
 from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.budget import seconds_left
 from commonplace.domain.changes import Author, Revision, escaped_controls, plain_message, uncredited
-from commonplace.domain.errors import GitError, NotFoundError, TooLargeError, UnavailableError
+from commonplace.domain.errors import GitError, NotFoundError, TooLargeError
 from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
     AcceptedBefore,
@@ -34,23 +35,16 @@ from commonplace.domain.proposals import (
     Proposer,
     is_proposal_id,
 )
-from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import storage_errors
-from commonplace.store.folder.writer_lock import WriterLock
+from commonplace.store.folder.branch_commits import TOKEN_PREFIX, BranchPart, NewCommits, RefMove, new_token
+from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock
 from commonplace.store.git import gitdir_files
 from commonplace.store.git.commits import CommitMessage, commit_message, with_trailer
-from commonplace.store.git.objects import (
-    MODE_EXECUTABLE,
-    MODE_FILE,
-    NewObjects,
-    TreeEntry,
-    changed_tree,
-    discard_unplaced,
-)
+from commonplace.store.git.objects import FILE_MODES, TreeEntry, discard_unplaced
 from commonplace.store.git.past.revision_walk import MOVED_TRAILER, TRAILER_ARROW
 from commonplace.store.git.refs import RefUpdate, discard_left_over, temporary_name
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git.trees import TreeCache, TreeDiff, entry_at
+from commonplace.store.git.trees import TreeDiff
 
 OPEN = "refs/heads/proposals/"
 CLOSED = "refs/commonplace/proposals/"
@@ -72,29 +66,10 @@ MAX_SEARCHED = 1_000
 """Number of the latest served commits in which acceptances are found whose process was killed before it was done."""
 MAX_CLOSED = 1_000
 """Maximum number of closed proposals that are kept; the oldest go."""
-TOKEN_PREFIX = "proposal"  # noqa: S105 - no secret
-"""Beginning of the tokens of these writes, so that what a killed process left is recognized."""
-_FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
 _TRAILER_LINE = re.compile(r"(Proposal(?:-[A-Za-z]+)?): (.*)")
 _CACHED, _CACHED_FILES = 2_000, 100
-_CACHED_ENTRIES = 1 << 30
-"""New trees must stay in the cache until they are written, so it has no limit; it lives as long as one write."""
 Files = Mapping[str, TreeEntry | None]
 """New entries by path from the repository's root; None for a removed file."""
-
-
-@dataclass(frozen=True, slots=True)
-class BranchPart:
-    """A commit of a proposal's branch before it is made."""
-
-    contents: Mapping[str, bytes | None]
-    """New bytes by path from the repository's root; None for a removed file."""
-    message: str
-    part: str = ""
-    """`BASE`, `REST`, or "" for a change."""
-    moved_from: Mapping[str, str] | None = None
-    """Old path of each new file that takes the place of a removed one."""
-    accepted: str = ""
 
 
 class GitProposals:
@@ -109,7 +84,7 @@ class GitProposals:
         self.repository = repository
         self.prefix = prefix
         self._lock = WriterLock(repository.common / PROPOSALS_LOCK)
-        self._read = lru_cache(MAX_LISTED + MAX_CLOSED)(self._facts)
+        self._read = lru_cache(MAX_LISTED + MAX_CLOSED)(self._facts_or_none)
         self._below = lru_cache(MAX_LISTED + MAX_CLOSED)(self._is_below)
         self._changed = lru_cache(_CACHED)(self._changes)
         self._files = lru_cache(_CACHED_FILES)(self._files_of)
@@ -202,11 +177,25 @@ class GitProposals:
     @contextmanager
     def locked(self) -> Generator[None]:
         """Hold the lock under which proposals change; removes what a killed process left."""
-        with storage_errors("to lock the proposals"), self._lock.held():
+        with storage_errors("to lock the proposals"), self._lock.held(seconds_left(WAIT_SECONDS)):
             self._discard_left_over()
-            for proposal in self._of_accepted():
-                self.close(replace(proposal, state="open"), "accepted", commit=proposal.commit)
+            self.refresh()
+            self._close_accepted()
             yield
+
+    def refresh(self) -> None:
+        """Do nothing: the branches are in this repository."""
+
+    def gathering(self, identifier: str, proposer: Proposer) -> str:
+        """The proposal to which a write goes that was to begin one: another process may have begun it; needs the lock.
+
+        Args:
+            identifier: Id of the proposal that would be begun.
+            proposer: Who writes.
+        """
+        if self.repository.tip(OPEN + identifier) or self.repository.tip(CLOSED + identifier):
+            return identifier
+        return next((proposal.id for proposal in self.listed() if proposer.gathers(proposal)), identifier)
 
     def commit(self, identifier: str, parts: Sequence[BranchPart], proposer: Proposer, author: Author | None) -> str:
         """Put commits on a proposal's branch, which is made if there is none; needs the lock. Returns the last one.
@@ -237,7 +226,7 @@ class GitProposals:
                 words = commit_message(self.repository, part.message, author)
                 all_stated = {**stated, "Proposal-Part": part.part, ACCEPTED: part.accepted}
                 tip = new.add(tip, part, _with_trailers(words, all_stated, part.moved_from))
-            new.publish(base, tip)
+            self._publish(new, RefMove(reference, base, tip))
         return tip
 
     def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "") -> Proposal:
@@ -260,7 +249,7 @@ class GitProposals:
 
     def discard(self, proposal: Proposal) -> None:
         """Remove an open proposal without a trace; needs the lock."""
-        self._remove(OPEN + proposal.id, proposal.tip)
+        self._remove([RefMove(OPEN + proposal.id, proposal.tip)])
 
     def close(
         self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
@@ -286,11 +275,10 @@ class GitProposals:
         with self._building(reference) as new:
             part = BranchPart({}, "")
             tip = new.add(proposal.tip, part, _with_trailers(words, stated, None))
-            new.publish(self.repository.tip(reference), tip)
-        self._remove(OPEN + proposal.id, proposal.tip)
+            move = RefMove(reference, self.repository.tip(reference), tip)
+            self._publish(new, move, RefMove(OPEN + proposal.id, proposal.tip))
         if sum(name.startswith(CLOSED) for name in self.repository.targets()) > MAX_CLOSED:
-            for old in self._of(CLOSED)[MAX_CLOSED:]:
-                self._remove(CLOSED + old.id, old.tip)
+            self._remove([RefMove(CLOSED + old.id, old.tip) for old in self._of(CLOSED)[MAX_CLOSED:]])
         return self._facts(proposal.id, tip, CLOSED)
 
     def _of(self, folder: str) -> list[Proposal]:
@@ -341,9 +329,15 @@ class GitProposals:
         """The proposal of a ref that is at a commit; None as for `_at`, and for ""."""
         if not tip or not is_proposal_id(identifier):
             return None
-        with suppress(GitError, NotFoundError):  # not a commit, or not made by this program
+        with suppress(GitError):  # not a commit
             proposal = self._read(identifier, tip, folder)
-            return proposal if not self.prefix or self._below(identifier, tip) else None
+            return proposal if proposal and (not self.prefix or self._below(identifier, tip)) else None
+        return None
+
+    def _facts_or_none(self, identifier: str, tip: str, folder: str) -> Proposal | None:
+        """The same; None, which is remembered, too, if the ref was not made by this program."""
+        with suppress(NotFoundError):
+            return self._facts(identifier, tip, folder)
         return None
 
     def _is_below(self, identifier: str, tip: str) -> bool:
@@ -440,20 +434,31 @@ class GitProposals:
             )
 
     @contextmanager
-    def _building(self, reference: str) -> Generator[_NewBranch]:
-        new = _NewBranch(self.repository, reference)
+    def _building(self, reference: str) -> Generator[NewCommits]:
+        new = NewCommits(self.repository, reference)
         try:
             with storage_errors(f"to write {reference}"):
                 yield new
         finally:
             new.discard()
 
-    def _remove(self, reference: str, expected: str) -> None:
-        """Remove a ref, loose or packed, unless it has moved."""
-        move = RefUpdate(self.repository.common, _token(), reference)
-        with storage_errors(f"to remove {reference}"):
-            if move.roll_back("", expected, self.repository.tip) and self.repository.tip(reference) == expected:
-                guarded(self.repository.handle.lookup_reference(reference).delete)
+    def _publish(self, new: NewCommits, move: RefMove, *gone: RefMove) -> None:
+        """Make commits durable, move a ref to the last of them, and remove other refs."""
+        new.publish(move.expected, move.target)
+        self._remove(gone)
+
+    def _remove(self, moves: Sequence[RefMove]) -> None:
+        """Remove refs, loose or packed, unless they have moved."""
+        for reference, expected, _ in moves:
+            move = RefUpdate(self.repository.common, new_token(), reference)
+            with storage_errors(f"to remove {reference}"):
+                if move.roll_back("", expected, self.repository.tip) and self.repository.tip(reference) == expected:
+                    guarded(self.repository.handle.lookup_reference(reference).delete)
+
+    def _close_accepted(self) -> None:
+        """Close the proposals that `_of_accepted` names."""
+        for proposal in self._of_accepted():
+            self.close(replace(proposal, state="open"), "accepted", commit=proposal.commit)
 
     def _discard_left_over(self) -> None:
         common = self.repository.common
@@ -466,67 +471,12 @@ class GitProposals:
             gitdir_files.unlink(common, left.name)
 
 
-class _NewBranch:
-    """New commits of a branch, which is moved to the last of them."""
-
-    def __init__(self, repository: GitRepository, reference: str) -> None:
-        token = _token()
-        self._repository = repository
-        self._objects = NewObjects(repository.objects, token, repository.has_object)
-        self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
-        self._move = RefUpdate(repository.common, token, reference)
-        self._made: dict[str, str] = {}
-        """Tree by id of the new commits."""
-
-    def add(self, parent: str, part: BranchPart, words: CommitMessage) -> str:
-        """Add a commit; returns its id."""
-        tree = self._made[parent] if parent in self._made else self._repository.tree_of(parent)
-        changed: dict[str, TreeEntry | None] = {}
-        for path, content in part.contents.items():
-            source = (part.moved_from or {}).get(path, path)
-            like = entry_at(self._trees, tree, path) or entry_at(self._trees, tree, source)
-            mode = like.mode if like and like.mode in _FILES else MODE_FILE
-            changed[path] = None if content is None else TreeEntry(mode, self._objects.add("blob", content))
-        new = changed_tree(self._objects, self._trees, tree, changed) if changed else tree
-        commit = self._objects.add(
-            "commit", words.content(new or changed_tree(self._objects, self._trees, "", {}), parent)
-        )
-        self._made[commit] = new
-        return commit
-
-    def publish(self, expected: str, tip: str) -> None:
-        """Make the commits durable, and move the branch."""
-        with Unsynced() as unsynced:
-            self._objects.write(unsynced)
-            self._move.write(tip, unsynced)
-            unsynced.sync()
-        sync_folders(self._objects.place(), unless_ordered=True)
-        if not self._move.perform(expected, self._repository.tip):
-            raise UnavailableError(
-                "Another program changed the proposal meanwhile. Nothing was written.",
-                kind="proposal",
-                hint="Read it again, and repeat the call.",
-                retry_after=1,
-            )
-        sync_folders([self._move.folder])
-
-    def discard(self) -> None:
-        """Remove temporary files."""
-        with suppress(OSError):
-            self._objects.discard()
-            self._move.discard()
-
-
 def _newest(proposal: Proposal) -> tuple[int, str]:
     return proposal.when, proposal.id
 
 
-def _token() -> str:
-    return TOKEN_PREFIX + secrets.token_hex(6)
-
-
 def _is_file(entry: TreeEntry | None) -> bool:
-    return entry is None or entry.mode in _FILES
+    return entry is None or entry.mode in FILE_MODES
 
 
 def _state(text: str) -> ProposalState:

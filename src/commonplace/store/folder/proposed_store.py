@@ -15,7 +15,8 @@ from commonplace.domain.errors import ConflictError, InvalidInputError, NotFound
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.proposals import Proposer, ServedView, record_proposed
 from commonplace.domain.revisions import revision_of
-from commonplace.store.folder.proposal_branches import BASE, BranchPart, GitProposals
+from commonplace.store.folder.branch_commits import BranchPart
+from commonplace.store.folder.proposal_branches import BASE, GitProposals
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
 
@@ -140,6 +141,8 @@ class ProposedStore(ServedView):
         """One write: checked as a write to the folder is, and one commit of the proposal's branch at its end."""
         with self._branches.locked():
             self._require_undecided()
+            if self._proposer is not None:
+                self._identifier = self._branches.gathering(self._identifier, self._proposer)
             draft = _ProposalDraft(self._served, self.changed(), self._branches, self._hides)
             yield draft
             changes = draft.changes()

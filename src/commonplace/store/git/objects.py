@@ -34,6 +34,7 @@ MODE_LINK = 0o120000
 MODE_FOLDER = 0o040000
 MODE_GITLINK = 0o160000
 """Mode of a submodule in a tree; the modes above are those of the other kinds of entries."""
+FILE_MODES = frozenset({MODE_FILE, MODE_EXECUTABLE})
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FOLDER_MODE = b"40000"
 """Spelling of `MODE_FOLDER` in a tree object."""

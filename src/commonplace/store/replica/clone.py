@@ -14,9 +14,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from subprocess import Popen
+from typing import TYPE_CHECKING
 
 from pygit2.enums import SortMode
 
@@ -48,6 +50,9 @@ from commonplace.store.replica.clone_repository import (
 )
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
 
+if TYPE_CHECKING:
+    from commonplace.store.replica.remote_proposals import RemoteProposals
+
 log = logging.getLogger(__name__)
 
 FETCH_SECONDS = 60.0
@@ -61,6 +66,7 @@ WAIT_SHARE = 0.2
 PUSH_SHARE = 0.7
 """The part of a write's time that its push may use; the rest is for finding out what became of it."""
 REFUSAL = "it is a replica, which follows its remote; write to a server of the repository itself, or push to its remote"
+READ_ONLY = "it is a replica that only reads"
 
 _FETCHED = "refs/heads/fetched"
 """Target ref of a fetch, in the temporary repository."""
@@ -207,9 +213,9 @@ class ReplicaClone:
             self._make()
         return GitRepository(self.path)
 
-    def store(self) -> BareStore:
+    def store(self) -> ReplicaStore:
         """A read-only store of the documents on the clone's branch."""
-        return BareStore(self.repository, self.key, REFUSAL, self.path)
+        return ReplicaStore(self)
 
     def tip(self) -> str:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
@@ -246,7 +252,7 @@ class ReplicaClone:
                     outcome, tip, listing = self._fetched(last_tip, seconds, started, tags=tags)
                     note(not outcome.code or _MISSING in outcome.errors or bool(disk_problem(outcome.errors)))
             except GitError as error:
-                raise self._unreachable(str(error).rstrip(".")) from error
+                raise self.unreadable(str(error).rstrip(".")) from error
             if outcome.code:
                 if _MISSING in outcome.errors:
                     if not last_tip and not self.source.branch:
@@ -254,7 +260,7 @@ class ReplicaClone:
                     raise self._without_branch()
                 if problem := disk_problem(outcome.errors):
                     raise cache_error(self.source.name, problem)
-                raise self._unreachable(outcome.reason)
+                raise self.unreadable(outcome.reason)
             self.repository.commit(tip)  # raises unless the clone received it
             if listing is not None:
                 store_tags(self.repository, listing)
@@ -327,7 +333,7 @@ class ReplicaClone:
                 note(outcome.is_pushed(self._target) is not None)
         except EndedGitError as error:
             if not error.has_sent:
-                raise self._unreached(str(error).rstrip(".")) from error
+                raise self.unreached(str(error).rstrip(".")) from error
             return self._took(commit, str(error).rstrip("."))
         pushed = outcome.is_pushed(self._target)
         if pushed:
@@ -342,7 +348,7 @@ class ReplicaClone:
             return self._moved(expected, outcome)
         if not is_unreached(outcome):
             return self._took(commit, outcome.reason)
-        raise self._unreached(outcome.reason)
+        raise self.unreached(outcome.reason)
 
     def advance(self, commit: str) -> str:
         """Move the branch to a commit that the remote has accepted.
@@ -489,7 +495,8 @@ class ReplicaClone:
             hint="Push the branch again, or follow another one: URL#BRANCH.",
         )
 
-    def _unreached(self, reason: str) -> UnavailableError:
+    def unreached(self, reason: str) -> UnavailableError:
+        """The error for a push that the remote did not receive."""
         return UnavailableError(
             f"The remote of {self.source.name} cannot be reached: {reason}. Nothing was written.",
             kind="remote",
@@ -497,12 +504,33 @@ class ReplicaClone:
             retry_after=1,
         )
 
-    def _unreachable(self, reason: str) -> UnavailableError:
+    def unreadable(self, reason: str) -> UnavailableError:
+        """The error for a fetch that failed."""
         return UnavailableError(
             f"The remote of {self.source.name} cannot be read: {reason}.",
             kind="remote",
             hint="It is tried again; check the network, the address and the credentials if it persists.",
         )
+
+
+class ReplicaStore(BareStore):
+    """`domain.ports.Store` of a clone that is only read. Its proposals are those of the remote, to be listed.
+
+    Args:
+        clone: The clone.
+    """
+
+    def __init__(self, clone: ReplicaClone) -> None:
+        super().__init__(clone.repository, clone.key, REFUSAL, clone.path)
+        self._clone = clone
+
+    @cached_property
+    def proposals(self) -> RemoteProposals:
+        """The proposals of the remote."""
+        # Imported on demand, because only proposals need it.
+        from commonplace.store.replica.remote_proposals import RemoteProposals  # noqa: PLC0415
+
+        return RemoteProposals(self._clone, self, lambda _: None, self._hidden, refusal=READ_ONLY)
 
 
 def unknown_outcome(name: str, reason: str) -> UnavailableError:

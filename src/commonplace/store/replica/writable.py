@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address, parse_address, require_new_name
@@ -19,7 +20,7 @@ from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.disk.ignore_rules import including_pattern
 from commonplace.store.git.commits import commit_message
-from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, MODE_GITLINK, TreeEntry
+from commonplace.store.git.objects import FILE_MODES, MODE_EXECUTABLE, MODE_FOLDER, MODE_GITLINK, TreeEntry
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
@@ -35,6 +36,9 @@ from commonplace.store.replica.writer_lease import (
     is_alive,
     send_writes,
 )
+
+if TYPE_CHECKING:
+    from commonplace.store.replica.remote_proposals import RemoteProposals
 
 LEAST_FREE = 16_000_000
 """Free space in bytes below which writes are reported to fail."""
@@ -134,6 +138,23 @@ class WritableReplicaStore(BareStore):
         }
         after = {Address(path): content for path, content in changes.contents.items()}
         return PlannedWrite(self.name, self.identity, before, after)
+
+    @cached_property
+    def proposals(self) -> RemoteProposals:
+        """The proposals to change the documents, which are branches of the remote."""
+        # Imported on demand, because only proposals need it.
+        from commonplace.store.replica.remote_proposals import RemoteProposals  # noqa: PLC0415
+
+        return RemoteProposals(self._queue.clone, self, self._check, self._hidden, seconds=self._seconds)
+
+    def _check(self, changes: Mapping[Address, bytes | None]) -> None:
+        draft = TreeDraft(self._repository, self._queue.clone.tip(), self._hidden)
+        for address, content in changes.items():
+            if content is not None:
+                draft.put(address, content)
+            elif draft.exists(address):
+                draft.remove(address)
+        draft.changes()
 
     def status(self) -> WriterStatus:
         """Number of writes that wait for a push, and whether other servers forward their writes to this one."""
@@ -250,9 +271,6 @@ def _is_unreached(error: KnowledgeError | None) -> bool:
 # The draft of a write to a replica: reads and changes on top of one commit, before the new commit is created.
 
 
-_FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
-
-
 class DraftChanges(NamedTuple):
     """The changes of a draft."""
 
@@ -290,7 +308,7 @@ class TreeDraft:
             content = self._changes[address]
         else:
             entry = self._entry(address)
-            content = self._repository.content(entry.id) if entry and entry.mode in _FILES else None
+            content = self._repository.content(entry.id) if entry and entry.mode in FILE_MODES else None
         if content is None:
             raise missing_file(address)
         return content
@@ -300,7 +318,7 @@ class TreeDraft:
         if address in self._changes:
             return self._changes[address] is not None
         entry = self._entry(address)
-        return entry is not None and entry.mode in _FILES
+        return entry is not None and entry.mode in FILE_MODES
 
     def is_ignored(self, address: Address) -> bool:
         """Whether an ignore file excludes a file, or a folder above it."""
@@ -409,7 +427,7 @@ class TreeDraft:
                     hint="Serve a clone of its own.",
                     path=address.path,
                 )
-            if (entry.mode in _FILES) if count == len(parts) else (entry.mode == MODE_FOLDER):
+            if (entry.mode in FILE_MODES) if count == len(parts) else (entry.mode == MODE_FOLDER):
                 continue
             raise InvalidInputError(
                 f"{address} cannot be written: {path} is {_kind(entry.mode)}.",
@@ -439,4 +457,4 @@ class TreeDraft:
 def _kind(mode: int) -> str:
     if mode == MODE_FOLDER:
         return "a folder"
-    return "a file" if mode in _FILES else "a link"
+    return "a file" if mode in FILE_MODES else "a link"

@@ -11,7 +11,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, NotFoundError, UnavailableError
 from commonplace.services import writes
 from commonplace.services.proposals.selection import AcceptRequest
-from commonplace.store.folder import proposal_branches
+from commonplace.store.folder import branch_commits
 from commonplace.store.folder.proposal_branches import GitProposals
 from commonplace.store.git.repository import GitRepository
 from proposing import AGENT, ProposedBase, text_of
@@ -125,10 +125,10 @@ def test_what_a_killed_process_left_does_not_block_the_next_write(tmp_path: Path
     with ProposedBase(tmp_path, PAGES) as base:
         identifier = propose(base, "one", "ONE")
         gitdir = base.repo.path / ".git"
-        left = gitdir / f"commonplace-{proposal_branches.TOKEN_PREFIX}abc.ref"
+        left = gitdir / f"commonplace-{branch_commits.TOKEN_PREFIX}abc.ref"
         left.write_text(f"{base.found().proposal.tip}\n", encoding="ascii")
         (gitdir / f"refs/heads/proposals/{identifier}.lock").hardlink_to(left)
-        object_ = gitdir / f"objects/tmp_obj_commonplace_{proposal_branches.TOKEN_PREFIX}abc_1234_0"
+        object_ = gitdir / f"objects/tmp_obj_commonplace_{branch_commits.TOKEN_PREFIX}abc_1234_0"
         object_.write_bytes(b"part")
         propose(base, "two", "TWO")
         assert not left.exists()
@@ -140,13 +140,13 @@ def test_another_git_program_that_moves_the_branch_is_not_overwritten(
 ) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         identifier = propose(base, "one", "ONE")
-        publish = proposal_branches._NewBranch.publish
+        publish = branch_commits.NewCommits.publish
 
         def moved(self: object, expected: str, tip: str) -> None:
             base.repo.git("update-ref", f"refs/heads/proposals/{identifier}", "HEAD")
             publish(self, expected, tip)  # pyright: ignore[reportArgumentType] - a new branch
 
-        monkeypatch.setattr(proposal_branches._NewBranch, "publish", moved)
+        monkeypatch.setattr(branch_commits.NewCommits, "publish", moved)
         with pytest.raises(UnavailableError, match="changed the proposal"):
             propose(base, "two", "TWO")
         assert base.repo.git("rev-parse", f"proposals/{identifier}") == base.repo.git("rev-parse", "HEAD")

@@ -171,8 +171,8 @@ def _withdraw(session: Session, proposal: FoundProposal, how: DecisionOptions) -
 def _push(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
     del how
     decisions.require_open(proposal)
-    repository = proposal.collection.store.repository
-    pushed = repository.push("origin", f"proposals/{proposal.proposal.id}") if repository else ""
+    repository, branch = proposal.collection.store.repository, f"proposals/{proposal.proposal.id}"
+    pushed = repository.push("origin", branch) if repository else f"The remote has {branch} already."
     _say(session, {"pushed": pushed}, [pushed])
 
 
