@@ -185,6 +185,10 @@ class ProposalBranches(Protocol):
         """
         ...
 
+    def touching(self, address: Address) -> list[Proposal]:
+        """The open proposals that change, move or delete a file, newest first."""
+        ...
+
     def files(self, proposal: Proposal) -> Sequence[ProposedFile]:
         """The files that a proposal changes, by path."""
         ...

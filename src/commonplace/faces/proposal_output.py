@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
-from commonplace.services.proposals.selection import shown_paths
+from commonplace.services.proposals import decisions
+from commonplace.services.proposals.selection import AcceptRequest, shown_paths
 
 if TYPE_CHECKING:
+    from commonplace.domain.changes import Author
     from commonplace.domain.findings import NewFinding
     from commonplace.domain.proposals import Proposal, ProposedFile
     from commonplace.services.proposals.decisions import AcceptReceipt, FoundProposal
@@ -48,6 +51,29 @@ def accept_json(proposal: FoundProposal, receipt: AcceptReceipt) -> dict[str, Js
         "left_out": list(receipt.left_out),
         "new_findings": [_finding_json(finding) for finding in receipt.new_findings],
     }
+
+
+def accepted(
+    proposal: FoundProposal, request: AcceptRequest, person: Author | None, call: Callable[[str, str], str]
+) -> AcceptReceipt:
+    """Accept a proposal as `services.proposals.decisions.accept` does.
+
+    Args:
+        proposal: The proposal.
+        request: What is accepted of it.
+        person: Who accepts.
+        call: Returns the face's own call that accepts a page with a text: by the proposal's id and the page.
+
+    Raises:
+        ProposalConflictError: later writes changed the same places. The hint has that call.
+        KnowledgeError: as from the service.
+    """
+    try:
+        return decisions.accept(proposal, request, person)
+    except decisions.ProposalConflictError as error:
+        path = error.conflicts[0].address.path
+        error.hint += f" The call: {call(proposal.proposal.id, path)}"
+        raise
 
 
 def proposal_line(found_proposal: FoundProposal) -> str:

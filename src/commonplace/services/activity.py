@@ -333,7 +333,7 @@ def _of_session(services: Services, session: str) -> Sequence[Access]:
         raise NotFoundError(
             f"No session {session[:64]!r} wrote here in the last {KEPT_DAYS} days.",
             kind="session",
-            hint="Run commonplace activity to see the sessions.",
+            hint="The activity lists the sessions that wrote.",
         )
     return found_accesses
 

@@ -155,8 +155,10 @@ def test_a_conflict_names_its_three_sides(site: Site) -> None:
     (file,) = site.ask(writer, "GET", f"/proposals/{row['id']}")["files"]
     (conflict,) = file["conflicts"]
     assert (conflict["base"], conflict["proposed"], conflict["current"]) == ("alpha\n", "ours\n", "theirs\n")
-    status, _ = site.refused(writer, "POST", f"/proposals/{row['id']}/accept")
-    assert status == 409
+    refused = site.server.ask("POST", f"{API}/proposals/{row['id']}/accept", key=site.keys[writer])
+    assert refused.status == 409
+    call = f'The call: POST /proposals/{row["id"]}/accept {{"pages": ["A.md"], "text": "..."}}'
+    assert refused.json["hint"].endswith(call), refused.json["hint"]
     final = {"pages": ["A"], "text": "# A\n\nboth\n"}
     assert site.ask(writer, "POST", f"/proposals/{row['id']}/accept", final)["state"] == "accepted"
     assert (site.repo.path / "A.md").read_text() == "# A\n\nboth\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -143,6 +144,41 @@ def test_a_capture_waits_in_the_live_layer_and_its_proposer_reads_it(tmp_path: P
         accept_all(repo.path, tmp_path)
         assert (repo.path / f"{staged['id']}.md").read_text() == staged["preview"]
         assert staged["id"] in [row["id"] for row in client.call("list_concepts")["result"]]
+
+
+def test_a_capture_is_decided_on_over_rest(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    live = new_repo(tmp_path / "live", {"notes.md": "# Notes\n"}).path
+    manifest = write_cascade(
+        tmp_path, {"own": (2, {"a.md": "# A\n"})}, {"name": "live", "level": 1, "path": "live", "live": True}
+    )
+    tiers = {"agent": "propose", "other": "propose", "person": "write", "reader": "read"}
+    keys = {who: create_key(who, "--tier", tier) for who, tier in tiers.items()}
+    with server("--manifest", manifest) as running:
+
+        def ask(who: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+            answer = running.ask(method, f"/api/v1{path}", body, key=keys[who])
+            return answer.status, answer.json
+
+        staged = []
+        for title in ("Port taken", "Disk full"):
+            values = {"kind": "gotcha", "title": title, "sections": {"body": f"{title}: restart."}}
+            staged.append(running.call("cascade", "log_capture", values, key=keys["agent"])["structuredContent"])
+            token = {"token": staged[-1]["token"]}
+            assert "PROPOSED" in str(running.call("cascade", "confirm_capture", token, key=keys["agent"]))
+            path = f"/pages/{staged[-1]['id'].replace('/', '%2F')}"
+            assert [ask(who, "GET", path)[0] for who in tiers] == [200, 404, 404, 404]
+        rows = [ask(who, "GET", "/proposals") for who in tiers]
+        assert [(status, found.get("total")) for status, found in rows] == [(200, 1), (200, 0), (200, 1), (403, None)]
+        (place,) = (f"/proposals/{row['id']}" for row in rows[0][1]["proposals"])
+        assert ask("other", "GET", place)[0] == 404
+        part = {"pages": [f"{staged[0]['id']}.md"]}
+        assert ask("agent", "POST", f"{place}/accept", part)[0] == 403
+        assert ask("person", "POST", f"{place}/accept", part)[1]["written"] == part["pages"]
+        assert ask("agent", "POST", f"{place}/withdraw")[1]["state"] == "withdrawn"
+        assert ask("reader", "GET", f"/pages/{staged[0]['id'].replace('/', '%2F')}")[0] == 200
+    assert (live / f"{staged[0]['id']}.md").read_text() == staged[0]["preview"]
+    assert not (live / f"{staged[1]['id']}.md").exists()
 
 
 def test_a_live_layer_without_git_takes_no_proposals_and_says_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -156,7 +157,12 @@ def _accepted(call: Call, proposal: decisions.FoundProposal, arguments: Proposal
                 hint="Read the page, then accept with the text that it is to have.",
             )
         request = replace(request, seen=shown.revision if shown else "")
-    return decisions.accept(proposal, request, call.person)
+    return proposal_output.accepted(proposal, request, call.person, _call)
+
+
+def _call(identifier: str, page: str) -> str:
+    arguments = {"action": "accept", "id": identifier, "page": page, "text": "..."}
+    return f"proposals {json.dumps(arguments, ensure_ascii=False)}"
 
 
 def _request(arguments: ProposalParameters) -> decisions.AcceptRequest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, Field
@@ -9,7 +10,7 @@ from pydantic import BaseModel, Field
 from commonplace.domain import proposals
 from commonplace.domain.addresses import parse_document_address
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.proposal_output import accept_json, proposal_json, report_json
+from commonplace.faces.proposal_output import accept_json, accepted, proposal_json, report_json
 from commonplace.faces.rest.endpoint import (
     PATH_FACTS,
     Endpoint,
@@ -280,8 +281,13 @@ def _accept(request: RestRequest) -> RestResponse:
         seen=body.seen,
     )
     proposal = _found(request)
-    receipt = decisions.accept(proposal, accept_request, request.caller.person)
+    receipt = accepted(proposal, accept_request, request.caller.person, _call)
     return RestResponse(Acceptance.model_validate(accept_json(proposal, receipt)))
+
+
+def _call(identifier: str, page: str) -> str:
+    body = json.dumps({"pages": [page], "text": "..."}, ensure_ascii=False)
+    return f"POST /proposals/{identifier}/accept {body}"
 
 
 def _decline(request: RestRequest) -> RestResponse:

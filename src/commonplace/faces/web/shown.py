@@ -32,7 +32,6 @@ from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.site.documents import BoundedCache, Neighbour, parsed_document
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.services.writes.saves import MAX_EDITED_BYTES
@@ -122,8 +121,6 @@ def edit_url(request: PageRequest, found_document: FoundDocument, document: Docu
     return request.urls.view("edit", collection.name, document.address.path)
 
 
-MAX_LOOKED_AT = 100
-"""Maximum number of the latest proposals in which those that change a page are looked for."""
 MAX_WAITING = 5
 """Maximum number of proposals above a page."""
 
@@ -139,20 +136,14 @@ def waiting_notes(request: PageRequest, collection: Collection, address: Address
     if request.tier == "read" or collection.is_past or collection.proposals is None:
         return []
     viewer = None if allows(request.tier, "write") else page_proposer(request.caller)
-    waiting = decisions.listed(Collections(lambda: [collection]), viewer)
+    waiting = decisions.listed(Collections(lambda: [collection]), viewer, page=address)
     if address is None:
         about = "wait for a person." if len(waiting) > 1 else "waits for a person."
         return [CardRow(amount(len(waiting), "proposal"), "/proposals", about)] if waiting else []
-    return [row for proposal in waiting[:MAX_LOOKED_AT] for row in _proposed_note(proposal, address)][:MAX_WAITING]
-
-
-def _proposed_note(proposal: FoundProposal, address: Address) -> list[CardRow]:
-    """The row about a proposal that changes or moves a page; none for others."""
-    files = proposal.branches.files(proposal.proposal)
-    if not any(address in {file.address, file.moved_from} for file in files):
-        return []
-    url = f"/proposals/{proposal.proposal.id}?{urlencode({'file': address.path})}"
-    return [CardRow(proposal.proposal.title, url, "is proposed for this page, and waits for a person.")]
+    about = "is proposed for this page, and waits for a person."
+    place = urlencode({"file": address.path})
+    rows = [(proposal.proposal.title, proposal.proposal.id) for proposal in waiting[:MAX_WAITING]]
+    return [CardRow(title, f"/proposals/{identifier}?{place}", about) for title, identifier in rows]
 
 
 def version_text(address: Address, content: bytes | None) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -115,20 +114,23 @@ def branches_of(collection: Collection) -> ProposalBranches:
     return collection.proposals.branches
 
 
-def listed(collections: Collections, viewer: Proposer | None = None, *, closed: bool = False) -> list[FoundProposal]:
+def listed(
+    collections: Collections, viewer: Proposer | None = None, *, closed: bool = False, page: Address | None = None
+) -> list[FoundProposal]:
     """The proposals that a caller may see, newest first.
 
     Args:
         collections: The collections.
         viewer: The caller, who sees only the own ones; None for one who may see all.
         closed: Whether to list closed proposals instead of open ones.
+        page: List only the open ones that change, move or delete this page.
     """
     proposals: list[FoundProposal] = []
     for collection in collections:
         if collection.proposals is None:
             continue
         branches = collection.proposals.branches
-        every = branches.closed() if closed else branches.listed()
+        every = branches.touching(page) if page else branches.closed() if closed else branches.listed()
         proposals += [
             FoundProposal(collection, proposal) for proposal in every if viewer is None or viewer.owns(proposal)
         ]
@@ -345,7 +347,7 @@ class _Merge:
         }
         self.rest |= dict.fromkeys(moves, (None, None))
         if self._conflicts:
-            raise _conflict(self._found.proposal, self._conflicts)
+            raise _conflict(self._conflicts)
         for old in moves:
             self._before.setdefault(old, self._read(old))
             self._transaction.remove(old, keep=False)
@@ -497,14 +499,13 @@ def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: A
     return StatedMessage(text, *crediting, f"Proposal: {proposal.id}")
 
 
-def _conflict(proposal: Proposal, conflicts: Sequence[FileConflict]) -> ProposalConflictError:
+def _conflict(conflicts: Sequence[FileConflict]) -> ProposalConflictError:
     places = [f"{conflict.address}:{conflict.found.line}" for conflict in conflicts]
     page = conflicts[0].address.path
     error = ProposalConflictError(
         f"The proposal and later writes changed the same places: {', '.join(places[:10])}. Nothing was written.",
         kind="proposal",
-        hint=f"Write the final text of {page}, then accept it: commonplace proposals accept {proposal.id} "
-        f"--page {shlex.quote(page)} --text FILE (over MCP: page and text). Or accept the other pages, or have it "
+        hint=f"Write the final text of {page}, then accept it with that text. Or accept the other pages, or have it "
         "amended.",
     )
     error.conflicts = tuple(conflicts)

@@ -87,6 +87,7 @@ class GitProposals:
         self._read = lru_cache(MAX_LISTED + MAX_CLOSED)(self._facts_or_none)
         self._below = lru_cache(MAX_LISTED + MAX_CLOSED)(self._is_below)
         self._changed = lru_cache(_CACHED)(self._changes)
+        self._paths = lru_cache(MAX_LISTED)(self._paths_of)
         self._files = lru_cache(_CACHED_FILES)(self._files_of)
         self._revisions = lru_cache(_CACHED_FILES)(self._revisions_of)
         self._searched: tuple[str, Mapping[str, str]] = "", {}
@@ -146,6 +147,15 @@ class GitProposals:
         bases, tip, _ = self._changed(proposal.id, proposal.tip)
         files = {self.prefix + file.address.path for file in self.files(proposal)}
         return sorted(path for path, base in bases.items() if tip[path] != base and path not in files)
+
+    def touching(self, address: Address) -> list[Proposal]:
+        """The open proposals that change, move or delete a file, newest first."""
+        path = self.prefix + address.path
+        proposals = (proposal for proposal in self.listed() if path in self._paths(proposal.id, proposal.tip))
+        return [proposal for proposal in proposals if address in self.changed_files(proposal)]
+
+    def _paths_of(self, identifier: str, tip: str) -> frozenset[str]:
+        return frozenset(self._changed(identifier, tip)[0])
 
     def content(self, revision: Revision) -> bytes | None:
         """The bytes of a blob; None for ""."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from commonplace.domain.proposals import Proposer
+from commonplace.faces.mcp import proposals
 from commonplace.faces.mcp.proposals import PROPOSALS, resources_with_proposals, tools_with_proposals
 from commonplace.faces.mcp.toolset import (
     PROPOSE,
@@ -41,14 +43,12 @@ def base(tmp_path: Path) -> Generator[ProposedBase]:
         yield base
 
 
-def run(base: ProposedBase, tier: Tier, proposer: Proposer = AGENT, **arguments: str) -> str:
+def run(base: ProposedBase, tier: Tier, proposer: Proposer = AGENT, **arguments: str | int) -> str:
     call = Call(services=base.services, tier=tier, progress=lambda _done, _total: None, proposer=proposer)
     return str(PROPOSALS.handler.run(call, dict(arguments)))
 
 
 def test_the_schema_is_short() -> None:
-    import json  # noqa: PLC0415 - used here only
-
     text = json.dumps(PROPOSALS.handler.input_schema(), separators=(",", ":"))
     assert len(text) / 4 <= MAX_SCHEMA_TOKENS
 
@@ -108,6 +108,31 @@ def test_changes_tell_proposed_pages_from_those_that_are_not_committed(base: Pro
         assert lines[:2] == ["Proposed, not yet in the base: a.md, sub/new.md", "Not committed: b.md"]
         assert str(changes(call, NotesChanges(folder="sub"))).splitlines()[0].endswith("base: sub/new.md")
         assert str(changes(call, NotesChanges(page="a"))).splitlines()[0].endswith("base: a.md")
+
+
+def test_a_conflict_names_the_call_that_ends_it(base: ProposedBase) -> None:
+    identifier = base.open_ids()[0]
+    writes.replace_once(base.collection, Address("a.md"), "two", "zwei")
+    with pytest.raises(ConflictError, match="Nothing was written") as caught:
+        run(base, "write", action="accept", id=identifier)
+    call = {"action": "accept", "id": identifier, "page": "a.md", "text": "..."}
+    assert caught.value.hint.endswith(f"The call: proposals {json.dumps(call)}")
+    assert "Accepted" in run(base, "write", **call)
+
+
+def test_a_long_list_is_told_in_parts(base: ProposedBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposals, "MAX_LISTED", 2)
+    for number in range(4):
+        with base.view(proposer_of("key:agent", f"session {number + 2}")) as view:
+            writes.create(view, Address(f"n{number}.md"), b"# N\n")
+    for tier in ("propose", "write"):
+        first = run(base, tier, action="list").splitlines()
+        assert first[2:] == ["and 3 more: list with offset 2"]
+        second = run(base, tier, action="list", offset=2).splitlines()
+        assert second[2:] == ["and 1 more: list with offset 4"]
+        (last,) = run(base, tier, action="list", offset=4).splitlines()
+        assert len({line[:15] for line in [*first[:2], *second[:2], last]}) == 5
+        assert run(base, tier, action="list", offset=5) == "There are 5 proposals, none after the first 5."
 
 
 def test_the_text_that_is_given_is_what_the_page_says(base: ProposedBase) -> None:

@@ -11,6 +11,7 @@ from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, Not
 from commonplace.domain.query import SearchQuery
 from commonplace.services import writes
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.proposals import decisions
 from commonplace.services.proposals.views import proposal_lines, proposer_of, proposing
 from commonplace.services.services import Services
 from indexed import Indexed
@@ -124,3 +125,21 @@ def test_no_way_around_the_view_leads_to_what_is_served(tmp_path: Path) -> None:
             writes.append(base.collection, Address("a.md"), "x")
         assert base.served() == before
         writes.append(view, Address("a.md"), "x")
+
+
+def test_the_proposals_that_change_a_page_are_found_behind_any_number_of_others(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        for number in range(120):
+            with base.view(proposer_of("key:agent", f"session {number}")) as view:
+                if number == 0:
+                    writes.rename(view, Address("a.md"), Address("moved.md"))
+                elif number == 1:
+                    writes.append(view, Address("sub/b.md"), "more\n")
+                else:
+                    writes.create(view, Address(f"n{number}.md"), b"# N\n")
+        found = {
+            path: decisions.listed(base.services.collections, page=Address(path))
+            for path in ("a.md", "moved.md", "sub/b.md", "none.md")
+        }
+        assert [len(rows) for rows in found.values()] == [1, 1, 2, 0]
+        assert decisions.listed(base.services.collections, proposer_of("key:other", "x"), page=Address("a.md")) == []

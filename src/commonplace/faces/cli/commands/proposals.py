@@ -12,6 +12,7 @@ the proposal began on another one), `written`, `removed`, `left_out` and `new_fi
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
@@ -27,6 +28,7 @@ from commonplace.faces.cli.text_input import read_text
 from commonplace.faces.proposal_output import (
     accept_json,
     accept_lines,
+    accepted,
     closed_line,
     proposal_json,
     proposal_line,
@@ -107,12 +109,16 @@ def command(
     with session.opened_for_writing(commit=True) as collections:
         found_proposal = decisions.find(collections, identifier)
         if action == "accept":
-            receipt = decisions.accept(found_proposal, _request(session, how))
+            receipt = accepted(found_proposal, _request(session, how), None, _call)
             _say(session, accept_json(found_proposal, receipt), accept_lines(receipt))
         elif action == "amend":
             _amend(session, found_proposal, page, file, how.word)
         else:
             _other_actions(action)(session, found_proposal, how)
+
+
+def _call(identifier: str, page: str) -> str:
+    return f"commonplace proposals accept {identifier} --page {shlex.quote(page)} --text FILE"
 
 
 def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal, DecisionOptions], None]:

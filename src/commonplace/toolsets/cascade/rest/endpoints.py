@@ -194,9 +194,11 @@ def endpoints() -> tuple[Endpoint, ...]:
 
 CASCADE_REST = RestContract(
     description=(
-        "Concepts in layers, read-only, as all layers together have them. An error is `{error, code, kind, hint}`. "
+        "Concepts in layers, read-only, as all layers together have them, and proposals to change them. An error is "
+        "`{error, code, kind, hint}`. "
         "A layer that is stale or was not asked is named in `layers` of every answer."
     ),
     endpoints=endpoints,
     is_document=is_concept,
+    proposes=True,
 )

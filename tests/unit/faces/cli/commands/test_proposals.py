@@ -81,6 +81,7 @@ def test_a_conflict_names_its_sides(tmp_path: Path, shell: Shell, identifier: st
     assert done.code
     assert "a.md:7" in done.stderr
     assert "proposed: TWO" in done.stderr
+    assert f"The call: commonplace proposals accept {identifier} --page a.md --text FILE" in done.stderr
     assert (folder / "a.md").read_text(encoding="utf-8") == A.replace("two", "zwei")
 
 
