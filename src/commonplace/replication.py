@@ -16,19 +16,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
-from urllib.parse import urlsplit
 
 from commonplace.domain.budget import WRITE_SECONDS
 from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, StorageError, UnavailableError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Index, Store
+from commonplace.domain.sources import url_parts
 from commonplace.services.cluster import Tailer
 from commonplace.settings import Settings
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import SHOWN_ID, changed_documents, common_commit, parse_source, path_of
-from commonplace.store.replica.writable import WritableReplicaStore
+from commonplace.store.replica.writable import ReplicaStore, WritableReplicaStore
 from commonplace.store.replica.writer_lease import WriterLease, ask_state, format_results, parse_writes
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Follower:
         self._written = (
             WritableReplicaStore(clone, self._on_pushed, self._refusal, secret, write_seconds) if writes else None
         )
-        self._store = self._written or clone.store()
+        self._store = self._written or ReplicaStore(clone)
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
         self._read = threading.Event()
@@ -420,7 +420,7 @@ def open_layer_follower(remote: str, settings: Settings) -> Follower:
 
 
 def _require_url(url: str) -> None:
-    parts = urlsplit(url)
+    parts = url_parts(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
         raise ConfigError(
             "A URL of a server is invalid.", kind="replica", hint="node_url and peer are http or https URLs of servers."

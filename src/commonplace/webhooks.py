@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from commonplace import __version__
 from commonplace.domain.addresses import Address
@@ -33,6 +33,7 @@ from commonplace.domain.errors import ConfigError, KnowledgeError, UnavailableEr
 from commonplace.domain.json import Json
 from commonplace.domain.private_files import private_folder
 from commonplace.domain.records import iso_timestamp
+from commonplace.domain.sources import url_parts
 from commonplace.outside.web import (
     HTTP_PORTS,
     CheckedConnection,
@@ -86,7 +87,7 @@ class WebhookTarget:
     @property
     def host(self) -> str:
         """Host and port, for messages."""
-        return urlsplit(self.url).netloc
+        return url_parts(self.url).netloc
 
 
 def parse_target(text: str, *, allow_private: bool) -> WebhookTarget:
@@ -95,7 +96,7 @@ def parse_target(text: str, *, allow_private: bool) -> WebhookTarget:
     Raises:
         ConfigError: the URL is none of http or https, has a password, is private, or its fragment is not understood.
     """
-    parts = urlsplit(text)
+    parts = url_parts(text)
     fields = parse_qsl(parts.fragment, keep_blank_values=True)
     names = dict(fields)
     kind = names.pop("of", "")
@@ -154,7 +155,7 @@ def post(
         UnavailableError: the receiver did not take it; the context may have `retry_after` in seconds.
         ConfigError: the host is private.
     """
-    host, port = cast("str", urlsplit(url).hostname), port_of(url)
+    host, port = cast("str", url_parts(url).hostname), port_of(url)
     address = resolved(host, port, _private, allow_private=allow_private, lookup=lookup)
     connection = CheckedConnection(url, address, timeout)
     with exchange(connection, ("POST", url, body, headers), timeout, "notice") as answer:

@@ -40,6 +40,12 @@ from support import new_repo
         ("64:ff9b::a00:1", False),
         ("64:ff9b::5db8:d822", True),
         ("2002:a00:1::", False),
+        ("fec0::1", False),
+        ("::a00:1", False),
+        ("::ffff:0:10.0.0.1", False),
+        ("64:ff9b:1::a00:1", False),
+        ("3fff::1", False),
+        ("192.0.0.8", False),
     ],
 )
 def test_which_addresses_are_on_the_internet(address: str, public: bool) -> None:

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from commonplace.domain.addresses import portable_name
 from commonplace.domain.errors import InvalidInputError
@@ -80,6 +80,14 @@ class SourceReader(Protocol):
             InvalidInputError: the file is encrypted or damaged, or its conversion takes too much time or memory.
         """
         ...
+
+
+def url_parts(text: str) -> SplitResult:
+    """The parts of a URL; empty ones for a text that is none, such as one with a bracket that is not closed."""
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return urlsplit("")
 
 
 def name_of_url(url: str) -> str:

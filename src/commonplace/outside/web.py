@@ -11,7 +11,7 @@ import ssl
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, TypeAlias, cast
 from urllib.parse import urljoin, urlsplit
 
@@ -26,6 +26,10 @@ TIMEOUT = 60.0
 MAX_REDIRECTS = 5
 HTTP_PORTS = {"http": 80, "https": 443}
 _NAT64 = IPv6Network("64:ff9b::/96")
+_UNICAST = IPv6Network("2000::/3")
+"""All that IANA has assigned for the internet. The rest has site-local, translated and local addresses, too."""
+_RESERVED = (IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
+"""What older versions of Python take for public (RFC 6890, RFC 9637)."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEADERS = {
     "user-agent": f"commonplace/{__version__}",
@@ -53,7 +57,9 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
             inner = IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(inner)
-    return address.is_global and not address.is_multicast
+        if address not in _UNICAST:
+            return False
+    return address.is_global and not address.is_multicast and not any(address in network for network in _RESERVED)
 
 
 def system_lookup(host: str, port: int) -> Sequence[str]:
@@ -86,6 +92,8 @@ def resolved(
         addresses = lookup(host, port)
     except (OSError, UnicodeError) as error:
         raise UnavailableError(f"{host} has no address now.", kind="host") from error
+    if not addresses:
+        raise UnavailableError(f"{host} has no address now.", kind="host")
     if not allow_private and not all(is_public(ip_address(address.partition("%")[0])) for address in addresses):
         raise refusal(host)
     return addresses[0]

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -25,6 +24,7 @@ from commonplace.domain.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
+from commonplace.domain.sources import url_parts
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.callers import (
     SCOPE_KEY,
@@ -435,10 +435,10 @@ def allowed_hosts_of(
         allowed_origins: Origins of other servers whose pages may call this one.
         node_url: The server's URL for other servers of the same repositories.
     """
-    allowed, node = frozenset(allowed_origins), urlsplit(node_url or "").netloc.lower()
+    allowed, node = frozenset(allowed_origins), url_parts(node_url or "").netloc.lower()
     if not public_url:
         return AllowedHosts(bound, node_host=node, allowed_origins=allowed)
-    parts = urlsplit(public_url)
+    parts = url_parts(public_url)
     return AllowedHosts(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), node, allowed)
 
 

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from lsprotocol.types import Location, Position, PositionEncodingKind, Range, TextEdit
 
@@ -20,6 +20,7 @@ from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.documents import Document, Link, Section, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.query import ResolvedLink
+from commonplace.domain.sources import url_parts
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.links import target_by_name
@@ -220,7 +221,7 @@ class EditorPages:
 
 def file_path(uri: str) -> Path | None:
     """The path of a `file:` URI with links in its folders resolved; None for any other URI."""
-    parts = urlsplit(uri)
+    parts = url_parts(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or "\0" in (path := unquote(parts.path)):
         return None
     file = Path(path)

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -26,6 +26,7 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, Unavail
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record
 from commonplace.domain.site_file import ENGLISH
+from commonplace.domain.sources import url_parts
 from commonplace.faces.web import shown
 from commonplace.faces.web.appearance import Appearance, footer_html, picture_fits, style_sheet
 from commonplace.faces.web.exchange import CardRow
@@ -99,7 +100,7 @@ def publish(collection: Collection, base: Path, out: Path, url: str, *, search: 
         InvalidInputError: the folder is not fit, `url` is not an address, or from `require_rules`.
         StorageError: the folder cannot be written.
     """
-    if url and urlsplit(url).scheme not in {"http", "https"}:
+    if url and url_parts(url).scheme not in {"http", "https"}:
         raise InvalidInputError(
             f"Invalid --url {url[:MAX_SHOWN]!r}: it must begin with https:// or http://.",
             kind="url",
@@ -461,7 +462,7 @@ class Publication:
         html = self._rendered(
             "404.html", "published_search.html", heading=self._messages.text("Not found"), missing=True
         )
-        self._folder.put("404.html", _from_root(html, urlsplit(self._url).path or "/").encode("utf-8", "replace"))
+        self._folder.put("404.html", _from_root(html, url_parts(self._url).path or "/").encode("utf-8", "replace"))
 
     def _frame(self, files: Iterable[str]) -> None:
         """Write styles, scripts, pictures and other files, the feed and the list of addresses for search engines."""

@@ -46,7 +46,7 @@ class RefMove(NamedTuple):
     """Its new commit; "" to remove it."""
 
 
-class NewCommits:
+class BranchCommits:
     """New commits of a branch.
 
     Args:

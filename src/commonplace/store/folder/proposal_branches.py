@@ -36,7 +36,7 @@ from commonplace.domain.proposals import (
     is_proposal_id,
 )
 from commonplace.store.disk.file_swap import storage_errors
-from commonplace.store.folder.branch_commits import TOKEN_PREFIX, BranchPart, NewCommits, RefMove, new_token
+from commonplace.store.folder.branch_commits import TOKEN_PREFIX, BranchCommits, BranchPart, RefMove, new_token
 from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock
 from commonplace.store.git import gitdir_files
 from commonplace.store.git.commits import CommitMessage, commit_message, with_trailer
@@ -444,15 +444,15 @@ class GitProposals:
             )
 
     @contextmanager
-    def _building(self, reference: str) -> Generator[NewCommits]:
-        new = NewCommits(self.repository, reference)
+    def _building(self, reference: str) -> Generator[BranchCommits]:
+        new = BranchCommits(self.repository, reference)
         try:
             with storage_errors(f"to write {reference}"):
                 yield new
         finally:
             new.discard()
 
-    def _publish(self, new: NewCommits, move: RefMove, *gone: RefMove) -> None:
+    def _publish(self, new: BranchCommits, move: RefMove, *gone: RefMove) -> None:
         """Make commits durable, move a ref to the last of them, and remove other refs."""
         new.publish(move.expected, move.target)
         self._remove(gone)

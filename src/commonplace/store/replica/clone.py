@@ -14,11 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from subprocess import Popen
-from typing import TYPE_CHECKING
 
 from pygit2.enums import SortMode
 
@@ -50,9 +48,6 @@ from commonplace.store.replica.clone_repository import (
 )
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
 
-if TYPE_CHECKING:
-    from commonplace.store.replica.remote_proposals import RemoteProposals
-
 log = logging.getLogger(__name__)
 
 FETCH_SECONDS = 60.0
@@ -66,7 +61,6 @@ WAIT_SHARE = 0.2
 PUSH_SHARE = 0.7
 """The part of a write's time that its push may use; the rest is for finding out what became of it."""
 REFUSAL = "it is a replica, which follows its remote; write to a server of the repository itself, or push to its remote"
-READ_ONLY = "it is a replica that only reads"
 
 _FETCHED = "refs/heads/fetched"
 """Target ref of a fetch, in the temporary repository."""
@@ -213,9 +207,9 @@ class ReplicaClone:
             self._make()
         return GitRepository(self.path)
 
-    def store(self) -> ReplicaStore:
+    def store(self) -> BareStore:
         """A read-only store of the documents on the clone's branch."""
-        return ReplicaStore(self)
+        return BareStore(self.repository, self.key, REFUSAL, self.path)
 
     def tip(self) -> str:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
@@ -511,26 +505,6 @@ class ReplicaClone:
             kind="remote",
             hint="It is tried again; check the network, the address and the credentials if it persists.",
         )
-
-
-class ReplicaStore(BareStore):
-    """`domain.ports.Store` of a clone that is only read. Its proposals are those of the remote, to be listed.
-
-    Args:
-        clone: The clone.
-    """
-
-    def __init__(self, clone: ReplicaClone) -> None:
-        super().__init__(clone.repository, clone.key, REFUSAL, clone.path)
-        self._clone = clone
-
-    @cached_property
-    def proposals(self) -> RemoteProposals:
-        """The proposals of the remote."""
-        # Imported on demand, because only proposals need it.
-        from commonplace.store.replica.remote_proposals import RemoteProposals  # noqa: PLC0415
-
-        return RemoteProposals(self._clone, self, lambda _: None, self._hidden, refusal=READ_ONLY)
 
 
 def unknown_outcome(name: str, reason: str) -> UnavailableError:

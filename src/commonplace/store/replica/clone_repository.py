@@ -12,12 +12,12 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pygit2.enums import ObjectType
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.errors import ConfigError, GitError, InvalidInputError, StorageError
+from commonplace.domain.sources import url_parts
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git import gitdir_files
@@ -213,14 +213,14 @@ def parse_source(text: str) -> ReplicaSource:
 def path_of(url: str) -> str:
     """The path in a URL, in an scp-like address, or the plain path itself."""
     if "://" in url:
-        return urlsplit(url).path
+        return url_parts(url).path
     scp = None if _is_path(url) else _SCP.fullmatch(url)
     return scp["path"] if scp else url
 
 
 def host_of(url: str) -> str:
     """Host and port of a server's URL, without its credentials, for the log."""
-    parts = urlsplit(url)
+    parts = url_parts(url)
     return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
 
 

@@ -22,7 +22,7 @@ from commonplace.domain.errors import GitError, KnowledgeError, ReadOnlyError
 from commonplace.domain.proposals import Proposal, is_proposal_id
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.file_swap import storage_errors
-from commonplace.store.folder.branch_commits import NewCommits, RefMove, changed_proposal, new_token
+from commonplace.store.folder.branch_commits import BranchCommits, RefMove, changed_proposal, new_token
 from commonplace.store.folder.proposal_branches import CLOSED, MAX_CLOSED, MAX_LISTED, OPEN
 from commonplace.store.folder.proposed_store import Check, FolderProposals, Hides
 from commonplace.store.folder.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
@@ -236,7 +236,7 @@ class RemoteProposals(FolderProposals):
         for name in tips.keys() - {name for name, tip in tips.items() if tip}:
             remove_ref(common, name)
 
-    def _publish(self, new: NewCommits, move: RefMove, *gone: RefMove) -> None:
+    def _publish(self, new: BranchCommits, move: RefMove, *gone: RefMove) -> None:
         """Make commits durable, and push them."""
         new.place()
         self._push([move, *gone])

@@ -1,4 +1,4 @@
-"""The store of a writable replica: a write is acknowledged when the remote has accepted it."""
+"""The stores of a replica: one that only reads, and one whose writes are acknowledged when the remote has them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from commonplace.store.git.objects import FILE_MODES, MODE_EXECUTABLE, MODE_FOLD
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
-from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.clone import REFUSAL, ReplicaClone
 from commonplace.store.replica.clone_repository import cache_errors, host_of
 from commonplace.store.replica.push_queue import PendingWrite, PushQueue
 from commonplace.store.replica.writer_lease import (
@@ -45,6 +45,28 @@ LEAST_FREE = 16_000_000
 NOT_WRITTEN = "Nothing was written."
 HANDED_SHARE, ANSWER_SHARE = 0.5, 0.6
 """Parts of a write's time: for the push of the server to which it is handed over, and for that server's answer."""
+
+
+class ReplicaStore(BareStore):
+    """`domain.ports.Store` of a clone that is only read. Its proposals are those of the remote, to be listed.
+
+    Args:
+        clone: The clone.
+    """
+
+    def __init__(self, clone: ReplicaClone) -> None:
+        super().__init__(clone.repository, clone.key, REFUSAL, clone.path)
+        self._clone = clone
+
+    @cached_property
+    def proposals(self) -> RemoteProposals:
+        """The proposals of the remote."""
+        # Imported on demand, because only proposals need it.
+        from commonplace.store.replica.remote_proposals import RemoteProposals  # noqa: PLC0415
+
+        return RemoteProposals(
+            self._clone, self, lambda _: None, self._hidden, refusal="it is a replica that only reads"
+        )
 
 
 class WritableReplicaStore(BareStore):

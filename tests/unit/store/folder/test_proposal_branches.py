@@ -140,13 +140,13 @@ def test_another_git_program_that_moves_the_branch_is_not_overwritten(
 ) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         identifier = propose(base, "one", "ONE")
-        publish = branch_commits.NewCommits.publish
+        publish = branch_commits.BranchCommits.publish
 
         def moved(self: object, expected: str, tip: str) -> None:
             base.repo.git("update-ref", f"refs/heads/proposals/{identifier}", "HEAD")
             publish(self, expected, tip)  # pyright: ignore[reportArgumentType] - a new branch
 
-        monkeypatch.setattr(branch_commits.NewCommits, "publish", moved)
+        monkeypatch.setattr(branch_commits.BranchCommits, "publish", moved)
         with pytest.raises(UnavailableError, match="changed the proposal"):
             propose(base, "two", "TWO")
         assert base.repo.git("rev-parse", f"proposals/{identifier}") == base.repo.git("rev-parse", "HEAD")

@@ -12,11 +12,10 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, ReadOnlyError, UnavailableError
 from commonplace.domain.proposals import Proposer
 from commonplace.store.folder.proposal_branches import CLOSED, OPEN
-from commonplace.store.replica import remote_proposals
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import parse_source
 from commonplace.store.replica.remote_proposals import RemoteProposals
-from commonplace.store.replica.writable import WritableReplicaStore
+from commonplace.store.replica.writable import ReplicaStore, WritableReplicaStore
 from remotes.replicas import team
 
 AGENT = Proposer("key:agent", "session", client="an agent")
@@ -96,9 +95,7 @@ def test_what_git_refuses_or_nobody_proposed_is_left_out_and_the_rest_is_read(
     assert [proposal.id for proposal in proposals.listed()] == [good]
 
 
-def test_a_remote_that_refuses_a_proposal_is_named_and_nothing_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_remote_that_refuses_a_proposal_is_named_and_nothing_stays(tmp_path: Path) -> None:
     _, remote = team(tmp_path)
     clone, proposals = opened(tmp_path / "one", remote)
     git(remote, "config", "receive.denyDeletes", "true")
@@ -108,20 +105,15 @@ def test_a_remote_that_refuses_a_proposal_is_named_and_nothing_stays(
     assert proposals.proposal(identifier).state == "open"
     assert not git(remote, "for-each-ref", CLOSED)
     git(remote, "config", "receive.denyDeletes", "false")
-    git(remote, "update-ref", OPEN + identifier, "HEAD")
-    monkeypatch.setattr(remote_proposals.RemoteProposals, "refresh", lambda _: None)
-    with pytest.raises(UnavailableError, match="Another program changed the proposal"):
-        propose_to(proposals, identifier)
-    monkeypatch.undo()
+    proposal = proposals.proposal(identifier)
+    with proposals.locked():
+        git(remote, "update-ref", OPEN + identifier, "HEAD")
+        with pytest.raises(UnavailableError, match="Another program changed the proposal"):
+            proposals.take_up(proposal, AGENT)
     remote.rename(remote.with_name("gone.git"))
     with pytest.raises(UnavailableError):
         propose(proposals, "b.md", b"# B\n")
     assert [name for name in clone.repository.targets() if name.startswith(OPEN)] == [OPEN + identifier]
-
-
-def propose_to(proposals: RemoteProposals, identifier: str) -> None:
-    with proposals.store(identifier, AGENT).transaction("Write") as transaction:
-        transaction.put(Address("c.md"), b"# C\n")
 
 
 def test_a_replica_that_only_reads_lists_proposals_and_takes_no_decision(tmp_path: Path) -> None:
@@ -130,7 +122,7 @@ def test_a_replica_that_only_reads_lists_proposals_and_takes_no_decision(tmp_pat
     identifier = propose(other, "good.md", b"# Good\n")
     clone = ReplicaClone(tmp_path / "two", parse_source(str(remote)))
     clone.fetch()
-    proposals = clone.store().proposals
+    proposals = ReplicaStore(clone).proposals
     assert [proposal.id for proposal in proposals.listed()] == [identifier]
     with pytest.raises(ReadOnlyError, match="only reads"):
         propose(proposals, "b.md", b"# B\n")

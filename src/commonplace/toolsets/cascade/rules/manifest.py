@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal, TypeAlias, cast, get_args
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
+from commonplace.domain.sources import url_parts
 
 Source: TypeAlias = Literal["okf-local", "files", "live", "git", "github", "mcp"]
 SOURCES: tuple[Source, ...] = get_args(Source)
@@ -317,7 +318,7 @@ class _Reader:
         if not _REPOSITORY.fullmatch(repository):
             raise self._refused(f'the "repo" of layer {name!r} is not OWNER/NAME')
         api = content.get("apiBase")
-        host = "github.com" if api is None else urlsplit(api).netloc if isinstance(api, str) else ""
+        host = "github.com" if api is None else url_parts(api).netloc if isinstance(api, str) else ""
         if not host or "@" in host or host.startswith("-"):
             raise self._refused(f'the "apiBase" of layer {name!r} is not a URL without credentials')
         return f"https://{host.removeprefix('api.')}/{repository.removesuffix('.git')}.git"

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, cast
-from urllib.parse import urlsplit
 
 from commonplace.domain.errors import ConfigError, InvalidInputError, UnauthenticatedError
+from commonplace.domain.sources import url_parts
 from commonplace.toolsets.pages.rules.space import as_object, read_object
 
 try:
@@ -71,7 +71,7 @@ def site_url(text: str) -> str:
     Raises:
         InvalidInputError: the text is no address of a site, or one to which a token would go unencrypted.
     """
-    parts = urlsplit(text if "://" in text else f"https://{text}")
+    parts = url_parts(text if "://" in text else f"https://{text}")
     host = parts.hostname or ""
     if not host or parts.username or parts.scheme not in {"http", "https"}:
         raise InvalidInputError(f"{text!r} is no site; write one such as https://acme.atlassian.net.", kind="site")
@@ -87,7 +87,7 @@ def require_encrypted(site: str) -> None:
     Raises:
         InvalidInputError: it would go unencrypted.
     """
-    parts = urlsplit(site)
+    parts = url_parts(site)
     if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):
         raise InvalidInputError(
             "A token is only sent over https.", kind="site", hint=f"Write https://{parts.hostname or ''}."

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlunsplit
 
 import httpx2
 
@@ -20,6 +20,7 @@ from commonplace.domain.errors import (
     UnavailableError,
 )
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.sources import url_parts
 from commonplace.toolsets.pages.rules.matched_words import QueryWords, page_excerpt
 from commonplace.toolsets.pages.rules.page import Page, PageText, as_one_line, without_title
 from commonplace.toolsets.pages.rules.queries import PageFilter, Sort, TimeRange
@@ -67,7 +68,7 @@ class MeilisearchClient:
     """
 
     def __init__(self, url: str, key: str) -> None:
-        parts = urlsplit(url)
+        parts = url_parts(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ConfigError(
                 "The search server's URL is not an http or https URL; expected one such as http://localhost:7700.",
