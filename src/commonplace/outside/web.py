@@ -29,7 +29,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _UNICAST = IPv6Network("2000::/3")
 """All that IANA has assigned for the internet. The rest has site-local, translated and local addresses, too."""
 _RESERVED = (IPv4Network("192.0.0.0/24"), IPv6Network("3fff::/20"))
-"""What older versions of Python take for public (RFC 6890, RFC 9637)."""
+"""Networks that older versions of Python take for public (RFC 6890, RFC 9637)."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEADERS = {
     "user-agent": f"commonplace/{__version__}",

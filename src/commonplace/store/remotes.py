@@ -267,11 +267,7 @@ def exchange(
         settings = repository_settings(repository.gitdir, repository.common)
         own = _own_settings(settings, remote, repository.root)
         with storage_errors("a temporary folder"):
-            present = {
-                f"refs/commonplace/tip-{number:04}": tip
-                for number, tip in enumerate(tip for tip in tips if tip and repository.has_object(tip))
-            }
-            _make(folder, repository.objects, own, present | dict(refs or {}))
+            _make(folder, repository.objects, own, _named(repository, tips) | dict(refs or {}))
             shallow = read_small(repository.common, "shallow")
             if shallow:
                 (folder / "shallow").write_text(shallow, encoding="utf-8")
@@ -280,6 +276,12 @@ def exchange(
         yield RemoteTransfer(folder, repository.objects, remote, local, started)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _named(repository: GitRepository, tips: Iterable[str]) -> dict[str, str]:
+    """The commits that the repository has, by names for them."""
+    present = (tip for tip in tips if tip and repository.has_object(tip))
+    return {f"refs/commonplace/tip-{number:04}": tip for number, tip in enumerate(present)}
 
 
 def _as_settings(lines: Iterable[str]) -> dict[str, list[str]]:

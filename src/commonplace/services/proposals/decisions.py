@@ -223,9 +223,8 @@ def _recorded(
     Raises:
         UnavailableError, GitError: it could not be recorded. The message says that the files were written.
     """
-    left = [file for file in branches.files(proposal) if file.address not in rest]
     try:
-        if left or branches.left_out(proposal) or any(base != stays for base, stays in rest.values()):
+        if _is_left(branches, proposal, rest):
             return branches.settle(proposal, rest, commit)
         return branches.close(proposal, "accepted", word, commit, person)
     except (UnavailableError, GitError) as error:
@@ -233,22 +232,34 @@ def _recorded(
         if now.state != "open":  # another server closed it, or the commit of the acceptance tells what it was
             return now
         if now.tip == proposal.tip:
-            raise type(error)(
-                f"What was accepted is written{f' as commit {commit[:12]}' if commit else ''}, but the proposal "
-                f"{now.id} still waits: {error}",
-                kind=error.kind,
-                hint="Accept it again when the remote answers: nothing is written twice.",
-            ) from error
-    # Another server changed it meanwhile: what was added to an accepted file since goes on waiting.
-    before, after = ({file.address: file.proposed for file in branches.files(row)} for row in (proposal, now))
-    rest = {
-        address: (
-            base,
-            branches.content(after[address]) if after.get(address, before[address]) != before[address] else stays,
-        )
+            raise _written(error, now, commit) from error
+    return _recorded(branches, now, _with_later(branches, proposal, now, rest), commit, word, person)
+
+
+def _is_left(branches: ProposalBranches, proposal: Proposal, rest: AcceptedFiles) -> bool:
+    if any(base != stays for base, stays in rest.values()) or branches.left_out(proposal):
+        return True
+    return any(file.address not in rest for file in branches.files(proposal))
+
+
+def _with_later(branches: ProposalBranches, before: Proposal, now: Proposal, rest: AcceptedFiles) -> AcceptedFiles:
+    """The rest after another server changed the proposal meanwhile: what was added to a file since stays proposed."""
+    then, later = ({file.address: file.proposed for file in branches.files(row)} for row in (before, now))
+    changed = {address for address in rest if address in later and later[address] != then.get(address)}
+    return {
+        address: (base, branches.content(later[address]) if address in changed else stays)
         for address, (base, stays) in rest.items()
     }
-    return _recorded(branches, now, rest, commit, word, person)
+
+
+def _written(error: UnavailableError | GitError, proposal: Proposal, commit: str) -> UnavailableError | GitError:
+    """The error if the files were written, and the proposal could not be closed."""
+    written = f"What was accepted is written{f' as commit {commit[:12]}' if commit else ''}"
+    return type(error)(
+        f"{written}, but the proposal {proposal.id} still waits: {error}",
+        kind=error.kind,
+        hint="Accept it again when the remote answers: nothing is written twice.",
+    )
 
 
 def decline(found_proposal: FoundProposal, word: str, person: Author | None = None, tip: str = "") -> Proposal:

@@ -43,7 +43,7 @@ class RefMove(NamedTuple):
     expected: str
     """The commit that it must be at; "" for a ref that must not exist."""
     target: str = ""
-    """Its new commit; "" to remove it."""
+    """The new commit; "" to remove it."""
 
 
 class BranchCommits:

@@ -165,8 +165,8 @@ class RemoteProposals(FolderProposals):
         settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
         now = time.monotonic()
         self._refused = {name: when for name, when in self._refused.items() if now - when < REFUSED_SECONDS}
-        wanted = [*(f"+{folder}*:{folder}*" for folder in (OPEN, CLOSED)), *(f"^{name}" for name in self._refused)]
-        outcome = self._fetch(own, wanted, settings, prune=True)
+        references = [*(f"+{folder}*:{folder}*" for folder in (OPEN, CLOSED)), *(f"^{name}" for name in self._refused)]
+        outcome = self._fetch(own, references, settings, prune=True)
         if outcome.code:
             self._fetch_apart(own, settings)
         return {
@@ -177,7 +177,12 @@ class RemoteProposals(FolderProposals):
         }
 
     def _fetch(
-        self, own: RemoteTransfer, wanted: Sequence[str], settings: Mapping[str, Sequence[str]], *, prune: bool = False
+        self,
+        own: RemoteTransfer,
+        references: Sequence[str],
+        settings: Mapping[str, Sequence[str]],
+        *,
+        prune: bool = False,
     ) -> GitResult:
         """Fetch refs. The result has a code if git refused one of them.
 
@@ -186,7 +191,7 @@ class RemoteProposals(FolderProposals):
         """
         limits = TimeLimits(seconds_left(FETCH_SECONDS), STILL_SECONDS)
         with self._clone.contact.call("fetch") as note:
-            outcome = own.fetch(wanted, settings=settings, timeout=limits, prune=prune)
+            outcome = own.fetch(references, settings=settings, timeout=limits, prune=prune)
             is_answer = not (outcome.code and is_unreached(outcome))
             note(is_answer)
         if not is_answer:
@@ -198,9 +203,7 @@ class RemoteProposals(FolderProposals):
         listing = own.list_refs([f"{OPEN}*", f"{CLOSED}*"], settings=settings, timeout=seconds_left(STILL_SECONDS))
         if listing.code:
             raise self._clone.unreadable(listing.reason)
-        tips = {**own.tips(OPEN), **own.tips(CLOSED)}
-        rows = (line.partition("\t") for line in listing.output.splitlines())
-        missing = sorted((name for tip, _, name in rows if tips.get(name) != tip and _is_of_proposal(name)), key=_id_of)
+        missing = _missing(own, listing.output)
         parts = [missing[at : at + PART] for at in range(0, len(missing), PART)]
         for _ in range(MAX_PARTS):
             if not parts:
@@ -315,6 +318,13 @@ class RemoteProposals(FolderProposals):
             kind="remote",
             hint="Its rules forbid it; its owner may allow branches below proposals/. Nothing was written.",
         )
+
+
+def _missing(own: RemoteTransfer, listing: str) -> list[str]:
+    """The branches of a listing that were not fetched, by the proposals' ids."""
+    tips = {**own.tips(OPEN), **own.tips(CLOSED)}
+    rows = (line.partition("\t") for line in listing.splitlines())
+    return sorted((name for tip, _, name in rows if tips.get(name) != tip and _is_of_proposal(name)), key=_id_of)
 
 
 def _is_of_proposal(name: str) -> bool:
