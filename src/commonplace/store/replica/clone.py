@@ -70,6 +70,11 @@ _MISSING = "couldn't find remote ref"
 
 HANGS_SECONDS = 4.0
 """Seconds after which a call to the remote counts as not answered."""
+PUSH_MEMORY_SECONDS = 30.0
+"""Seconds for which a push without an answer counts, although the remote answers fetches.
+
+Without an end no caller would write again, so that no push could show that the remote has recovered.
+"""
 MAX_COUNTED = 10_000
 """Maximum number of packs that are counted."""
 
@@ -90,6 +95,8 @@ class RemoteContact:
         self._pushed: float | None = None
         self._silent: float | None = None
         """Beginning of the first call that failed since the last answer."""
+        self._unpushed: tuple[float, float] | None = None
+        """Beginning of the first push that failed since the last answer to a push, and end of the last one."""
 
     @contextmanager
     def call(self, step: Step) -> Generator[Callable[[bool], None]]:
@@ -109,10 +116,13 @@ class RemoteContact:
         finally:
             with self._lock:
                 self._running.pop(thread, None)
+                now = self._clock()
                 if answered:
-                    self._answered, self._silent = self._clock(), None
+                    self._answered, self._silent = now, None
                 elif self._silent is None:
                     self._silent = began
+                if step == "push":
+                    self._unpushed = None if answered else ((self._unpushed or (began,))[0], now)
 
     def accepted(self) -> None:
         """Record that the remote has accepted a push."""
@@ -126,6 +136,8 @@ class RemoteContact:
             waiting = [began for began in self._running.values() if now - began > HANGS_SECONDS]
             if self._silent is not None:
                 waiting.append(self._silent)
+            if self._unpushed and now - self._unpushed[1] < PUSH_MEMORY_SECONDS:
+                waiting.append(self._unpushed[0])
             times = self._answered, self._pushed, min(waiting) if waiting else None
         answered, pushed, silent = (None if when is None else now - when for when in times)
         return RemoteStatus(answered, pushed, silent)
