@@ -94,7 +94,7 @@ def test_a_conflict_is_shown_and_ends_with_the_persons_own_text(tmp_path: Path) 
         assert base.served() == before
         assert base.open_ids()
         text = A.replace("two", "both")
-        assert f"accept {base.open_ids()[0]} --page a.md --text FILE" in caught.value.hint
+        assert "the final text of a.md" in caught.value.hint
         assert base.accept("", AcceptRequest(pages=("a",), text=text)).proposal.state == "accepted"
         assert base.texts()["a.md"] == text.encode()
 
@@ -127,7 +127,7 @@ def test_the_final_text_decides_on_a_renamed_page_that_was_edited_since(tmp_path
         writes.replace_once(base.collection, Address("b.md"), "beta", "Beta")
         with pytest.raises(ProposalConflictError) as caught:
             base.accept()
-        assert "--page sub/c.md --text FILE" in caught.value.hint
+        assert "the final text of sub/c.md" in caught.value.hint
         receipt = base.accept("", AcceptRequest(pages=(page,), text="# B\n\nboth\n"))
         assert receipt.proposal.state == "accepted"
         assert base.texts()["sub/c.md"] == b"# B\n\nboth\n"

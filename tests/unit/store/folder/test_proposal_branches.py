@@ -121,20 +121,6 @@ def test_a_killed_closing_is_finished_by_the_next_reader(tmp_path: Path, monkeyp
         assert propose(base, "two", "TWO") != identifier
 
 
-def test_what_a_killed_process_left_does_not_block_the_next_write(tmp_path: Path) -> None:
-    with ProposedBase(tmp_path, PAGES) as base:
-        identifier = propose(base, "one", "ONE")
-        gitdir = base.repo.path / ".git"
-        left = gitdir / f"commonplace-{branch_commits.TOKEN_PREFIX}abc.ref"
-        left.write_text(f"{base.found().proposal.tip}\n", encoding="ascii")
-        (gitdir / f"refs/heads/proposals/{identifier}.lock").hardlink_to(left)
-        object_ = gitdir / f"objects/tmp_obj_commonplace_{branch_commits.TOKEN_PREFIX}abc_1234_0"
-        object_.write_bytes(b"part")
-        propose(base, "two", "TWO")
-        assert not left.exists()
-        assert not object_.exists()
-
-
 def test_another_git_program_that_moves_the_branch_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
