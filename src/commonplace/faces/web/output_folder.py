@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
+from stat import S_ISREG
 from typing import Any, cast
 
 from commonplace.domain.errors import InvalidInputError, StorageError
@@ -38,6 +39,8 @@ class OutputFolder:
         self.foreign: set[str] = set()
         """Files of the last publication that somebody else has changed since; they are left."""
         self._files: dict[str, str] = {}
+        self._plain_folders: set[str] = set()
+        """Folders inside this one that are not reached by a link, seen while looking for unchanged files."""
         _require_apart(self.path, base)
         manifest = self._opened()
         self.earlier: Mapping[str, str] = manifest.get("files", {})
@@ -69,7 +72,7 @@ class OutputFolder:
 
     def put(self, output: str, content: bytes) -> None:
         """Write a file, unless the last publication wrote the same bytes."""
-        digest = self._files[output] = _digest(content)
+        digest = self._files[output] = content_digest(content)
         if self.earlier.get(output) == digest and self._is_unchanged(output):
             return
         self.written += 1
@@ -104,28 +107,42 @@ class OutputFolder:
 
     def _is_unchanged(self, output: str) -> bool:
         """Whether a file of the last publication lies where it was written, as it was written."""
-        file = self.path / output
-        try:
-            if self._link_above(output) or file.is_symlink() or not file.is_file():
+        folder = output.rpartition("/")[0]
+        if folder not in self._plain_folders:
+            if self._link_above(output):
                 return False
-            return _digest(file.read_bytes()) == self.earlier[output]
+            self._plain_folders.add(folder)
+        try:
+            descriptor = os.open(f"{self.path}/{output}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with open(descriptor, "rb", buffering=0) as stream:  # noqa: PTH123 - a descriptor
+                return S_ISREG(os.fstat(descriptor).st_mode) and content_digest(stream.read()) == self.earlier[output]
         except OSError:
             return False
 
-    def keeps(self, output: str) -> bool:
-        """Keep a file of the last publication. Returns whether it is there, unchanged."""
-        if output not in self.earlier or not self._is_unchanged(output):
+    def keeps(self, *outputs: str) -> bool:
+        """Keep files of the last publication, all or none. Returns whether all are there, unchanged."""
+        if not all(output in self.earlier and self._is_unchanged(output) for output in outputs):
             return False
-        self._files[output] = self.earlier[output]
+        self._files.update((output, self.earlier[output]) for output in outputs)
         return True
 
-    def outdated(self, besides: str) -> bool:
-        """Whether an earlier publication has files, besides those of this beginning, that this one has not written."""
-        return any(not name.startswith(besides) for name in self.earlier.keys() - self._files.keys())
+    def forget(self, beginning: str) -> None:
+        """Keep no files of this beginning, also none that were written until now."""
+        dropped = {name: digest for name, digest in self._files.items() if name.startswith(beginning)}
+        self._files = {name: digest for name, digest in self._files.items() if name not in dropped}
+        self.earlier = {**self.earlier, **dropped}
+
+    def names(self, beginning: str) -> Sequence[str]:
+        """The files of a beginning that this publication has written or kept."""
+        return [name for name in self._files if name.startswith(beginning)]
 
     def has(self, output: str) -> bool:
         """Whether this publication has written or kept a file."""
         return output in self._files
+
+    def digest(self, output: str) -> str:
+        """The digest of a file that this publication has written or kept."""
+        return self._files[output]
 
     def finish(self, state: Mapping[str, object]) -> None:
         """Remove the files of earlier publications that this one has not, and write the manifest."""
@@ -185,11 +202,11 @@ def _is_inside(name: str) -> bool:
         os.fsencode(name)
     except UnicodeEncodeError:
         return False
-    path = PurePosixPath(name)
-    return bool(path.parts) and str(path) == name and not path.is_absolute() and not {"..", "\0"} & {*path.parts, *name}
+    return "\0" not in name and {"", ".", ".."}.isdisjoint(name.split("/"))
 
 
-def _digest(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
+    """A digest of the bytes of a file, as the manifest has it."""
     return blake2b(content, digest_size=12).hexdigest()
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,8 +9,7 @@ from hashlib import blake2b
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -22,7 +18,7 @@ from commonplace import build
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, UnavailableError, install_command
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, install_command
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record
 from commonplace.domain.site_file import ENGLISH
@@ -37,6 +33,7 @@ from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.output_folder import OutputFolder
 from commonplace.faces.web.pages import TEMPLATES, assets, digest, environment
 from commonplace.faces.web.published_links import OWN, START, Outputs, relative_url
+from commonplace.faces.web.published_search import SEARCH, write_search
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import neighbours, parsed_document
@@ -60,8 +57,6 @@ MAX_COMMITS = 2_000
 """Maximum number of commits that are searched for renamed pages."""
 FEED_ENTRIES = 30
 """Number of pages in the feed, those changed last."""
-SEARCH = f"{OWN}/search"
-"""Folder of the search index."""
 MAX_SHOWN = 300
 """Maximum number of characters of a value or message that an error repeats."""
 NO_SEARCH = "The pages have no search, because its program is not installed. Run: {}. Then publish again."
@@ -114,37 +109,6 @@ def publish(collection: Collection, base: Path, out: Path, url: str, *, search: 
     return replace(report, notices=(*errors, *report.notices, *missing))
 
 
-def search_index(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of a search index of published pages, by name, as Pagefind writes them.
-
-    Raises:
-        UnavailableError: Pagefind failed.
-    """
-    with TemporaryDirectory() as place:
-        command = [sys.executable, "-m", "pagefind", "--site", str(folder), "--output-path", place, "-k"]
-        command += ["--include-characters", "_+#@", "--exclude-selectors", ".anchor", "--silent"]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - paths, and no shell
-        if done.returncode:
-            raise UnavailableError(
-                f"The search index was not written: {done.stderr.strip()[-MAX_SHOWN:]}",
-                kind="search",
-                hint="Try --no-search.",
-            )
-        for file in sorted(Path(place).rglob("*")):
-            if file.is_file():
-                yield file.relative_to(place).as_posix(), _in_order(file)
-
-
-def _in_order(file: Path) -> bytes:
-    """The bytes of a file of the search index; the languages and letters of the index are put in order."""
-    content = file.read_bytes()
-    if file.name != "pagefind-entry.json":
-        return content
-    entry: dict[str, Any] = json.loads(content)
-    entry["include_characters"] = sorted(entry.get("include_characters", ()))
-    return json.dumps(entry, sort_keys=True, separators=(",", ":")).encode()
-
-
 class Publication:
     """One publication of a base.
 
@@ -189,15 +153,17 @@ class Publication:
                 pages[path] = self._page(path)
             else:
                 pages[path] = old[path]
-        self._lists()
+        self._lists(is_same=is_same)
         files = [
             name for name in dict.fromkeys(name for page in pages.values() for name in page.files) if self._attach(name)
         ]
         self._frame(files)
         redirects = self._redirects()
-        state = {"site": self._digest, "pages": {path: _as_json(written) for path, written in pages.items()}}
+        state: dict[str, object] = {"site": self._digest}
+        state["pages"] = {path: _as_json(written) for path, written in pages.items()}
         if search:
-            self._index()
+            outputs = [self._outputs.pages[path] for path in pages]
+            state["search"] = write_search(self._folder, outputs, self._folder.state.get("search"))
         self._folder.finish(state)
         return PublishReport(
             pages=len(pages),
@@ -217,20 +183,6 @@ class Publication:
             yield NO_URL
         for name in sorted(self._folder.foreign):
             yield f"{name} is left in the folder: it is not as the last publication wrote it. Remove or keep it."
-
-    def _index(self) -> None:
-        """Write the search index, unless no page has changed."""
-        old = [name for name in self._folder.earlier if name.startswith(f"{SEARCH}/")]
-        if (
-            old
-            and not self._folder.written
-            and not self._folder.outdated(SEARCH)
-            and all(self._folder.keeps(name) for name in old)
-        ):
-            return
-        self._folder.sweep(besides=SEARCH)  # what is indexed is what lies there
-        for name, content in search_index(self._folder.path):
-            self._folder.put(f"{SEARCH}/{name}", content)
 
     def _adjacency(self) -> Mapping[str, tuple[list[str], list[str]]]:
         """The pages to which each page links, and those that link to it."""
@@ -420,12 +372,26 @@ class Publication:
                 tags.setdefault(self._outputs.tag(tag), []).append(record)
         return dict(sorted(tags.items()))
 
-    def _lists(self) -> None:
-        """Write the sections of the navigation, the tags, the page of a search, and that of an unknown address."""
+    def _lists(self, *, is_same: bool) -> None:
+        """Write the sections of the navigation, the tags, the page of a search, and that of an unknown address.
+
+        Args:
+            is_same: Whether the last publication had the same navigation, so that its sections are kept.
+        """
         for place, title in self._sections():
-            rows = self._navigation.section(place, limit=0)
-            name = ".".join(map(str, place)) or "all"
-            self._write(self._outputs.section(name), "published_list.html", heading=title, rows=rows, pages=[])
+            output = self._outputs.section(".".join(map(str, place)) or "all")
+            if not (is_same and self._folder.keeps(output)):
+                rows = self._navigation.section(place, limit=0)
+                self._write(output, "published_list.html", heading=title, rows=rows, pages=[])
+        self._tag_lists()
+        if not self._outputs.pages or START not in self._outputs.pages.values():
+            rows = self._navigation.section((), limit=0)
+            self._write(START, "published_list.html", heading=self._site.title, rows=rows, pages=[])
+        self._write(f"{OWN}/search.html", "published_search.html", heading=self._messages.text("Search"), missing=False)
+        self._write_missing()
+
+    def _tag_lists(self) -> None:
+        """Write the pages of each tag, and the list of tags."""
         names: dict[str, str] = {}
         for record in self._selection.records.values():
             for tag in record.tags:
@@ -437,11 +403,6 @@ class Publication:
             self._write(
                 f"{OWN}/tags.html", "published_list.html", heading=self._messages.text("Tags"), rows="", pages=rows
             )
-        if not self._outputs.pages or START not in self._outputs.pages.values():
-            rows = self._navigation.section((), limit=0)
-            self._write(START, "published_list.html", heading=self._site.title, rows=rows, pages=[])
-        self._write(f"{OWN}/search.html", "published_search.html", heading=self._messages.text("Search"), missing=False)
-        self._write_missing()
 
     def _rows(self, records: Iterable[Record]) -> list[tuple[str, str]]:
         return [(self._urls.page(self._collection.name, record.address.path), record.title) for record in records]

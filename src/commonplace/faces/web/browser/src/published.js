@@ -7,7 +7,7 @@ import { count, t } from "./messages.js";
 
 const index = document.querySelector("meta[name='ui-search-index']");
 const root = new URL(document.querySelector("meta[name='ui-root']").content, location.href);
-let engine = null;
+let engines = null;
 
 startTheme();
 startNavigation();
@@ -26,14 +26,28 @@ function restoreTheme() {
   if (theme) document.documentElement.dataset.theme = theme;
 }
 
-async function found(query, limit) {
-  engine ??= import(new URL(index.content, location.href).href);
-  const { search } = await engine;
-  // What holds comes before what is superseded, retired or expired, as on a server.
-  const [all, lapsed] = await Promise.all([search(query), search(query, { filters: { lapsed: "yes" } })]);
+/** The whole index and, if some pages have changed since it was made, one of these; then their old entries are gone. */
+async function indexes() {
+  const whole = new URL(index.content, location.href).href;
+  const [search, changes] = await Promise.all([import(whole), fetch(new URL("changes.json", whole)).then((answer) => answer.json())]);
+  const list = [{ engine: search, gone: new Set(changes.gone) }];
+  if (changes.index) list.push({ engine: await import(new URL("changes/pagefind.js", whole).href), gone: new Set() });
+  return list;
+}
+
+/** The rows of an index that count; what is superseded, retired or expired is marked. */
+async function rowsOf({ engine, gone }, query) {
+  const [all, lapsed] = await Promise.all([engine.search(query), engine.search(query, { filters: { lapsed: "yes" } })]);
   const after = new Set(lapsed.results.map((row) => row.id));
-  const results = [...all.results.filter((row) => !after.has(row.id)), ...lapsed.results];
-  return { total: results.length, rows: await Promise.all(results.slice(0, limit).map((one) => one.data())) };
+  return all.results.filter((row) => !gone.has(row.id)).map((row) => ({ row, lapsed: after.has(row.id) }));
+}
+
+async function found(query, limit) {
+  engines ??= indexes();
+  const rows = (await Promise.all((await engines).map((engine) => rowsOf(engine, query)))).flat();
+  // What holds comes before what is superseded, retired or expired, as on a server.
+  rows.sort((a, b) => a.lapsed - b.lapsed || b.row.score - a.row.score);
+  return { total: rows.length, rows: await Promise.all(rows.slice(0, limit).map(({ row }) => row.data())) };
 }
 
 /** Pages of the index are named from its folder; addresses here are those of the pages as they lie on this host. */
