@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from html import escape
 
@@ -13,6 +14,8 @@ from commonplace.faces.web.urls import Urls
 
 MAX_ROWS = 80
 """Maximum number of rows of an open section on a page; those around the opened row are shown."""
+MAX_OPENED_ROWS = 80
+"""Maximum number of rows of a section with the whole levels below it that open together with it."""
 MAX_DIGITS = 7
 MAX_BRANCH_ROWS = 1_000
 """Maximum number of rows of a section in one response."""
@@ -33,18 +36,38 @@ class NavigationHtml:
     navigation: Navigation
 
     def whole(self, path: str) -> Markup:
-        """The navigation with the way to a page open; with all sections closed if the page has no place."""
-        opened = self.navigation.places.get(path, ())
-        return Markup(f"<ul>{''.join(self._rows((), opened, path))}</ul>")  # noqa: S704 - its texts are escaped
+        """The navigation with the way to a page open, and at the top, as many levels as fit."""
+        current = self.navigation.places.get(path, ())
+        opened = {current[:depth] for depth in range(1, len(current) + 1)}
+        if len(current) <= 1:
+            opened |= self._fitting(())
+        rows = self._rows((), current, opened)
+        return Markup(f"<ul>{''.join(rows)}</ul>")  # noqa: S704 - its texts are escaped
 
     def section(self, place: Place, start: int = 0, end: int = 0, limit: int = MAX_BRANCH_ROWS) -> Markup:
-        """The rows `[start, end)` of one section, all closed; `end` 0 for all, `limit` 0 for any number of rows."""
+        """The rows `[start, end)` of one section, with as many levels below them as fit.
+
+        `end` is 0 for all rows, `limit` 0 for any number of them.
+        """
         nodes = self.navigation.children(place)
         stop = min(end or len(nodes), start + (limit or len(nodes)), len(nodes))
-        rows = [self._row(nodes[at], (*place, at), (), "") for at in range(start, stop)]
+        opened = self._fitting(place)
+        rows = [self._row(nodes[at], (*place, at), (), opened) for at in range(start, stop)]
         if stop < (end or len(nodes)):
             rows.append(self._more(place, stop, end))
         return Markup(f"<ul>{''.join(rows)}</ul>")  # noqa: S704 - its texts are escaped
+
+    def _fitting(self, place: Place) -> AbstractSet[Place]:
+        """The sections below a place that open with it: whole levels, as long as all rows are few."""
+        opened: set[Place] = set()
+        level: list[Place] = [place]
+        rows = len(self.navigation.children(place))
+        while level and rows <= MAX_OPENED_ROWS:
+            opened.update(level)
+            below = [(*above, at) for above in level for at in range(len(self.navigation.children(above)))]
+            level = [inner for inner in below if self.navigation.children(inner)]
+            rows += sum(len(self.navigation.children(inner)) for inner in level)
+        return opened
 
     def section_url(self, place: Place, start: int = 0, end: int = 0, *, fragment: bool = False) -> str:
         """The URL of a section's page, or of its rows alone, which are valid for the same navigation only."""
@@ -54,25 +77,26 @@ class NavigationHtml:
         version = {"fragment": self.navigation.version} if fragment else {}
         return self.urls.view("section", self.collection, path, **query, **version)
 
-    def _rows(self, place: Place, opened: Place, path: str) -> Iterator[str]:
-        """The rows below a place, with the row at `opened` and those below it open."""
+    def _rows(self, place: Place, current: Place, opened: AbstractSet[Place]) -> Iterator[str]:
+        """The rows below a place, with the opened sections; the row at `current` is that of the page."""
         nodes = self.navigation.children(place)
-        at = opened[len(place)] if len(opened) > len(place) else 0
+        is_way = current[: len(place)] == place
+        at = current[len(place)] if is_way and len(current) > len(place) else 0
         start = max(0, min(at - MAX_ROWS // 2, len(nodes) - MAX_ROWS))
         if start:
             yield self._more(place, 0, start)
         stop = min(start + MAX_ROWS, len(nodes))
         for number in range(start, stop):
-            yield self._row(nodes[number], (*place, number), opened, path)
+            yield self._row(nodes[number], (*place, number), current, opened)
         if stop < len(nodes):
             yield self._more(place, stop, 0)
 
-    def _row(self, node: NavigationNode, place: Place, opened: Place, path: str) -> str:
+    def _row(self, node: NavigationNode, place: Place, current: Place, opened: AbstractSet[Place]) -> str:
         title = escape(node.title)
         link = ""
         if node.path:
-            current = ' aria-current="page"' if place == opened else ""
-            link = f'<a dir="auto" href="{self._url(node)}"{current}>{title}</a>'
+            mark = ' aria-current="page"' if place == current else ""
+            link = f'<a dir="auto" href="{self._url(node)}"{mark}>{title}</a>'
         elif node.url:
             link = f'<a dir="auto" class="external" rel="noopener noreferrer" href="{escape(node.url)}">{title}</a>'
         if not node.children:
@@ -81,8 +105,8 @@ class NavigationHtml:
             f'<span class="visually-hidden">Pages below {title}</span>' if link else f'<span dir="auto">{title}</span>'
         )
         kind = ' class="has-page"' if link else ""
-        if opened[: len(place)] == place:
-            rows = "".join(self._rows(place, opened, path))
+        if place in opened:
+            rows = "".join(self._rows(place, current, opened))
             return f"<li{kind}>{link}<details open><summary>{name}</summary><ul>{rows}</ul></details></li>"
         source = escape(self.section_url(place, fragment=True))
         closed = f'<li><a href="{escape(self.section_url(place))}">All {len(node.children):,}</a></li>'

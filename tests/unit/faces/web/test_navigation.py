@@ -44,6 +44,22 @@ def test_a_page_without_a_place_opens_nothing() -> None:
     assert '<a href="/section/2">All 200</a>' in shown
 
 
+def test_as_many_whole_levels_open_as_fit() -> None:
+    def section(name: str, *children: NavigationNode) -> NavigationNode:
+        return NavigationNode(name, "", children)
+
+    leaves = [NavigationNode(f"L{at}", f"l{at}.md") for at in range(80)]
+    deep = section("Deep", section("Inner", *leaves[:20]), section("Other", leaves[20]))
+    tree = Navigation((NavigationNode("Home", "Home.md"), deep, section("Long", *leaves[21:])))
+    html = NavigationHtml(Urls("base"), "base", tree)
+    for shown in (html.whole("Home.md"), html.whole("absent.md"), html.section(())):
+        assert shown.count("<details open>") == 2, "Inner and Other would be 86 rows together with Long and Deep"
+        assert shown.count('href="/p/l') == 59
+    assert html.section((1,)).count("<details open>") == 2
+    assert html.section((1,)).count('href="/p/l') == 21
+    assert html.whole("l30.md").count("<details open>") == 1, "beside a page only the way to it is open"
+
+
 def test_a_section_is_given_in_parts() -> None:
     assert HTML.section((2,), 10, 30).count("<li>") == 20
     part = HTML.section((2,), 0, 0, limit=50)

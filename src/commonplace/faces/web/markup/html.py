@@ -113,7 +113,9 @@ class HtmlWriter:
     def _text(self, text: str, start: int, end: int) -> None:
         if start < self._skip_to:  # inside the marker of a callout
             text = self.parsed.source[self._skip_to : end].decode("utf-8", "replace") if end > self._skip_to else ""
-        self.out.append(text_html(text, links=not self._links))
+            start = self._skip_to
+        before = self.parsed.source[max(0, start - _BEFORE) : start].decode("utf-8", "replace")
+        self.out.append(text_html(text, links=not self._links, before=before))
 
     def _leaf(self, event: dict[str, Any], start: int) -> None:
         ((name, value),) = event.items()
@@ -413,22 +415,28 @@ _SPECIAL = re.compile(
     r"|(?P<block>(?:(?<=\s)|^)\^[A-Za-z0-9-]++\s*$)"
     r"|(?:(?<=[\s(|>*])|^)#(?P<tag>[^\s!-,.:-@\[-^`{-~]++)"
 )
+_BEFORE = 4
+"""Number of bytes before a run of text that decide whether it begins with a tag."""
+_NO_TAG_AFTER = re.compile(r"(?:[^\s(|>*]|\]\()\Z")
+"""What a tag cannot follow: a word, an escape, or the start of a link's target, where a table's `|` hides the link."""
 _TRAILING = ".,;:!?*_~'\""
 
 
-def text_html(text: str, *, links: bool) -> str:
+def text_html(text: str, *, links: bool, before: str = "") -> str:
     """A run of text as HTML.
 
     Args:
         text: Text without markup.
         links: Whether URLs and tags become links; False inside a link.
+        before: The last letters of the source before the text.
     """
     if "#" not in text and "==" not in text and "://" not in text and "%%" not in text and "^" not in text:
         return escape(text, quote=False)
     parts: list[str] = []
     at = 0
     for match in _SPECIAL.finditer(text):
-        html, end = _special(match, links=links)
+        is_plain = match["tag"] and _NO_TAG_AFTER.search(f"{before}{text[: match.start()]}"[-2:])
+        html, end = _special(match, links=links and not is_plain)
         parts += [escape(text[at : match.start()], quote=False), html]
         at = end
     return "".join([*parts, escape(text[at:], quote=False)])

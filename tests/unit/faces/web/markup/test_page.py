@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 import pytest
@@ -125,6 +126,20 @@ def test_nothing_runs_loads_or_leads_to_a_script(render: Render, markdown: str) 
     for forbidden in ("<script", "onerror", "javascript:", "data:", "style", "<iframe", "<form", "<base", "<meta",
                       "<link", "srcset", "poster", 'src="//', 'src="http', 'id="ui-', 'class="top'):  # fmt: skip
         assert forbidden not in html
+
+
+def test_tags_are_those_of_the_index(render: Render) -> None:
+    for markdown in (
+        "#a and (#b) and |#c and *#d*",
+        r"Example\#no and \#no",
+        "|a|b|c|\n|-|-|-|\n|[`x|=`](#no)|#yes|",
+        "[Text]#no and [A](b)#no and `code`#no",
+        "\u3000#yes and x\u3000#yes",
+        "> #quoted\n\n- #item\n\n## #heading",
+    ):
+        shown = re.findall(r'href="/tags/([^"]*)"', render(f"{markdown}\n"))
+        document = read_document(Address("notes/here.md"), f"{markdown}\n".encode())
+        assert tuple(dict.fromkeys(shown)) == document.tags, markdown
 
 
 def test_a_document_that_embeds_itself_is_shown_once(render: Render) -> None:
