@@ -18,7 +18,7 @@ WIDTHS = (320, 390, 768, 1024, 1248, 1920)
 LONG = "".join(f"## Part {number}\n\n" + "Words about boats and ropes. " * 40 + "\n\n" for number in range(12))
 FILES = {
     "README.md": "# A harbour with quite a long name for its site\n\nSee [[Page 30]].\n",
-    **{f"many/page {number}.md": f"---\ntags: [a]\n---\n# Page {number}\n\n{LONG}" for number in range(60)},
+    **{f"many/page {number}.md": f"---\ntags: [a]\n---\n# Page {number}\n\n{LONG}" for number in range(90)},
 }
 
 
@@ -164,7 +164,7 @@ def test_sections_load_when_they_are_opened(browser: Browser, server: Server) ->
     opened(plain, f"{server.url}/")
     plain.locator(".nav-button").click()
     plain.locator("#ui-nav summary", has_text="many").click()
-    plain.locator("#ui-nav a", has_text="All 60").click()
+    plain.locator("#ui-nav a", has_text="All 90").click()
     plain.locator("main a", has_text="Page 59").click()
     plain.wait_for_url("**/p/many/page%2059")
     plain.context.close()

@@ -474,7 +474,6 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
         "requestfailed", lambda request: wrong.append(request.url) if request.failure != "net::ERR_ABORTED" else None
     )
     opened(page, f"{hosted}/index.html")
-    page.locator("#ui-nav summary", has_text="guides").click()
     page.locator("#ui-nav a", has_text="Anchoring").click()
     page.wait_for_url("**/guides/Anchoring.html")
     page.locator("#ui-nav a", has_text="Mooring & more").click()

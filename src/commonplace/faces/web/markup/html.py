@@ -418,7 +418,7 @@ _SPECIAL = re.compile(
 _BEFORE = 4
 """Number of bytes before a run of text that decide whether it begins with a tag."""
 _NO_TAG_AFTER = re.compile(r"(?:[^\s(|>*]|\]\()\Z")
-"""What a tag cannot follow: a word, an escape, or the start of a link's target, where a table's `|` hides the link."""
+"""A tag follows no word, no escape, and no start of a link's target, which a table's `|` may hide."""
 _TRAILING = ".,;:!?*_~'\""
 
 
