@@ -18,8 +18,8 @@ MAX_COMPONENT_BYTES = 255
 MAX_PATH_BYTES = 1024
 MAX_SHOWN_ADDRESS = 80
 """Maximum length in characters of a rejected path in an error message."""
-MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
-"""Suffixes of documents; the setting `also_read` adds others (`read_also`)."""
+MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".tid")
+"""Suffixes of documents, of which `.tid` is that of TiddlyWiki; the setting `also_read` adds others (`read_also`)."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 """Folders that never contain documents, in any collection."""
 

@@ -37,6 +37,7 @@ from commonplace.domain.markdown.structure import (
     unclosed_block,
 )
 from commonplace.domain.markdown.tags import body_tags
+from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX, headings_without_blank, is_wikitext, read_fields
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.slugs import anchor, comparable_heading, heading_in_link
 from commonplace.domain.words.text_decoder import decoded
@@ -74,13 +75,17 @@ def read_document(address: Address, raw: bytes) -> Document:
         findings = (_not_utf8(raw, bom + error.start),)
         text = decoded(raw[bom:])
         source, bom = text.encode(), 0
-    frontmatter = read_any_frontmatter(source, bom)
+    is_tiddler = address.path.lower().endswith(TIDDLER_SUFFIX)
+    frontmatter = read_fields(source, bom) if is_tiddler else read_any_frontmatter(source, bom)
     base = frontmatter.span.end
     written = source
-    readable = readable_source(address, source[base:])
+    readable = readable_source(address, source[base:], frontmatter)
     source, below = source[:base] + readable.text, readable.text
     body = text if base == bom and source == written else below.decode()
     structure = scan(body)
+    if is_tiddler and is_wikitext(frontmatter):
+        more = headings_without_blank(written[base:], structure.opaque)
+        structure.headings = sorted([*structure.headings, *more], key=lambda heading: heading.start)
     sections = read_sections(source, base, structure.headings)
 
     def links() -> tuple[Link, ...]:

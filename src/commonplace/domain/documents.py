@@ -139,6 +139,8 @@ class Frontmatter:
     findings: tuple[Finding, ...] = ()
     is_toml: bool = False
     """Whether the block is TOML, between lines `+++`. Its keys are read and never changed."""
+    is_fields: bool = False
+    """Whether the block is the fields of a tiddler. They are read and never changed."""
     is_properties: bool = False
     """Whether the block is lines `key:: value` of Logseq; without a block, whether a new one is to be such lines."""
 

@@ -113,8 +113,9 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
     _require_utf8(raw)
     start = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     block = read_any_frontmatter(raw, start)
-    if not block.present and isinstance(document, Document) and document.frontmatter.is_properties:
-        block = document.frontmatter
+    own = document.frontmatter if isinstance(document, Document) else block
+    if own.is_fields or (own.is_properties and not block.present):
+        block = own
     _require_readable(block)
     types = {key: as_json_types(value) for key, value in changes.items()}
     target = {key: value for key, value in types.items() if not _holds(block.values, key, value)}
@@ -169,11 +170,13 @@ def _require_utf8(raw: bytes) -> None:
 
 
 def _require_readable(block: Frontmatter) -> None:
-    if block.is_toml:
+    if block.is_toml or block.is_fields:
+        form = "TOML" if block.is_toml else "fields of a tiddler"
+        other = ", or rewrite the block as YAML between two lines '---'" if block.is_toml else ""
         raise InvalidInputError(
-            "The front matter is TOML, of which no key is changed.",
+            f"The front matter is {form}, of which no key is changed.",
             kind="frontmatter",
-            hint="Replace the text of the key, or rewrite the block as YAML between two lines '---'.",
+            hint=f"Replace the text of the key{other}.",
         )
     for finding in block.findings:
         if finding.rule in {"bad_yaml", "unterminated_frontmatter"}:

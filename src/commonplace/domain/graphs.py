@@ -1,9 +1,14 @@
-"""Names of pages in graphs of Logseq and Dendron, which find a page by its name alone, whatever its folder.
+"""Names of pages in graphs of Logseq, Dendron, Foam and TiddlyWiki, which find a page wherever it is.
 
 In Logseq the name is the property `title::`, else it is made of the file's name. Names are equal regardless of case,
 and all names of one day are one name. In Dendron the name is the file's name; a name above those of other pages is a
 stub (https://wiki.dendron.so/notes/c6fd6bc4-7f75-4cbb-8f34-f7b99bfe2d50), and of pages with one name in several vaults
-the one in the link's own vault is meant.
+the one in the link's own vault is meant. In Foam a name is the end of a path, also that of a folder with an index
+(`listByIdentifier` in
+https://github.com/foambubble/foam/blob/0201d386/packages/foam-vscode/src/core/model/workspace.ts, and
+https://github.com/foambubble/foam/blob/0a21cd17/docs/user/features/wikilinks.md). In TiddlyWiki it is the title as it
+is written (`prettylink.js` in
+https://github.com/TiddlyWiki/TiddlyWiki5/blob/0606f71d/core/modules/parsers/wikiparser/rules/prettylink.js).
 
 Sources for Logseq: `title-parsing`, `get-page-name` and `extract-page-alias-and-tags` in
 https://github.com/logseq/logseq/blob/fab27740/deps/graph-parser/src/logseq/graph_parser/extract.cljc,
@@ -14,11 +19,11 @@ https://github.com/logseq/logseq/blob/fab27740/deps/graph-parser/src/logseq/grap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
-from typing import cast
+from typing import Literal, cast
 from urllib.parse import unquote
 
 from commonplace.domain.addresses import Address, fold
@@ -58,9 +63,15 @@ class Graph:
     """The folder of new pages of a day, from the folder of the graph."""
     hidden: tuple[str, ...] = ()
     """Files and folders that are not read, from the folder of the graph."""
+    names: Literal["page", "path", "title"] = "page"
+    """What links name: the end of a path in Foam, the title in TiddlyWiki, else the page."""
+    titles: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """Titles by path, as files `.meta` of TiddlyWiki give them."""
 
     def page_name(self, address: Address) -> str:
         """The name of the page of a file without a property `title::`."""
+        if title := self.titles.get(address.path):
+            return title
         if not self.slashes:
             return address.stem
         name = unquote(address.stem.replace(self.slashes, "/"))
@@ -86,7 +97,7 @@ class Graph:
     def stubs(self, address: Address) -> Iterator[str]:
         """The names above that of a page of Dendron, which are stubs unless they have pages of their own."""
         name = address.stem
-        while not self.slashes and "." in name:
+        while not self.slashes and self.names == "page" and "." in name:
             name = name.rpartition(".")[0]
             yield name
 

@@ -362,6 +362,12 @@ def _named_in_graph(
     graph: Graph, name: str, source: Address | None, pages: Sequence[NamedDocument]
 ) -> Iterator[tuple[Way, list[NamedDocument]]]:
     """The pages that a name means by each of the graph's rules, in order."""
+    if graph.names == "title":
+        yield Way.NAME, [page for page in pages if name == _title_in(graph, page)]
+        return
+    if graph.names == "path":
+        yield Way.PATH, _by_end(name, pages)
+        return
     by_file = [page for page in pages if graph.key(name) == graph.key(graph.page_name(page.address))]
     if graph.slashes:
         titled = [page for page in pages if page.states_title]
@@ -371,6 +377,11 @@ def _named_in_graph(
     else:
         yield Way.PATH, [page for page in by_file if source and page.address.folder == source.folder]
         yield Way.PATH, by_file
+
+
+def _title_in(graph: Graph, page: NamedDocument) -> str:
+    """The title by which TiddlyWiki knows a page; "" if it has none."""
+    return graph.titles.get(page.address.path, page.title if page.states_title else "")
 
 
 def _pages_like(site: SiteTree, graph: Graph, name: str, lookup: LinkLookup) -> list[NamedDocument]:

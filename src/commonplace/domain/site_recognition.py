@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import cast
 
+from commonplace.domain.addresses import is_document_path
 from commonplace.domain.graphs import Graph, read_graph
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
 from commonplace.domain.markdown.paths import joined
+from commonplace.domain.markdown.wikitext import META_SUFFIX, parsed_fields
 from commonplace.domain.sites import Mount, SiteTree, is_language_code
 from commonplace.domain.yaml_loader import load
 
@@ -45,6 +47,8 @@ class ConfigFile:
     """Returns the names of the subfolders of a folder (a path from the collection's root); empty if there are none."""
     read: Callable[[str], str]
     """Returns the text of another file; "" if there is none."""
+    files: Callable[[str], Sequence[str]] = lambda _: ()
+    """Returns the names of the files in a folder."""
 
     def below(self, path: str) -> str:
         """Convert a path relative to the configuration file to a path from the collection's root."""
@@ -79,6 +83,15 @@ def site_title(site: SiteTree, config: str) -> str:
         return next(iter(re.findall(r"(?m)^project\s*=\s*['\"]([^'\"\n]+)['\"]", config)), "")
     settings = _settings(site.config, config)
     return text_of(settings.get("site_name" if site.generator == "MkDocs" else "title"))
+
+
+NOT_READ: Mapping[str, str] = {
+    "Logseq": "queries, macros, Org files and whiteboards are not read",
+    "Dendron": "schemas and links to other vaults with dendron:// are not read",
+    "Foam": "queries are not read; a definition [name]: path below the text is a link of its own",
+    "TiddlyWiki": "macros, widgets, transclusions, words in CamelCase and files of JSON and HTML are text or not read",
+}
+"""What of a program's notes is not understood, by the program."""
 
 
 def declared_tree(roots: Sequence[str]) -> SiteTree | None:
@@ -345,11 +358,27 @@ def _dendron(config: ConfigFile) -> SiteTree:
 
 
 def _foam(config: ConfigFile) -> SiteTree | None:
-    return SiteTree("Foam", config.path, config.folder, ()) if "foam.foam-vscode" in config.text else None
+    is_foam = "foam.foam-vscode" in config.text
+    graph = Graph(journal_title="", names="path")
+    return SiteTree("Foam", config.path, config.folder, (), graph=graph) if is_foam else None
 
 
 def _tiddlywiki(config: ConfigFile) -> SiteTree:
-    return SiteTree("TiddlyWiki", config.path, config.folder, ())
+    titles = dict(sorted(_tiddler_titles(config, config.folder)))
+    graph = Graph(journal_title="", names="title", titles=titles)
+    return SiteTree("TiddlyWiki", config.path, config.folder, (), graph=graph)
+
+
+def _tiddler_titles(config: ConfigFile, folder: str) -> Iterator[tuple[str, str]]:
+    """The documents below a folder that have a file of fields beside them, each with its title."""
+    for name in config.files(folder):
+        document = f"{folder}/{name.removesuffix(META_SUFFIX)}".lstrip("/")
+        if name.endswith(META_SUFFIX) and is_document_path(document):
+            title = parsed_fields(config.read(f"{document}{META_SUFFIX}")).get("title")
+            if isinstance(title, str):
+                yield document, title
+    for name in config.folders(folder):
+        yield from _tiddler_titles(config, f"{folder}/{name}".lstrip("/"))
 
 
 def _url(path: str) -> str:

@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from commonplace.domain.addresses import SKIPPED_FOLDERS
+from commonplace.domain.addresses import SKIPPED_FOLDERS, is_document_path
+from commonplace.domain.markdown.wikitext import META_SUFFIX
 from commonplace.domain.ports import Store
 from commonplace.domain.schema import SCHEMA_FILE, declared_schema
 from commonplace.domain.site_file import SITE_FILE, read_site
@@ -42,7 +43,9 @@ _NAMES = {name.partition("/")[0] for name in config_names()}
 
 def is_configuration(path: str) -> bool:
     """Whether a file may declare docs trees, or to what names and addresses of the base links lead."""
-    return path in {SITE_FILE, SCHEMA_FILE} or any(f"/{path}".endswith(f"/{name}") for name in config_names())
+    is_of_fields = path.endswith(META_SUFFIX) and is_document_path(path.removesuffix(META_SUFFIX))
+    named = is_of_fields or path in {SITE_FILE, SCHEMA_FILE}
+    return named or any(f"/{path}".endswith(f"/{name}") for name in config_names())
 
 
 class SiteFinder:
@@ -94,7 +97,11 @@ class SiteFinder:
         for name in sorted(config_names()) if names else ():
             path = f"{folder}/{name}" if folder else name
             text = self._text(path) if name.partition("/")[0] in names else ""
-            site = recognise(ConfigFile(path, folder, text, self._folders, self._text), name) if text else None
+            site = (
+                recognise(ConfigFile(path, folder, text, self._folders, self._text, self._names), name)
+                if text
+                else None
+            )
             if site:
                 yield site
 

@@ -185,7 +185,7 @@ def update_entry(
         _require_known(entry_type, field_names, set(declared_only) - values.keys())
         fields = _merged(field_names, values, changes)
         warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
-        changed = read_document(address, set_fields(document.raw, fields)) if fields else document
+        changed = read_document(address, set_fields(document, fields)) if fields else document
         return changed.raw if body is None else edits.give_body(changed, body)
 
     def accept(document: Document) -> None:
@@ -241,7 +241,7 @@ def link_entries(
         if any(_same_link(link, (target, base), relation) for link in present):
             return document.raw
         added: dict[str, Json] = {"target": target, **({"kb": base} if base else {}), "relation": relation}
-        return set_fields(document.raw, {"links": [*present, added | ({"note": note} if note else {})]})
+        return set_fields(document, {"links": [*present, added | ({"note": note} if note else {})]})
 
     message = intent.message or f"Link: {source.id} {relation} {target}"
     return writes.edit(collection, source, change, replace(intent, message=message))

@@ -1,4 +1,4 @@
-"""Removes syntax that is not Markdown before parsing: JSX in MDX, reference shortcodes of Hugo.
+"""Removes syntax that is not Markdown before parsing: JSX in MDX, reference shortcodes of Hugo, marks of wikitext.
 
 The result has the same length in bytes as the source, so that offsets are equal.
 """
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Frontmatter
+from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX, as_markdown, is_wikitext, read_fields
 
 _REFERENCE = re.compile(rb"\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?:path=)?([\"'`])([^\"'`\s]+)\1[^{}\n]*?[%>]\}\}")
 _IN_LINK = rb"(?<=\]\()|(?<=\]:[ ])|(?<=\]:)|(?<=[\"'=])"
@@ -45,8 +47,16 @@ class ReadableSource(NamedTuple):
     """The ranges of the HTML tags among the blanked parts."""
 
 
-def readable_source(address: Address, source: bytes) -> ReadableSource:
-    """The source with blanks in place of other syntax."""
+def readable_source(address: Address, source: bytes, fields: Frontmatter | None = None) -> ReadableSource:
+    """The source with blanks in place of other syntax; a tiddler's as Markdown.
+
+    Args:
+        address: The document.
+        source: Its text, whole or below its fields.
+        fields: The fields of a tiddler, if they are known.
+    """
+    if address.path.lower().endswith(TIDDLER_SUFFIX):
+        return ReadableSource(as_markdown(source) if is_wikitext(fields or read_fields(source)) else source)
     if address.path.lower().endswith(".mdx"):
         return ReadableSource(*without_jsx(source))
     text = source

@@ -115,7 +115,7 @@ def read_to_edit(collection: Collection, address: Address, raw: bytes) -> Docume
     document = read_document(address, raw)
     sites = () if document.frontmatter.present else collection.index.lookup().sites
     site = site_of(sites, address) if sites else None
-    return document.with_properties() if site and site.graph else document
+    return document.with_properties() if site and site.graph and site.graph.slashes else document
 
 
 def edit(

@@ -88,12 +88,13 @@ def plan_moves(
     Raises:
         NotFoundError: one of the files does not exist.
         AlreadyExistsError: a new address is taken, or is that of two files.
-        InvalidInputError: the old and the new address of a file are the same.
+        InvalidInputError: the old and the new address of a file are the same, or its title is in a file beside it.
         TooLargeError: the files have more than `MAX_MOVED_BYTES` together.
         StorageError: a page that may link to a moved one cannot be read.
     """
     ignored = {old for old in moves if transaction.is_ignored(old)} if len(moves) > 1 else set[Address]()
     moves = {old: new for old, new in moves.items() if old not in ignored}
+    _require_no_titles(collection, moves)
     _require_free(collection, transaction, moves)
     _require_size(collection, moves)
     linking = _linking(collection, transaction, moves)
@@ -109,6 +110,17 @@ def plan_moves(
     pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
     of_links = pinned_pages, tuple(sorted(gained)), rewritten
     return MovePlan(dict(moves), contents, came, *of_links, tuple(sorted(ignored)), lost)
+
+
+def _require_no_titles(collection: Collection, moves: Mapping[Address, Address]) -> None:
+    """Raise if a file of fields beside a page of TiddlyWiki, which has its title, would have to follow a move."""
+    for site in collection.index.lookup().sites:
+        if site.graph and (titled := next((old for old in moves if old.path in site.graph.titles), None)):
+            raise InvalidInputError(
+                f"The title of {titled.path} is in {titled.path}.meta, which does not follow a move.",
+                kind="path",
+                hint="Move both files with Git, or in TiddlyWiki.",
+            )
 
 
 def _redirected(after: LinksAfter, moves: Mapping[Address, Address]) -> tuple[set[Address], set[Address]]:
@@ -363,7 +375,7 @@ class _Relinks:
         if self._collection.in_title_case() and (name := _in_title_case(link, old, new)):
             return name
         site = site_of(self._before.sites, source)
-        if site and site.graph and link.kind in {LinkKind.WIKI, LinkKind.EMBED}:
+        if site and site.graph and site.graph.names == "page" and link.kind in {LinkKind.WIKI, LinkKind.EMBED}:
             return site.graph.linked_name(new)
         record = self._collection.index.record(old) if site else None
         if site is None or record is None:

@@ -117,7 +117,7 @@ def daily_folder(collection: Collection) -> str:
 def daily_address(collection: Collection, day: date) -> Address:
     """The address of the page of a day: a journal of Logseq's graph, else where most pages named by a date are."""
     for site in collection.index.lookup().sites:
-        if site.graph:
+        if site.graph and site.graph.slashes:
             folder = f"{site.folder}/{site.graph.journals}".lstrip("/")
             return parse_document_address(f"{folder}/{written_day(day, site.graph.journal_file)}")
     folder = daily_folder(collection)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.json import Json
+from commonplace.domain.site_recognition import NOT_READ
 from commonplace.domain.sites import SiteTree, Surroundings, as_json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, left_out_message, one_line
@@ -94,7 +95,8 @@ def _shown_tree(site: SiteTree) -> str:
     """The program of a tree, and where it was recognised."""
     roots = ", ".join(f"/{mount.url} is {mount.folder or '.'}" for mount in site.mounts)
     source = f"{site.generator} by {site.config or 'link_roots'}"
-    return f"docs tree: {source}; {roots}" if roots else f"notes of {source}"
+    unread = NOT_READ.get(site.generator)
+    return f"docs tree: {source}; {roots}" if roots else f"notes of {source}" + (f"; {unread}" if unread else "")
 
 
 def _show(session: Session, item: _FolderStatus) -> None:

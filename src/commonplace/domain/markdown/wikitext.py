@@ -1,0 +1,109 @@
+"""Tiddlers of TiddlyWiki: the fields above their text, and the text as Markdown of the same length.
+
+Read are headings, lists, links `[[label|Title]]` and code; all else, such as macros, widgets and transclusions, is
+plain text. A word in CamelCase is no link.
+
+Sources: `parseFields` and the deserializer of `.tid` files in
+https://github.com/TiddlyWiki/TiddlyWiki5/blob/0606f71d/boot/boot.js, `parseStringArray` there, and the rules for
+headings, lists and links in https://github.com/TiddlyWiki/TiddlyWiki5/tree/0606f71d/core/modules/parsers/wikiparser/rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from commonplace.domain.documents import Frontmatter, Span
+from commonplace.domain.json import Json
+from commonplace.domain.markdown.structure import HeadingEvent
+
+TIDDLER_SUFFIX = ".tid"
+META_SUFFIX = ".meta"
+"""Suffix after the whole name of a file whose fields are in a file of their own."""
+_END_OF_FIELDS = re.compile(rb"\r?\n\r?\n")
+_TAG = re.compile(r"(?:^|(?<=\s))(?:\[\[(.*?)\]\](?=\s|$)|(\S+))")
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:(\d\d)(?:\d{3})?)?")
+_WIKITEXT_TYPES = frozenset({"", "text/vnd.tiddlywiki"})
+
+_FENCE = re.compile(rb"(?m)^```[^\n]*\n(?s:.*?)(?:^```[ \t]*\r?$|\Z)")
+_HEADING = re.compile(rb"(?m)^(!{1,6})(?:\.\S+(?=[ \t]))?[ \t]*(?=[^\s!])([^\r\n]*)")
+_MARK = re.compile(rb"(?m)^(?:(!{1,6})(?=[ \t])|!{1,6}|([*#]+)(?=[ \t])|#+|(?:-{3,}|=+)(?=[ \t]*\r?$)|[ \t]{4,}(?=\S))")
+_LINK = re.compile(rb"\[\[([^\[\]\n|]*)\|(?=[^\[\]\n|]+\]\])|\[\[(?=[a-zA-Z][a-zA-Z0-9+.-]*://)")
+_BRACKETS = str.maketrans("", "", "[]")
+
+
+def read_fields(raw: bytes, start: int = 0) -> Frontmatter:
+    """The fields of a tiddler: lines `name: value` up to the first blank line. They are read and never changed."""
+    end = _END_OF_FIELDS.search(raw, start)
+    head = raw[start : end.start() if end else len(raw)]
+    values = parsed_fields(head.decode("utf-8", "replace"))
+    return Frontmatter(values, Span(start, end.end() if end else len(raw)), present=True, is_fields=True)
+
+
+def parsed_fields(text: str) -> dict[str, Json]:
+    """The fields in a text, with tags as a list and times in ISO 8601; `type`, a media type, is `content-type`."""
+    values: dict[str, Json] = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        name, value = name.strip(), value.strip()
+        if not colon or not name or name.startswith("#"):
+            continue
+        values["content-type" if name == "type" else name] = _value(name, value)
+    return values
+
+
+def _value(name: str, text: str) -> Json:
+    if name == "tags":
+        return [tag[0] or tag[1] for tag in _TAG.findall(text)]
+    time = _TIME.fullmatch(text) if name in {"created", "modified"} else None
+    return f"{time[1]}-{time[2]}-{time[3]}T{time[4]}:{time[5]}:{time[6] or '00'}Z" if time else text
+
+
+def is_wikitext(fields: Frontmatter) -> bool:
+    """Whether the text below some fields is wikitext and not, for example, Markdown."""
+    return fields.values.get("content-type", "") in _WIKITEXT_TYPES
+
+
+def as_markdown(source: bytes) -> bytes:
+    """Wikitext as Markdown of the same length: headings, lists and links where they were, code as it is."""
+    return b"".join(part if is_code else _LINK.sub(_link, _MARK.sub(_mark, part)) for is_code, part in _parts(source))
+
+
+def _parts(source: bytes) -> Iterator[tuple[bool, bytes]]:
+    """The parts of a text in order, each with whether it is a block of code."""
+    at = 0
+    for fence in _FENCE.finditer(source):
+        yield False, source[at : fence.start()]
+        yield True, fence[0]
+        at = fence.end()
+    yield False, source[at:]
+
+
+def _mark(match: re.Match[bytes]) -> bytes:
+    """The marks at the beginning of a line in Markdown's form. Indented text is no code."""
+    text = match[0]
+    if match[1]:
+        return b"#" * len(text)
+    if match[2]:
+        return b"-".ljust(len(text))
+    return b" \n".rjust(len(text), b"\n") if text[:1] in b" \t" else b" " * len(text)
+
+
+def _link(match: re.Match[bytes]) -> bytes:
+    """The label of a link in front of its title, so that the title alone is the target; of a URL only the text."""
+    return match[1] + b" [[" if match[1] is not None else b"  "
+
+
+def headings_without_blank(source: bytes, opaque: Iterable[tuple[int, int]]) -> Iterator[HeadingEvent]:
+    """The headings `!!Text`, which have no form of the same length in Markdown.
+
+    Args:
+        source: The wikitext.
+        opaque: Ranges of code and links in it.
+    """
+    ranges = [(start, end) for start, end in opaque if b"\n" in source[start:end]]
+    for match in _HEADING.finditer(source):
+        if source[match.end(1) : match.end(1) + 1] in b" \t" or any(a <= match.start() < b for a, b in ranges):
+            continue
+        text = match[2].decode("utf-8", "replace").translate(_BRACKETS)
+        yield HeadingEvent(len(match[1]), match.start(), match.end(), [(match.start(2), text)])
