@@ -103,7 +103,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         links=LazyLinks(links),
         tags=_tags(below, body, frontmatter, structure),
         findings=(*findings, *frontmatter.findings, *_of_text(raw, source, base, structure)),
-        title=_title(address, frontmatter.values, sections),
+        title=_title(address, frontmatter.values, () if structure.is_outline else sections),
         words=_words(below, body),
         readable=None if source == written else source,
     )

@@ -65,10 +65,10 @@ def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) ->
 
 
 def _line_start(source: bytes, at: int) -> int:
-    """Start of a heading's line, which may be indented by up to three blanks."""
+    """Start of a heading's line, which may be indented by up to three blanks, or be the item of an outline."""
     while at and source[at - 1] == _BLANK:
         at -= 1
-    return at
+    return source.rfind(b"\n", 0, at) + 1 if source[at - 1 : at] == b"-" else at
 
 
 def _tree_ends(levels: Sequence[int], starts: Sequence[int], end: int) -> list[int]:

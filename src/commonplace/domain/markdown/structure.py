@@ -41,7 +41,7 @@ MAX_LABEL_PIECES = 64
 
 @dataclass(slots=True)
 class HeadingEvent:
-    """A heading outside of lists, quotes and footnotes. Offsets are bytes of the scanned text."""
+    """A heading outside of lists, quotes and footnotes, or in an outline. Offsets are bytes of the scanned text."""
 
     level: int
     start: int
@@ -79,6 +79,8 @@ class LinkEvent:
 class Structure:
     """The results of one pass, each list in text order."""
 
+    is_outline: bool = False
+    """Whether the text is one bullet list with headings in its items."""
     headings: list[HeadingEvent] = field(default_factory=list[HeadingEvent])
     has_more_headings: bool = False
     """Whether there are more than `MAX_HEADINGS`; the rest of the text belongs to the last of these."""
@@ -144,11 +146,21 @@ def _missing_cells(block: str, limit: int) -> int:
 
 
 def scan(text: str) -> Structure:
-    """Scan a Markdown text without frontmatter."""
+    """Scan a Markdown text without frontmatter. Headings in items count if the whole text is one bullet list."""
     text = bounded(text)
-    structure = Structure()
+    structure = Structure(is_outline="- #" in text and _is_outline(text))
     _Pass(structure).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
     return structure
+
+
+_BULLET_HEADING = re.compile(r"(?m)^[ \t]*- #{1,6} ")
+_OUTLINE_LINE = re.compile(r"(?:- |-$|[ \t]|$)")
+"""Beginning of each line of a page that is one bullet list."""
+
+
+def _is_outline(text: str) -> bool:
+    """Whether a text is one bullet list, as outliners such as Logseq write pages, with headings in its items."""
+    return bool(_BULLET_HEADING.search(text)) and all(map(_OUTLINE_LINE.match, text.splitlines()))
 
 
 class UnclosedBlock(NamedTuple):
@@ -264,7 +276,7 @@ _Events = Iterator[tuple[_Event, Range]]
 
 
 class _Pass:
-    """State of one pass: the results, and the offset up to which headings do not count."""
+    """State of one pass: the results, and the offset up to which headings do not count, except in an outline."""
 
     def __init__(self, structure: Structure) -> None:
         self._found = structure
@@ -295,7 +307,7 @@ class _Pass:
         elif "Heading" in tag:
             if len(self._found.headings) >= MAX_HEADINGS:
                 self._found.has_more_headings = True
-            elif start >= self._container_end:
+            elif self._found.is_outline or start >= self._container_end:
                 level = int(tag["Heading"]["level"][1])
                 pieces = self._run_inside(events, [], in_heading=True)
                 self._found.headings.append(HeadingEvent(level, start, end, pieces))

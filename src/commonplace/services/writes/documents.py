@@ -112,9 +112,13 @@ def put_all(collection: Collection, drafts: Sequence[DocumentDraft], intent: Wri
 
 def read_to_edit(collection: Collection, address: Address, raw: bytes) -> Document:
     """Parse a document for a change in its own form: a new frontmatter is properties in a graph of Logseq."""
-    document = read_document(address, raw)
+    return in_own_form(collection, read_document(address, raw))
+
+
+def in_own_form(collection: Collection, document: Document) -> Document:
+    """A document that knows whether it is of a graph of Logseq, also if it has no properties."""
     sites = () if document.frontmatter.present else collection.index.lookup().sites
-    site = site_of(sites, address) if sites else None
+    site = site_of(sites, document.address) if sites else None
     return document.with_properties() if site and site.graph and site.graph.slashes else document
 
 

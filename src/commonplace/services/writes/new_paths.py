@@ -130,7 +130,9 @@ def template_names(collection: Collection) -> list[str]:
 
 
 def new_page_text(collection: Collection, title: str, now: datetime, template: str = "", *, daily: bool = False) -> str:
-    """The text of a new page from a template; a heading without one. A daily page has its own template if there is one.
+    """The text of a new page from a template; without one a heading, or nothing for the page of a day in Logseq.
+
+    A daily page has its own template if there is one.
 
     Raises:
         NotFoundError: kind "template": there is no such template; context holds `nearest`, the names of all.
@@ -151,7 +153,8 @@ def new_page_text(collection: Collection, title: str, now: datetime, template: s
             hint=f"Templates: {', '.join(names)}." if names else "Templates are pages in the folder templates/.",
             nearest=names,
         )
-    return f"# {title}\n\n"
+    graphs = [site.graph for site in collection.index.lookup().sites if site.graph and site.graph.slashes]
+    return "" if graphs and daily else f"# {title}\n\n"
 
 
 def has_folder(collection: Collection, path: str) -> bool:

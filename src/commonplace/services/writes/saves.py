@@ -14,6 +14,7 @@ from commonplace.domain.merge import MergeRegion, merge_regions, merge_texts
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.tasks import tasks_of, with_task
 from commonplace.services.collections import Collection, current_bytes
+from commonplace.services.writes.documents import read_to_edit
 from commonplace.services.writes.documents import replace as replace_document
 from commonplace.services.writes.overwrites import WriteReceipt, WriteRequest
 
@@ -105,7 +106,7 @@ def tick(
     base, current = opened_bytes(collection, address, opened), current_bytes(collection, address)
     if base is None or current is None:
         raise ConflictError("The page has changed since it was shown.", kind="document", hint="Open it again.")
-    document = read_document(address, base)
+    document = read_to_edit(collection, address, base)
     task = next((other_task for other_task in tasks_of(document) if other_task.at == at), None)
     if task is None:
         raise NotFoundError("There is no task at this place.", kind="task", hint="Open the page again.")

@@ -16,6 +16,7 @@ from commonplace.domain.document_reader import find_fragment
 from commonplace.domain.documents import Document, gc_disabled
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.paths import joined
+from commonplace.domain.tasks import with_boxes
 from commonplace.faces.web.markup.blocks import Footnotes, Piece, container_html, pieces
 from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
 from commonplace.faces.web.markup.links import DocumentLinks, LinkSource, external_link
@@ -33,6 +34,7 @@ from commonplace.faces.web.urls import Urls
 from commonplace.faces.worker_threads import go_on
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import LinkTarget
+from commonplace.services.writes.documents import in_own_form
 
 MAX_DEPTH = 4
 """Maximum nesting depth of embeds, and of admonitions."""
@@ -122,7 +124,9 @@ class Renderer:
         )
 
     def _html(self, document: Document, span: tuple[int, int] | None, budget: Budget, *, with_anchors: bool) -> str:
-        raw = document.encoded
+        raw = document.source if document.frontmatter.is_fields else document.encoded
+        if with_anchors and in_own_form(self.collection, document).frontmatter.is_properties:
+            raw = with_boxes(raw)
         start, end = span or (document.body_start, len(raw))
         source = raw[start:end]
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:

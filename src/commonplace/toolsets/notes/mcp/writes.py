@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest, require_moves
+from commonplace.services.writes.documents import read_to_edit
 from commonplace.services.writes.moves import plan_moves
-from commonplace.services.writes.new_paths import has_folder, moved_address
+from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_text
 from commonplace.toolsets.notes.mcp.parameters import (
     Change,
     NotesDelete,
@@ -26,7 +28,7 @@ from commonplace.toolsets.notes.mcp.parameters import (
     WriteArguments,
 )
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
-from commonplace.toolsets.notes.rules.page_edits import PageChange, changes_again
+from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, changes_again
 from commonplace.toolsets.notes.rules.replaced_texts import text_with_sources
 from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, wait_until_settled
 from commonplace.toolsets.notes.service.page_lookup import (
@@ -35,6 +37,7 @@ from commonplace.toolsets.notes.service.page_lookup import (
     find_page,
     folder_prefix,
     new_page_path,
+    page_path,
     path_among,
 )
 from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer, WriteCall
@@ -175,9 +178,25 @@ def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: 
         path, fragment = coming
         changes = tuple(_change(change, fragment) for change in arguments.changes)
         return path.collection, EditStep(path.address, changes, arguments.revision, again)
-    page = find_page(call.services.collections, arguments.page)
+    try:
+        page = find_page(call.services.collections, arguments.page)
+    except NotFoundError as error:
+        appends = all(change.do == "append" for change in arguments.changes)
+        if appends and "place" in error.context and "gone" not in error.context:
+            return _day_step(call, arguments, str(error.context["place"]))
+        raise
     changes = tuple(_change(change, page.fragment) for change in arguments.changes)
     return page.collection, EditStep(_place_of(page, earlier), changes, arguments.revision, again)
+
+
+def _day_step(call: Call, arguments: NotesEdit, place: str) -> Made:
+    """A step that makes the page of a day from its template, with what is appended to it."""
+    collection, address = page_path(call.services.collections, arguments.page).collection, parse_address(place)
+    day = address.stem.replace("_", "-")
+    text = new_page_text(collection, day, datetime.fromisoformat(day), daily=True)
+    document = read_to_edit(collection, address, text.encode())
+    changes = [_change(change, "") for change in arguments.changes]
+    return collection, WriteStep(address, apply_changes(document, changes).decode())
 
 
 def _among_coming(call: Call, page: str, earlier: Sequence[Made]) -> tuple[PagePath, str] | None:

@@ -15,6 +15,7 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.graphs import block_around
 from commonplace.domain.json import Json
 from commonplace.domain.status import reviewed_fields
 from commonplace.domain.tasks import TaskItem, tasks_of, with_task
@@ -32,6 +33,7 @@ MAX_NEAREST_TASKS = 3
 """Maximum number of tasks that an error names."""
 _ENDS_OWN_LINE = re.compile(r"[ \t>]*(?:\||`{3}|~{3}|\$\$)")
 """The last line of a table, a fenced block or a formula, whose block id stands below a blank line."""
+_ITEM = re.compile(rb"([ \t]*)- ")
 _NO_FIELDS: Mapping[str, Json] = {}
 
 
@@ -130,11 +132,32 @@ def section_of(document: Document, name: str) -> Section:
 def _section(document: Document, change: PageChange) -> bytes:
     if not change.section:
         return edits.replace_body(document, change.text)
-    return edits.replace_section(document, section_of(document, change.section), change.text)
+    section = section_of(document, change.section)
+    text = _as_blocks(document, section, change.text)
+    is_item = _ITEM.match(document.raw[section.start : section.content])
+    if is_item and text.strip() and not document.raw[section.content : section.tree_end].strip():
+        return edits.insert_text(document, section.content, text)  # an item has no blank line below it
+    return edits.replace_section(document, section, text)
 
 
 def _append(document: Document, change: PageChange) -> bytes:
-    return edits.insert_text(document, _own_range(document, change)[1], change.text)
+    section = section_of(document, change.section) if change.section else None
+    text = _as_blocks(document, section, change.text)
+    return edits.insert_text(document, _own_range(document, change)[1], text)
+
+
+def _as_blocks(document: Document, section: Section | None, text: str) -> str:
+    """A text as blocks below the heading in an item, or at the end of a page of Logseq; any other text as it is."""
+    line = document.raw[section.start : section.content] if section and section.level else b""
+    in_item = _ITEM.match(line)
+    if not text.strip() or (not in_item and (line or not document.frontmatter.is_properties)):
+        return text
+    indent = in_item[1].decode() + "\t" if in_item else ""
+    lines = text.strip("\r\n").splitlines()
+    if not _ITEM.match(lines[0].encode()):
+        blocks = [block.splitlines() for block in re.split(r"\n[ \t]*\n", "\n".join(lines))]
+        lines = [("- " if not at else "  ") + row for block in blocks for at, row in enumerate(block)]
+    return "\n".join(indent + row for row in lines)
 
 
 def _insert(document: Document, change: PageChange) -> bytes:
@@ -251,6 +274,8 @@ def _own_range(document: Document, change: PageChange) -> tuple[int, int]:
     if not change.section:
         return document.body_start, len(document.raw)
     section = section_of(document, change.section)
+    if _ITEM.match(document.raw[section.start : section.content]):  # what is indented below it, and not its siblings
+        return section.content, min(section.end, block_around(document.raw, section.start)[1])
     return section.content, section.end
 
 
