@@ -336,7 +336,8 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
         return _of_reference(path, lookup, markdown=markdown)
     site = site_of(lookup.sites, source) if lookup.sites else None
     if site and site.graph and not (markdown or is_document_path(path)):
-        return _in_graph(site, site.graph, path, source, lookup)
+        name = target.strip() if site.graph.names == "title" else path
+        return _in_graph(site, site.graph, name, source, lookup)
     return _by_rules(path, source, lookup, site if markdown else None, markdown=markdown)
 
 

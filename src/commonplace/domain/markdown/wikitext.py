@@ -29,6 +29,8 @@ _FENCE = re.compile(rb"(?m)^```[^\n]*\n(?s:.*?)(?:^```[ \t]*\r?$|\Z)")
 _HEADING = re.compile(rb"(?m)^(!{1,6})(?:\.\S+(?=[ \t]))?[ \t]*(?=[^\s!])([^\r\n]*)")
 _MARK = re.compile(rb"(?m)^(?:(!{1,6})(?=[ \t])|!{1,6}|([*#]+)(?=[ \t])|#+|(?:-{3,}|=+)(?=[ \t]*\r?$)|[ \t]{4,}(?=\S))")
 _LINK = re.compile(rb"\[\[([^\[\]\n|]*)\|(?=[^\[\]\n|]+\]\])|\[\[(?=[a-zA-Z][a-zA-Z0-9+.-]*://)")
+_CALL = re.compile(rb"<<(?:[^>]|>(?!>))*>>|\{\{\{(?:[^}]|\}(?!\}\}))*\}\}\}|<\$[^<>]*>")
+"""A call of a macro, a filter or a widget, in which `[[` begins no link."""
 _BRACKETS = str.maketrans("", "", "[]")
 
 
@@ -66,7 +68,13 @@ def is_wikitext(fields: Frontmatter) -> bool:
 
 def as_markdown(source: bytes) -> bytes:
     """Wikitext as Markdown of the same length: headings, lists and links where they were, code as it is."""
-    return b"".join(part if is_code else _LINK.sub(_link, _MARK.sub(_mark, part)) for is_code, part in _parts(source))
+    return b"".join(part if is_code else _readable(part) for is_code, part in _parts(source))
+
+
+def _readable(text: bytes) -> bytes:
+    """A text without code in Markdown's form."""
+    plain = _CALL.sub(lambda call: call[0].replace(b"[[", b"  "), text)
+    return _LINK.sub(_link, _MARK.sub(_mark, plain))
 
 
 def _parts(source: bytes) -> Iterator[tuple[bool, bytes]]:
