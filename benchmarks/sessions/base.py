@@ -15,6 +15,12 @@ DAY = 86_400
 KEPT = "Nightly backups are kept for 35 days and weekly ones for a year."
 PORT = "The gateway listens on port 8443 in every region."
 ON_CALL = "Gateway: Mira Okafor is on call this quarter."
+RULE = "Every finished task is listed in the section Decisions of its topic."
+LIMIT = "The mail queue holds 500 messages."
+LIMIT_PAGES = (
+    *("topics/mail.md", "runbooks/restore-mail.md", "decisions/2023-03-choice.md", "meetings/2025-02-04.md"),
+)
+"""The pages that state the limit."""
 LAST_WEEK = {"topics/mail.md": "Ann", "runbooks/restore-login.md": "Ben", "people/rota.md": "Ann"}
 """Pages that changed in the last seven days, with their authors."""
 
@@ -45,7 +51,9 @@ def _pages() -> dict[str, list[str]]:
     pages["people/rota.md"] = [ON_CALL, "Billing: Tom Reyes is on call this quarter."]
     pages["topics/gateway.md"].append(PORT)
     pages["runbooks/restore-archive.md"].append(KEPT)
-    return pages
+    for path in LIMIT_PAGES:
+        pages[path].append(LIMIT)
+    return pages | {"AGENTS.md": [RULE]}
 
 
 def _service(number: int) -> str:

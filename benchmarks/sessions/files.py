@@ -10,6 +10,9 @@ from typing import Self
 
 from benchmarks.sessions.outcomes import Meter
 
+MAX_FACT_CHARS = 100
+"""Maximum number of characters of a line that is taken for a fact."""
+
 
 class FilesPlayer:
     """Acts as an agent without a server: searches for words, and reads the files that contain them."""
@@ -63,6 +66,33 @@ class FilesPlayer:
         log = self._shell("git log --since=7.days --format=%an --name-only")
         return {path: who for who, path in re.findall(r"(\w+)\n\n(\S+\.md)", log)}
 
+    def begin(self, task: str) -> str:
+        """Read the rules, find and read the page, and read the log."""
+        log = self._shell("git log --since=7.days --format=%an --name-only")
+        return "\n".join([self._read("AGENTS.md"), self._best(task)[1], log])
+
+    def finish(self, topic: str, line: str) -> None:
+        """Add the line after the last one of the topic's decisions."""
+        page = f"topics/{topic.lower()}.md"
+        last = re.findall(r"(?m)^\d+-(- .*)$", self._shell(f"grep -n -A3 '^## Decisions' {page}"))[-1]
+        self._replace(page, last, f"{last}\n{line}")
+
+    def correct(self, old: str, new: str) -> None:
+        """Find the files, and replace the sentence in each."""
+        for path in re.findall(r"(?m)^\./([^:]+)", self._shell(f"grep -rl '{old}' --include=*.md .")):
+            self._replace(path, old, new)
+
+    def answer(self, title: str, questions: tuple[str, str]) -> None:
+        """Find and read both pages, and write a file with links to them."""
+        pages = [self._best(question) for question in questions]
+        facts = [
+            max(text.split("\n"), key=lambda line: _in_common(line, question))
+            for (_, text), question in zip(pages, questions, strict=True)
+        ]
+        links = [f"[source](../{path}#purpose)" for path, _ in pages]
+        text = "\n\n".join(f"{fact} {link}" for fact, link in zip(facts, links, strict=True))
+        self._write("answers/backups-and-gateway.md", f"# {title}\n\n{text}\n")
+
     def _best(self, question: str) -> tuple[str, str]:
         """Path and text of the page with most of the question's words in the lines that grep prints."""
         words = [word for word in question.split() if len(word) > 3]
@@ -93,3 +123,8 @@ class FilesPlayer:
             raise RuntimeError(f"{old!r} does not occur once in {path}")
         file.write_text(text.replace(old, new), encoding="utf-8")
         self.meter.count("edit_file", {"path": path, "old": old, "new": new}, "ok")
+
+
+def _in_common(line: str, question: str) -> int:
+    """Number of a question's words that a short line has."""
+    return sum(word in line.lower() for word in question.split()) if len(line) < MAX_FACT_CHARS else 0

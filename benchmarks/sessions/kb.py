@@ -73,6 +73,40 @@ class KbPlayer:
             found_values[f"{entry['id']}.md"] = who[1] if who else ""
         return found_values
 
+    def begin(self, task: str) -> str:
+        """The rules, the sections that answer, and the recent entries."""
+        since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 7 * DAY))
+        entries = self._call("kb_recent", since=since, fields=["id", "updated_at"])["entries"]
+        changed = "\n".join(f"{entry['id']}.md" for entry in entries)
+        return "\n".join([self._body("AGENTS"), *(section["text"] for section in self._sections(task)), changed])
+
+    def finish(self, topic: str, line: str) -> None:
+        """Replace the body by one with the line."""
+        entry = f"topics/{topic.lower()}"
+        head, decisions, rest = self._body(entry).partition("## Decisions\n")
+        listed, gap, after = rest.partition("\n\n## ")
+        self._call(
+            "kb_update",
+            kb_name=self._name,
+            entry_id=entry,
+            body=f"{head}{decisions}{listed.rstrip()}\n{line}{gap or chr(10)}{after}",
+        )
+
+    def correct(self, old: str, new: str) -> None:
+        """Find the entries by the sentence, and replace the body of each."""
+        found_entries = self._call("kb_search", query=f'"{old}"', limit=10)["results"]
+        for entry in found_entries:
+            body = self._body(entry["id"]).replace(old, new)
+            self._call("kb_update", kb_name=self._name, entry_id=entry["id"], body=body)
+
+    def answer(self, title: str, questions: tuple[str, str]) -> None:
+        """Search for both, and create an entry with footnotes."""
+        sections = [self._sections(question)[0] for question in questions]
+        facts = "\n\n".join(f"{section['text'].strip()}[^{at}]" for at, section in enumerate(sections, 1))
+        notes = "\n".join(f"[^{at}]: [{s['id']}](../{s['id']}.md#purpose)" for at, s in enumerate(sections, 1))
+        body = f"# {title}\n\n{facts}\n\n{notes}\n"
+        self._call("kb_create", kb_name=self._name, entry_type="document", title=title, body=body)
+
     def _body(self, entry: str) -> str:
         return self._call("kb_get", kb_name=self._name, entry_id=entry)["entry"]["body"]
 

@@ -12,7 +12,10 @@ from benchmarks.stdio import StdioServer
 
 BUDGET = 100
 """Token budget of each search, the smallest that `search` takes."""
+BRIEF_BUDGET = 200
+"""Token budget of the brief."""
 _HIT = re.compile(r"\[\d+\] ([^#\n]+)#\S* \((?:[^()\n]* > )?([^()\n]*)\)\n")
+_PLACE = re.compile(r"\[\d+\] (\S+#\S*) [^\n]*\n([^\n]*)")
 _COMMIT = re.compile(r"(?m)^[0-9a-f]{10} [\d-]+ [\d:]+ (\w+): .*: (\S+\.md)$")
 
 
@@ -67,6 +70,29 @@ class NotesPlayer:
     def changed(self) -> dict[str, str]:
         """The changes of the last seven days."""
         return {path: who for who, path in _COMMIT.findall(self._call("changes", since="7 days"))}
+
+    def begin(self, task: str) -> str:
+        """The brief for the task, and the changes."""
+        return self._call("brief", task=task, max_tokens=BRIEF_BUDGET) + self._call("changes", since="7 days")
+
+    def finish(self, topic: str, line: str) -> None:
+        """Append the line to the section."""
+        self._call("edit", page=topic, changes=[{"do": "append", "section": "Decisions", "text": line}])
+
+    def correct(self, old: str, new: str) -> None:
+        """Find the pages by the sentence, and edit all in one transaction."""
+        hits = _HIT.split(self._call("search", query=f'"{old}"', max_tokens=4 * BUDGET))[1:]
+        pages = [path for path, _, text in zip(hits[::3], hits[1::3], hits[2::3], strict=True) if old in text]
+        change = {"do": "replace", "old": old, "text": new}
+        self._call("transaction", steps=[{"do": "edit", "page": page, "changes": [change]} for page in pages])
+
+    def answer(self, title: str, questions: tuple[str, str]) -> None:
+        """Search for both, and write the page with the sections as sources."""
+        hits = [_PLACE.search(self._call("search", query=question, max_tokens=BUDGET)) for question in questions]
+        places = [hit for hit in hits if hit]
+        text = f"# {title}\n\n" + "\n\n".join(f"{hit[2]}[^{at}]" for at, hit in enumerate(places, 1))
+        sources = [hit[1] for hit in places]
+        self._call("write", page="answers/backups-and-gateway.md", text=f"{text}\n", sources=sources)
 
     def _call(self, tool: str, **arguments: object) -> str:
         answer = shown(self._server.call(tool, **arguments))

@@ -1,4 +1,4 @@
-"""The five sessions with their outcomes, and the players."""
+"""The sessions with their outcomes, and the players."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from benchmarks.sessions.base import KEPT, LAST_WEEK, ON_CALL, PORT
+from benchmarks.sessions.base import KEPT, LAST_WEEK, LIMIT, LIMIT_PAGES, ON_CALL, PORT, RULE
 from commonplace.domain.tokens import tokens_of
 
 DECISION = "Mail goes through a queue"
@@ -17,6 +17,10 @@ REASON = "A burst of mail must not delay the report. A queue holds it back."
 OLD, NEW = "Billing", "Invoicing"
 KEPT_QUESTION = "how long are nightly backups kept"
 PORT_QUESTION = "which port does the gateway listen on"
+TASK = "how many messages the mail queue holds"
+ANSWER = "Backups and the gateway"
+DONE = "- Mail queue measured."
+NEW_LIMIT = LIMIT.replace("500", "800")
 ON_CALL_QUESTION = "who is on call for the gateway"
 
 
@@ -71,6 +75,22 @@ class Player(Protocol):
         """The pages that changed in the last seven days, each with its author."""
         ...
 
+    def begin(self, task: str) -> str:
+        """Text with the rules of the base, the section that matters for a task, and what changed last week."""
+        ...
+
+    def finish(self, topic: str, line: str) -> None:
+        """Add a line to a topic's section of decisions."""
+        ...
+
+    def correct(self, old: str, new: str) -> None:
+        """Replace a sentence wherever it stands."""
+        ...
+
+    def answer(self, title: str, questions: tuple[str, str]) -> None:
+        """Write a page that answers two questions in the words of their sections, each with a link to its section."""
+        ...
+
 
 def _find_and_cite(player: Player, folder: Path) -> None:
     path, heading, text = player.cite(KEPT_QUESTION)
@@ -108,6 +128,29 @@ def _report(player: Player, folder: Path) -> None:
     _require(player.changed() == LAST_WEEK, "the report is complete")
 
 
+def _brief_and_continue(player: Player, folder: Path) -> None:
+    text = player.begin(TASK)
+    _require(RULE in text and LIMIT in text and all(path in text for path in LAST_WEEK), "the start is known")
+    player.finish("Mail", DONE)
+    topic = (folder / "topics/mail.md").read_text(encoding="utf-8")
+    _require(DONE in topic.partition("## Decisions")[2].partition("\n## ")[0], "the topic lists the task")
+
+
+def _correct_everywhere(player: Player, folder: Path) -> None:
+    player.correct(LIMIT, NEW_LIMIT)
+    texts = {path: (folder / path).read_text(encoding="utf-8") for path in LIMIT_PAGES}
+    _require(all(NEW_LIMIT in text and LIMIT not in text for text in texts.values()), "all four pages are corrected")
+
+
+def _answer_with_citations(player: Player, folder: Path) -> None:
+    player.answer(ANSWER, (KEPT_QUESTION, PORT_QUESTION))
+    (page,) = [path for path in folder.rglob("*.md") if path.read_text(encoding="utf-8").startswith(f"# {ANSWER}\n")]
+    text = page.read_text(encoding="utf-8")
+    _require(KEPT in text and PORT in text, "both facts are there")
+    cited = [name in text for name in ("restore-archive.md#", "gateway.md#")]
+    _require(all(cited), "both facts are cited")
+
+
 def _linking(folder: Path, name: str) -> set[str]:
     """The pages with a link that names a topic."""
     link = re.compile(rf"\[{name}\]\(|\[\[(topics/)?{name}(\||\]\])", re.IGNORECASE)
@@ -130,6 +173,9 @@ SESSIONS: Mapping[str, Callable[[Player, Path], None]] = {
     "add a decision and link it": _add_decision,
     "rename a topic": _rename_topic,
     "report what changed last week": _report,
+    "brief and continue": _brief_and_continue,
+    "correct a fact in four places": _correct_everywhere,
+    "answer with citations": _answer_with_citations,
 }
 
 

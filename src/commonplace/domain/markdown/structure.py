@@ -154,13 +154,14 @@ def scan(text: str) -> Structure:
 
 
 _BULLET_HEADING = re.compile(r"(?m)^[ \t]*- #{1,6} ")
-_OUTLINE_LINE = re.compile(r"(?:- |-$|[ \t]|$)")
+_OUTLINE_LINE = re.compile(r"- |-$|[ \t]")
 """Beginning of each line of a page that is one bullet list."""
 
 
 def _is_outline(text: str) -> bool:
     """Whether a text is one bullet list, as outliners such as Logseq write pages, with headings in its items."""
-    return bool(_BULLET_HEADING.search(text)) and all(map(_OUTLINE_LINE.match, text.splitlines()))
+    lines = list(filter(str.strip, text.splitlines()))
+    return len(lines) > 1 and bool(_BULLET_HEADING.search(text)) and all(map(_OUTLINE_LINE.match, lines))
 
 
 class UnclosedBlock(NamedTuple):

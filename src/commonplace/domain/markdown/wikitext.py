@@ -31,6 +31,8 @@ _MARK = re.compile(rb"(?m)^(?:(!{1,6})(?=[ \t])|!{1,6}|([*#]+)(?=[ \t])|#+|(?:-{
 _LINK = re.compile(rb"\[\[([^\[\]\n|]*)\|(?=[^\[\]\n|]+\]\])|\[\[(?=[a-zA-Z][a-zA-Z0-9+.-]*://)")
 _CALL = re.compile(rb"<<(?:[^>]|>(?!>))*>>|\{\{\{(?:[^}]|\}(?!\}\}))*\}\}\}|<\$[^<>]*>")
 """A call of a macro, a filter or a widget, in which `[[` begins no link."""
+_ELEMENT = re.compile(rb"</?[a-zA-Z][^<>]*>")
+"""A tag of HTML, in which wikitext goes on, while Markdown would not."""
 _BRACKETS = str.maketrans("", "", "[]")
 
 
@@ -74,6 +76,7 @@ def as_markdown(source: bytes) -> bytes:
 def _readable(text: bytes) -> bytes:
     """A text without code in Markdown's form."""
     plain = _CALL.sub(lambda call: call[0].replace(b"[[", b"  "), text)
+    plain = _ELEMENT.sub(lambda tag: re.sub(rb"[^\r\n]", b" ", tag[0]), plain)
     return _LINK.sub(_link, _MARK.sub(_mark, plain))
 
 

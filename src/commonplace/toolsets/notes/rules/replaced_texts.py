@@ -131,13 +131,20 @@ def source_texts(sources: Sequence[str], folder: str) -> list[str]:
 
 
 def with_references(document: Document, text: str, count: int) -> tuple[str, list[str]]:
-    """A new text with references to `count` footnotes at its end, and their labels; unchanged in a page with a list."""
+    """A new text with references to `count` footnotes, and their labels; unchanged in a page with a list.
+
+    `[^2]` in the text refers to the second source, unless the page has such a footnote. The others are referred to at
+    the end.
+    """
     if uses_list(document) or not count:
         return text, []
-    labels = list(free_labels(document, count))
+    numbers = [str(number) for number in range(1, count + 1)]
+    own = {label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text}
+    free = (label for label in free_labels(document, 2 * count) if label not in own)
+    labels = [label if label in own else next(free) for label in numbers]
     tail = _TAIL.search(text)
     end = tail.start() if tail else len(text)
-    return text[:end] + "".join(f"[^{label}]" for label in labels) + text[end:], labels
+    return text[:end] + "".join(f"[^{label}]" for label in labels if label not in own) + text[end:], labels
 
 
 def with_sources(raw: bytes, document: Document, texts: list[str], labels: list[str]) -> bytes:

@@ -78,6 +78,9 @@ def test_sources_are_footnotes_or_items_of_the_list() -> None:
     assert "[^" not in listed
     with pytest.raises(InvalidInputError, match="names no source"):
         _changed(PAGE, kind="append", text="No.", sources=("",))
+    numbered = text_with_sources(Address("a.md"), "# A\n\nOne.[^2] Two.[^1]\n", ["b.md", "c.md", "d.md"])
+    assert numbered.startswith("# A\n\nOne.[^2] Two.[^1][^3]\n\n[^1]: [b]")
+    assert [line[:7] for line in numbered.splitlines()[4:]] == ["[^1]: [", "[^2]: [", "[^3]: ["]
     whole = text_with_sources(Address("a.md"), "# A\n\nText.\n", ["b.md"])
     assert whole == "# A\n\nText.[^1]\n\n[^1]: [b](b.md)\n"
 
