@@ -79,7 +79,7 @@ class FilesPlayer:
 
     def correct(self, old: str, new: str) -> None:
         """Find the files, and replace the sentence in each."""
-        for path in re.findall(r"(?m)^\./([^:]+)", self._shell(f"grep -rl '{old}' --include=*.md .")):
+        for path in re.findall(r"(?m)^\./(.+)$", self._shell(f"grep -rl '{old}' --include=*.md .")):
             self._replace(path, old, new)
 
     def answer(self, title: str, questions: tuple[str, str]) -> None:

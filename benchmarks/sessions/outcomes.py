@@ -144,7 +144,7 @@ def _correct_everywhere(player: Player, folder: Path) -> None:
 
 def _answer_with_citations(player: Player, folder: Path) -> None:
     player.answer(ANSWER, (KEPT_QUESTION, PORT_QUESTION))
-    (page,) = [path for path in folder.rglob("*.md") if path.read_text(encoding="utf-8").startswith(f"# {ANSWER}\n")]
+    (page,) = [path for path in folder.rglob("*.md") if ANSWER in path.read_text(encoding="utf-8")]
     text = page.read_text(encoding="utf-8")
     _require(KEPT in text and PORT in text, "both facts are there")
     cited = [name in text for name in ("restore-archive.md#", "gateway.md#")]
