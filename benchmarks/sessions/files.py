@@ -91,7 +91,7 @@ class FilesPlayer:
         ]
         links = [f"[source](../{path}#purpose)" for path, _ in pages]
         text = "\n\n".join(f"{fact} {link}" for fact, link in zip(facts, links, strict=True))
-        self._write("answers/backups-and-gateway.md", f"# {title}\n\n{text}\n")
+        self._write("decisions/backups-and-gateway.md", f"# {title}\n\n{text}\n")
 
     def _best(self, question: str) -> tuple[str, str]:
         """Path and text of the page with most of the question's words in the lines that grep prints."""

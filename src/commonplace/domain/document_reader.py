@@ -15,7 +15,7 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, Finding, Frontmatter, LazyLinks, Link, Section, caching_large
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.findings import finding_of, merge_conflicts
-from commonplace.domain.frontmatter import read_any_frontmatter, text_items
+from commonplace.domain.frontmatter import text_items
 from commonplace.domain.graphs import BLOCK_IDS, block_around
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.link_syntax import (
@@ -37,7 +37,7 @@ from commonplace.domain.markdown.structure import (
     unclosed_block,
 )
 from commonplace.domain.markdown.tags import body_tags
-from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX, headings_without_blank, is_wikitext, read_fields
+from commonplace.domain.markdown.wikitext import read_head, scan_below
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.slugs import anchor, comparable_heading, heading_in_link
 from commonplace.domain.words.text_decoder import decoded
@@ -75,17 +75,13 @@ def read_document(address: Address, raw: bytes) -> Document:
         findings = (_not_utf8(raw, bom + error.start),)
         text = decoded(raw[bom:])
         source, bom = text.encode(), 0
-    is_tiddler = address.path.lower().endswith(TIDDLER_SUFFIX)
-    frontmatter = read_fields(source, bom) if is_tiddler else read_any_frontmatter(source, bom)
+    frontmatter = read_head(address, source, bom)
     base = frontmatter.span.end
     written = source
     readable = readable_source(address, source[base:], frontmatter)
     source, below = source[:base] + readable.text, readable.text
     body = text if base == bom and source == written else below.decode()
-    structure = scan(body)
-    if is_tiddler and is_wikitext(frontmatter):
-        more = headings_without_blank(written[base:], structure.opaque)
-        structure.headings = sorted([*structure.headings, *more], key=lambda heading: heading.start)
+    structure = scan_below(frontmatter, body, written[base:])
     sections = read_sections(source, base, structure.headings)
 
     def links() -> tuple[Link, ...]:
@@ -103,7 +99,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         links=LazyLinks(links),
         tags=_tags(below, body, frontmatter, structure),
         findings=(*findings, *frontmatter.findings, *_of_text(raw, source, base, structure)),
-        title=_title(address, frontmatter.values, () if structure.is_outline else sections),
+        title=_title(address, frontmatter.values, sections, structure),
         words=_words(below, body),
         readable=None if source == written else source,
     )
@@ -557,13 +553,14 @@ def _not_utf8(raw: bytes, at: int) -> Finding:
     return finding_of("not_utf8", message, line=line)
 
 
-def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Section]) -> str:
+def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Section], structure: Structure) -> str:
     given_title = values.get("title")
     if isinstance(given_title, (str, int, float)):
         title = " ".join(str(given_title).split())
         if title:
             return title
-    return next((section.heading for section in sections if section.level == 1 and section.heading), address.stem)
+    headings = () if structure.is_outline else sections  # a heading in an item is that of a block
+    return next((section.heading for section in headings if section.level == 1 and section.heading), address.stem)
 
 
 def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent], html: Sequence[Link]) -> Sequence[Link]:

@@ -144,6 +144,11 @@ class Frontmatter:
     is_properties: bool = False
     """Whether the block is lines `key:: value` of Logseq; without a block, whether a new one is to be such lines."""
 
+    @property
+    def is_yaml(self) -> bool:
+        """Whether the block, if there is one, is YAML or lines `key:: value`, whose keys are changed."""
+        return not (self.is_toml or self.is_fields)
+
 
 @contextmanager
 def gc_disabled() -> Generator[None]:

@@ -170,7 +170,7 @@ def _require_utf8(raw: bytes) -> None:
 
 
 def _require_readable(block: Frontmatter) -> None:
-    if block.is_toml or block.is_fields:
+    if not block.is_yaml:
         form = "TOML" if block.is_toml else "fields of a tiddler"
         other = ", or rewrite the block as YAML between two lines '---'" if block.is_toml else ""
         raise InvalidInputError(

@@ -64,7 +64,7 @@ class Graph:
     hidden: tuple[str, ...] = ()
     """Files and folders that are not read, from the folder of the graph."""
     names: Literal["page", "path", "title"] = "page"
-    """What links name: the end of a path in Foam, the title in TiddlyWiki, else the page."""
+    """The names in links: the end of a path in Foam, the title in TiddlyWiki, else that of the page."""
     titles: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Titles by path, as files `.meta` of TiddlyWiki give them."""
 
@@ -110,7 +110,12 @@ class Graph:
         return f"{self.pages}/{encoded.replace('/', self.slashes if self.slashes != '.' else '%2F')}"
 
     def linked_name(self, address: Address) -> str:
-        """The name by which Logseq writes a link to the page of a file without a property `title::`."""
+        """The name by which a link is written to the page of a file without a property `title::`.
+
+        "" where links name the path or the title, as in Foam and TiddlyWiki.
+        """
+        if self.names != "page":
+            return ""
         name = self.page_name(address)
         day = self.day(name)
         return written_day(day, self.journal_title) if day else name

@@ -336,8 +336,7 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
         return _of_reference(path, lookup, markdown=markdown)
     site = site_of(lookup.sites, source) if lookup.sites else None
     if site and site.graph and not (markdown or is_document_path(path)):
-        name = target.strip() if site.graph.names == "title" else path
-        return _in_graph(site, site.graph, name, source, lookup)
+        return _in_graph(site, site.graph, target.strip(), source, lookup)
     return _by_rules(path, source, lookup, site if markdown else None, markdown=markdown)
 
 
@@ -351,6 +350,7 @@ def _of_reference(path: str, lookup: LinkLookup, *, markdown: bool) -> _Found:
 
 def _in_graph(site: SiteTree, graph: Graph, name: str, source: Address | None, lookup: LinkLookup) -> _Found:
     """The target of a wikilink in a graph, which names a page, whatever its folder."""
+    name = name if graph.names == "title" else slashed(name).strip()
     for way, fitting in _named_in_graph(graph, name, source, _pages_like(site, graph, name, lookup)):
         if fitting:
             return _only(fitting, way)

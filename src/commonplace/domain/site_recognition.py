@@ -91,7 +91,7 @@ NOT_READ: Mapping[str, str] = {
     "Foam": "queries are not read; a definition [name]: path below the text is a link of its own",
     "TiddlyWiki": "macros, widgets, transclusions, words in CamelCase and files of JSON and HTML are text or not read",
 }
-"""What of a program's notes is not understood, by the program."""
+"""Parts of a program's notes that are not understood, by the program."""
 
 
 def declared_tree(roots: Sequence[str]) -> SiteTree | None:

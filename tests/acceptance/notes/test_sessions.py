@@ -12,7 +12,7 @@ from benchmarks.sessions.outcomes import SESSIONS, Player
 
 from support import Amount
 
-SHARES = {"answer from two pages": 0.75}
+SHARES = {"answer from two pages": 0.75, "answer with citations": 0.75}
 """The most of the tokens with `kb`, if not half: both toolsets fill their budgets with text."""
 
 

@@ -440,8 +440,7 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
     whole = source[frontmatter.span.start : frontmatter.span.end]
     if not (b"[[" in whole or LINKS_KEY in frontmatter.values or any(map(frontmatter.values.get, REPLACED_KEYS))):
         return ()
-    is_unreadable = any(finding.rule == "bad_yaml" for finding in frontmatter.findings)
-    if frontmatter.is_toml or frontmatter.is_fields or is_unreadable:
+    if not frontmatter.is_yaml or any(finding.rule == "bad_yaml" for finding in frontmatter.findings):
         return ()
     inner = block_range(source, frontmatter)
     text = source[inner.start : inner.end].decode()

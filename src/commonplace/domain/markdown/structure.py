@@ -308,14 +308,18 @@ class _Pass:
         elif "Heading" in tag:
             if len(self._found.headings) >= MAX_HEADINGS:
                 self._found.has_more_headings = True
-            elif self._found.is_outline or start >= self._container_end:
+            elif start >= self._container_end:
                 level = int(tag["Heading"]["level"][1])
                 pieces = self._run_inside(events, [], in_heading=True)
                 self._found.headings.append(HeadingEvent(level, start, end, pieces))
         elif "CodeBlock" in tag:
             self._found.opaque.append((start, end))
         elif "BlockQuote" in tag or "List" in tag or "FootnoteDefinition" in tag:
-            self._container_end = max(self._container_end, end)
+            self._hide_headings(end)
+
+    def _hide_headings(self, end: int) -> None:
+        """Let no heading before an offset count, unless the text is an outline."""
+        self._container_end = self._container_end if self._found.is_outline else max(self._container_end, end)
 
     def _run_inside(
         self, events: _Events, links: list[tuple[LinkEvent, int]], *, in_heading: bool

@@ -13,9 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Frontmatter, Span
+from commonplace.domain.frontmatter import read_any_frontmatter
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.structure import HeadingEvent
+from commonplace.domain.markdown.structure import HeadingEvent, Structure, scan
 
 TIDDLER_SUFFIX = ".tid"
 META_SUFFIX = ".meta"
@@ -118,3 +120,24 @@ def headings_without_blank(source: bytes, opaque: Iterable[tuple[int, int]]) -> 
             continue
         text = match[2].decode("utf-8", "replace").translate(_BRACKETS)
         yield HeadingEvent(len(match[1]), match.start(), match.end(), [(match.start(2), text)])
+
+
+def read_head(address: Address, source: bytes, start: int) -> Frontmatter:
+    """The block at the top of a document: the fields of a tiddler, or any other front matter."""
+    is_tiddler = address.path.lower().endswith(TIDDLER_SUFFIX)
+    return read_fields(source, start) if is_tiddler else read_any_frontmatter(source, start)
+
+
+def scan_below(fields: Frontmatter, body: str, written: bytes) -> Structure:
+    """The structure of a body, in a tiddler with the headings that only its own text has.
+
+    Args:
+        fields: What is above it.
+        body: The body as Markdown.
+        written: The body as it is in the file.
+    """
+    structure = scan(body)
+    if fields.is_fields and is_wikitext(fields):
+        more = headings_without_blank(written, structure.opaque)
+        structure.headings = sorted([*structure.headings, *more], key=lambda heading: heading.start)
+    return structure

@@ -50,7 +50,7 @@ def complete(pages: EditorPages, page: EditorPage, position: Position) -> Comple
     before = line[: offset - start].decode("utf-8", "replace")
     after = line[offset - start :].decode("utf-8", "replace")
     head = page.document.frontmatter
-    if offset < head.span.end and not (head.is_toml or head.is_fields) and position.line > 0 and "[[" not in before:
+    if offset < head.span.end and head.is_yaml and position.line > 0 and "[[" not in before:
         items = list(_frontmatter(page, position, before))
     elif match := _WIKI.search(before):
         items = list(_wiki(pages, page, _back(page, position, match[1]), match[1], after))

@@ -153,8 +153,12 @@ def new_page_text(collection: Collection, title: str, now: datetime, template: s
             hint=f"Templates: {', '.join(names)}." if names else "Templates are pages in the folder templates/.",
             nearest=names,
         )
-    graphs = [site.graph for site in collection.index.lookup().sites if site.graph and site.graph.slashes]
-    return "" if graphs and daily else f"# {title}\n\n"
+    return "" if daily and _has_journals(collection) else f"# {title}\n\n"
+
+
+def _has_journals(collection: Collection) -> bool:
+    """Whether a collection is a graph of Logseq, where the page of a day is a list without a heading."""
+    return any(site.graph and site.graph.slashes for site in collection.index.lookup().sites)
 
 
 def has_folder(collection: Collection, path: str) -> bool:

@@ -150,14 +150,19 @@ def _as_blocks(document: Document, section: Section | None, text: str) -> str:
     """A text as blocks below the heading in an item, or at the end of a page of Logseq; any other text as it is."""
     line = document.raw[section.start : section.content] if section and section.level else b""
     in_item = _ITEM.match(line)
-    if not text.strip() or (not in_item and (line or not document.frontmatter.is_properties)):
+    is_block = in_item or (not line and document.frontmatter.is_properties)
+    if not is_block or not text.strip():
         return text
     indent = in_item[1].decode() + "\t" if in_item else ""
-    lines = text.strip("\r\n").splitlines()
-    if not _ITEM.match(lines[0].encode()):
-        blocks = [block.splitlines() for block in re.split(r"\n[ \t]*\n", "\n".join(lines))]
-        lines = [("- " if not at else "  ") + row for block in blocks for at, row in enumerate(block)]
-    return "\n".join(indent + row for row in lines)
+    return "\n".join(indent + row for row in _rows(text.strip("\r\n")))
+
+
+def _rows(text: str) -> list[str]:
+    """The lines of a list; of another text, those of a list with an item for each paragraph."""
+    if _ITEM.match(text.encode()):
+        return text.splitlines()
+    paragraphs = [paragraph.splitlines() for paragraph in re.split(r"\n[ \t]*\n", text)]
+    return [("  " if at else "- ") + row for paragraph in paragraphs for at, row in enumerate(paragraph)]
 
 
 def _insert(document: Document, change: PageChange) -> bytes:

@@ -139,12 +139,17 @@ def with_references(document: Document, text: str, count: int) -> tuple[str, lis
     if uses_list(document) or not count:
         return text, []
     numbers = [str(number) for number in range(1, count + 1)]
-    own = {label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text}
-    free = (label for label in free_labels(document, 2 * count) if label not in own)
-    labels = [label if label in own else next(free) for label in numbers]
+    own = [label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text]
+    labels = _labels(document, numbers, own)
     tail = _TAIL.search(text)
     end = tail.start() if tail else len(text)
     return text[:end] + "".join(f"[^{label}]" for label in labels if label not in own) + text[end:], labels
+
+
+def _labels(document: Document, numbers: Sequence[str], own: Sequence[str]) -> list[str]:
+    """The numbers that the text refers to, and free ones in place of the others."""
+    free = (label for label in free_labels(document, 2 * len(numbers)) if label not in own)
+    return [label if label in own else next(free) for label in numbers]
 
 
 def with_sources(raw: bytes, document: Document, texts: list[str], labels: list[str]) -> bytes:
