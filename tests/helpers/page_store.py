@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -111,6 +111,10 @@ class _RecordDates:
     def count(self) -> int:
         """0: there are no commits."""
         return 0
+
+    def last_touching(self, is_meant: Callable[[Address], bool]) -> Sequence[tuple[Commit, bool]] | None:
+        """None: there are no commits."""
+        del is_meant
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """None (unknown), so that all pages are dated again."""

@@ -139,6 +139,17 @@ class History(Protocol):
         """The span of each of these documents (None: all) that has commits. Cached by HEAD."""
         ...
 
+    def last_touching(self, is_meant: Callable[[Address], bool]) -> Sequence[tuple[Commit, bool]] | None:
+        """The commits that last touched documents, newest first, each with whether it took the document away.
+
+        For a document that HEAD lacks, the commit that took it away. Each commit has its document as `addresses`.
+        None if the commits have not been read yet; `log` has them then.
+
+        Args:
+            is_meant: Chooses among all documents that commits up to HEAD touched.
+        """
+        ...
+
     def touched_since(self, commit: str) -> set[Address] | None:
         """Documents that later commits touched; None if the commit is not an ancestor of HEAD or too far behind."""
         ...

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from commonplace.domain.ports import History, Store
 
 MAX_COMMITS = 1_000
-"""Maximum number of recent commits that are looked at."""
+"""Maximum number of recent commits that are looked at, as long as the history has not been read as a whole."""
 CPU_SECONDS = 0.15
-"""Maximum processor time in seconds of looking."""
+"""Maximum processor time in seconds of looking through them."""
 _BATCH = 50
 
 
@@ -60,7 +60,9 @@ class Deletion(NamedTuple):
 
 
 def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
-    """The commit that took the page of a path or name away; None if no recent commit did, or it took too long to look.
+    """The commit that took the page of a path or name away; None if none is known.
+
+    Before the history has been read as a whole, only recent commits are looked at, for `CPU_SECONDS`.
 
     Args:
         stores: Where it may have been.
@@ -76,26 +78,28 @@ def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
 
 def _newest(store: Store, is_meant: Callable[[Address], bool], until: float) -> Deletion | None:
     skipped = not_served(store)
+    commits = store.history.last_touching(is_meant)
+    if commits is None:
+        commits = ((commit, None) for commit in _recent(store.history, until))
     meant = (
-        (commit, address)
-        for commit in _recent(store.history, until)
-        for address in commit.addresses
-        if is_meant(address)
+        (commit, address, is_gone) for commit, is_gone in commits for address in commit.addresses if is_meant(address)
     )
-    for commit, address in meant:
+    for commit, address, is_gone in meant:
         if store.stat(address) is None and address not in skipped:
-            return _deletion(store, commit, address, until)
+            is_committed = is_gone if is_gone is not None else store.history.address_at(address, commit.id) != address
+            return _deletion(store, Deletion(address, commit, None, is_committed), until)
     return None
 
 
-def _deletion(store: Store, commit: Commit, address: Address, until: float) -> Deletion:
-    history = store.history
-    if history.address_at(address, commit.id) == address:
+def _deletion(store: Store, deletion: Deletion, until: float) -> Deletion:
+    """The deletion with the new path, or that of the new path if the page is not there any more."""
+    history, address = store.history, deletion.address
+    if not deletion.is_committed:
         moved = history.moved([present for present, _ in store.scan()])
-        return Deletion(address, commit, moved.get(address), is_committed=False)
-    new = {old: new for new, old in history.renames(commit.id).items()}.get(address)
+        return deletion._replace(moved_to=moved.get(address))
+    new = {old: new for new, old in history.renames(deletion.commit.id).items()}.get(address)
     later = _newest(store, new.__eq__, until) if new and store.stat(new) is None else None
-    return later._replace(was_moved=True) if later else Deletion(address, commit, new)
+    return later._replace(was_moved=True) if later else deletion._replace(moved_to=new)
 
 
 def _recent(history: History, until: float) -> Iterator[Commit]:

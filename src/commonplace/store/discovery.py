@@ -9,7 +9,7 @@ import fcntl
 import os
 import shlex
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -75,6 +75,11 @@ class NoHistory:
         """An empty dict."""
         del addresses
         return {}
+
+    def last_touching(self, is_meant: Callable[[Address], bool]) -> Sequence[tuple[Commit, bool]] | None:
+        """An empty tuple."""
+        del is_meant
+        return ()
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """None: there are no commits."""

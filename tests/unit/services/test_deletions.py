@@ -9,6 +9,7 @@ import pytest
 
 from agent import RefusedError, agent
 from commonplace.domain.errors import NotFoundError
+from commonplace.services import deletions
 from commonplace.services.collections import Collections, find_document
 from commonplace.services.deletions import deletion_of
 from indexed import Indexed
@@ -69,6 +70,38 @@ def test_a_page_that_was_moved_and_is_gone_since_is_told_by_its_last_path(tmp_pa
         assert gone
         assert gone.sentence.startswith("It was moved to c.md, which was deleted on ")
         assert gone.hint.startswith(f"Bring c.md back with restore, or read it as it was before {gone.commit.id[:10]}")
+
+
+def test_a_page_that_went_long_ago_is_told_now_and_in_the_past_once_the_history_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletions, "MAX_COMMITS", 0)
+    repo = new_repo(tmp_path / "base", {"a.md": "# A\n\nThe page that moves.\n", "b.md": "# Other\n"})
+    repo.git("mv", "a.md", "c.md")
+    repo.git("commit", "--quiet", "-m", "Rename")
+    moved = repo.git("rev-parse", "HEAD")
+    repo.git("checkout", "--quiet", "-b", "side", "HEAD~1")
+    repo.git("rm", "--quiet", "b.md")
+    repo.git("commit", "--quiet", "-m", "Remove")
+    removed = repo.git("rev-parse", "HEAD")
+    repo.git("checkout", "--quiet", "-")
+    repo.git("merge", "--quiet", "-m", "Merge", "side")
+    merge = repo.git("rev-parse", "HEAD")
+    repo.git("rm", "--quiet", "c.md")
+    repo.git("commit", "--quiet", "-m", "Remove the moved one")
+    with Indexed(tmp_path) as base:
+        base.collection.store.history.touched()
+        commits = base.collection.store.past
+        assert commits
+
+        def told(name: str, at: str = "") -> tuple[str, str | None, str] | None:
+            gone = deletion_of([commits.store(at) if at else base.collection.store], name)
+            return gone and (gone.address.path, gone.moved_to and gone.moved_to.path, gone.commit.id)
+
+        assert told("a", moved) == told("a", merge) == ("a.md", "c.md", moved)
+        assert told("b") == told("b", merge) == ("b.md", None, removed)
+        assert told("b", moved) is told("c", merge) is told("never") is None
+        assert told("a") == told("c") == ("c.md", None, repo.git("rev-parse", "HEAD"))
 
 
 def test_a_file_that_is_there_and_not_served_was_not_deleted(tmp_path: Path) -> None:

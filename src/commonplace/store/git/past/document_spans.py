@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Container, Generator, Mapping
+from collections.abc import Callable, Collection, Container, Generator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -117,6 +117,30 @@ class DocumentSpans:
             if walked is None or not walked.changes.complete:
                 return None
             return DocumentChanges(walked.changes.of(address), walked.changes.is_linear)
+
+    def last_of(
+        self, head: str, at: str, is_meant: Callable[[Address], bool]
+    ) -> dict[Address, tuple[str, bool]] | None:
+        """The commit that last touched each of the chosen documents, and whether it took the document away.
+
+        For a document that the commit `at` lacks, the commit that took it away. Only `at` and its ancestors count.
+        None if not all changes up to `head` are cached, or if the lock is not free.
+        """
+        with self._cached(head) as walked:
+            if walked is None or not walked.changes.complete:
+                return None
+            meant = {address: walked.changes.of(address) for address in walked.ends if is_meant(address)}
+        tree = self._repository.tree_of(at) if meant else ""
+        folder = f"{self._folder}/" if self._folder else ""
+        trees = TreeDiff(self._repository)
+        last: dict[Address, tuple[str, bool]] = {}
+        for address, changes in meant.items():
+            is_there = bool(trees.at(tree, os.fsencode(folder + address.path)))
+            newest_first = (name for name, blob in reversed(changes.items()) if is_there or not blob)
+            name = next((name for name in newest_first if at in {head, name} or self._repository.holds(at, name)), "")
+            if name:
+                last[address] = name, not is_there
+        return last
 
     def contains(self, head: str, commit: str) -> bool:
         """Whether a commit is known to be `head` or one of its ancestors. False does not mean that it is not."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice, takewhile
@@ -211,6 +211,24 @@ class GitHistory:
             self.ancestors.add(head, {span.last.id for span in spans.values()})
         return spans
 
+    def last_touching(self, is_meant: Callable[[Address], bool], at: str = "") -> Sequence[tuple[Commit, bool]] | None:
+        """The commits that last touched documents, newest first, each with whether it took the document away.
+
+        Args:
+            is_meant: Chooses among all documents that commits touched.
+            at: Only this commit and its ancestors count; "" for the current commit.
+        """
+        head = self.head()
+        last = guarded(lambda: self._spans.last_of(head, at or head, is_meant)) if head else {}
+        if last is None:
+            return None
+        self.ancestors.add(head, {name for name, _ in last.values()})
+        commits = [
+            (commit_value(self.repository.commit(name), (address,)), is_gone)
+            for address, (name, is_gone) in last.items()
+        ]
+        return sorted(commits, key=lambda pair: pair[0].when, reverse=True)
+
     def touched_since(self, commit: str) -> set[Address] | None:
         """Documents that commits of the current branch touched after this one; None if it is not a recent ancestor."""
         head = self.head()
@@ -314,38 +332,41 @@ class GitHistory:
         if isinstance(blob, pygit2.Blob):
             return _Version(commit, address, str(blob.id))
         trees, tree = TreeDiff(self.repository), str(commit.tree_id)
-        if not self._may_be_renamed(trees, tree, address):
-            return None
-        older = (version for version in self._versions(address) if version.address != address and version.blob)
+        sources = self._sources(trees, address)
+        if sources is not None:
+            there = [(source, trees.at(tree, os.fsencode(self._path(source)))) for source in sources]
+            older = [(source, blob) for source, blob in there if blob in sources[source].blobs.values() and blob]
+            if all(_was_named_once(sources[source]) for source, _ in older) and len(older) <= 1:
+                return next((_Version(commit, source, blob) for source, blob in older), None)
+        versions = (version for version in self._versions(address) if version.address != address and version.blob)
         return next(
-            (version for version in older if trees.at(tree, os.fsencode(self._path(version.address))) == version.blob),
+            (
+                version
+                for version in versions
+                if trees.at(tree, os.fsencode(self._path(version.address))) == version.blob
+            ),
             None,
         )
 
-    def _may_be_renamed(self, trees: TreeDiff, tree: str, address: Address) -> bool:
-        """Whether a tree has a version of any page that was once renamed to this one, or to one of those.
-
-        A necessary condition, which saves a walk over all commits. True if not all changes are cached.
-        """
-        head, met, waiting = self.head(), {address}, [address]
+    def _sources(self, trees: TreeDiff, address: Address) -> dict[Address, DocumentChanges] | None:
+        """The changes of the pages that were renamed to this one, or to one of those; None if not all are cached."""
+        head, sources, waiting = self.head(), dict[Address, DocumentChanges](), [address]
         while waiting:
             place = waiting.pop()
             changes = self._spans.changes_of(head, place)
             if changes is None:
-                return True
+                return None
+            sources[place] = changes
             path = self._path(place)
-            blob = trees.at(tree, os.fsencode(path)) if place != address else ""
-            if blob and blob in changes.blobs.values():
-                return True
             commits = [self.repository.commit(name) for name, blob in changes.blobs.items() if blob]
             before = {
                 self._address(self._path_before(trees, commit, parent, path))
                 for commit in commits
                 for parent in parents_of(commit)
             }
-            waiting += before - met
-            met |= before
-        return False
+            waiting += before - sources.keys() - set(waiting)
+        del sources[address]
+        return sources
 
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was ever a version of this document."""
@@ -437,6 +458,11 @@ class GitHistory:
             return stored_form(self.repository, self.prefix + address.path, content)
         except GitError:  # the file cannot be committed here; compare its bytes
             return content
+
+
+def _was_named_once(changes: DocumentChanges) -> bool:
+    """Whether a path had one page only, so that all of its versions are versions of the page that was renamed."""
+    return sum(not blob for blob in changes.blobs.values()) <= 1
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
@@ -115,7 +115,7 @@ class CommitLookup:
             hides=self._hides(commit),
             mtime_ns=1_000_000_000 * repository.commit(commit).commit_time,
         )
-        history = PastHistory(repository, prefix, commit, self._renames, self._touched)
+        history = PastHistory(self._history, commit, self._touched)
         return PastStore(self._name, self._identity, source, history, _REFUSAL)
 
     def key(self, commit: str) -> str:
@@ -164,17 +164,14 @@ class PastHistory(GitHistory):
     """`domain.ports.History` as of a commit.
 
     Args:
-        repository: The repository.
-        prefix: As for `GitHistory`.
+        current: The current history of the folder, whose caches are used.
         commit: Id of the commit.
-        renames: The renames below the folder.
         touched: The touched documents of the repository's commits.
     """
 
-    def __init__(
-        self, repository: GitRepository, prefix: str, commit: str, renames: RenameFinder, touched: TouchedDocuments
-    ) -> None:
-        super().__init__(repository, prefix, None, renames)
+    def __init__(self, current: GitHistory, commit: str, touched: TouchedDocuments) -> None:
+        super().__init__(current.repository, current.prefix, None, current.rename_finder)
+        self._current_history = current
         self._commit = commit
         self._documents_touched = touched
         self._dates: Spans | None = None
@@ -182,6 +179,10 @@ class PastHistory(GitHistory):
     def head(self) -> str:
         """Id of the commit."""
         return self._commit
+
+    def last_touching(self, is_meant: Callable[[Address], bool], at: str = "") -> Sequence[tuple[Commit, bool]] | None:
+        """The commits up to this one that last touched documents, newest first."""
+        return self._current_history.last_touching(is_meant, at or self._commit)
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """The span of each of these documents, or of all, up to this commit."""
