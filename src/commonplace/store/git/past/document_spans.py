@@ -130,17 +130,16 @@ class DocumentSpans:
             if walked is None or not walked.changes.complete:
                 return None
             meant = {address: walked.changes.of(address) for address in walked.ends if is_meant(address)}
-        tree = self._repository.tree_of(at) if meant else ""
-        folder = f"{self._folder}/" if self._folder else ""
-        trees = TreeDiff(self._repository)
-        last: dict[Address, tuple[str, bool]] = {}
-        for address, changes in meant.items():
-            is_there = bool(trees.at(tree, os.fsencode(folder + address.path)))
-            newest_first = (name for name, blob in reversed(changes.items()) if is_there or not blob)
-            name = next((name for name in newest_first if at in {head, name} or self._repository.holds(at, name)), "")
-            if name:
-                last[address] = name, not is_there
-        return last
+        last = {address: self._last_in(changes, head, at, address) for address, changes in meant.items()}
+        return {address: (name, is_gone) for address, (name, is_gone) in last.items() if name}
+
+    def _last_in(self, changes: dict[str, str], head: str, at: str, address: Address) -> tuple[str, bool]:
+        """As `last_of` for one document, of which all changes up to `head` are given; "" if there is no such commit."""
+        path = f"{self._folder}/{address.path}" if self._folder else address.path
+        is_there = bool(TreeDiff(self._repository).at(self._repository.tree_of(at), os.fsencode(path)))
+        newest_first = (name for name, blob in reversed(changes.items()) if is_there or not blob)
+        names = (name for name in newest_first if at in {head, name} or self._repository.holds(at, name))
+        return next(names, ""), not is_there
 
     def contains(self, head: str, commit: str) -> bool:
         """Whether a commit is known to be `head` or one of its ancestors. False does not mean that it is not."""

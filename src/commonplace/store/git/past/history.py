@@ -331,20 +331,28 @@ class GitHistory:
         blob = object_at(commit, self._path(address))
         if isinstance(blob, pygit2.Blob):
             return _Version(commit, address, str(blob.id))
-        trees, tree = TreeDiff(self.repository), str(commit.tree_id)
+        trees = TreeDiff(self.repository)
         sources = self._sources(trees, address)
-        if sources is not None:
-            there = [(source, trees.at(tree, os.fsencode(self._path(source)))) for source in sources]
-            older = [(source, blob) for source, blob in there if blob in sources[source].blobs.values() and blob]
-            if all(_was_named_once(sources[source]) for source, _ in older) and len(older) <= 1:
-                return next((_Version(commit, source, blob) for source, blob in older), None)
-        versions = (version for version in self._versions(address) if version.address != address and version.blob)
+        if sources is None:
+            return self._walked_version_at(commit, address, trees)
+        older = [version for source in sources.items() if (version := self._version_in(trees, commit, *source))]
+        if older and not (len(older) == 1 and _was_named_once(sources[older[0].address])):
+            return self._walked_version_at(commit, address, trees)
+        return older[0] if older else None
+
+    def _version_in(
+        self, trees: TreeDiff, commit: pygit2.Commit, address: Address, changes: DocumentChanges
+    ) -> _Version | None:
+        """The file at this address in a commit, if it is a version of the document with these changes."""
+        blob = trees.at(str(commit.tree_id), os.fsencode(self._path(address)))
+        return _Version(commit, address, blob) if blob and blob in changes.blobs.values() else None
+
+    def _walked_version_at(self, commit: pygit2.Commit, address: Address, trees: TreeDiff) -> _Version | None:
+        """The file that was renamed to this address, in a commit; found by reading the commits of its versions."""
+        tree = str(commit.tree_id)
+        older = (version for version in self._versions(address) if version.address != address and version.blob)
         return next(
-            (
-                version
-                for version in versions
-                if trees.at(tree, os.fsencode(self._path(version.address))) == version.blob
-            ),
+            (version for version in older if trees.at(tree, os.fsencode(self._path(version.address))) == version.blob),
             None,
         )
 
