@@ -134,7 +134,7 @@ class DocumentSpans:
         return {address: (name, is_gone) for address, (name, is_gone) in last.items() if name}
 
     def _last_in(self, changes: dict[str, str], head: str, at: str, address: Address) -> tuple[str, bool]:
-        """As `last_of` for one document, of which all changes up to `head` are given; "" if there is no such commit."""
+        """The commit of `last_of` for one document, all of whose changes up to `head` are given; "" for none."""
         path = f"{self._folder}/{address.path}" if self._folder else address.path
         is_there = bool(TreeDiff(self._repository).at(self._repository.tree_of(at), os.fsencode(path)))
         newest_first = (name for name, blob in reversed(changes.items()) if is_there or not blob)
