@@ -50,6 +50,8 @@ FILES: dict[str, str | bytes] = {
     f"- path: crew.md\n  quote: Good.\nplan: ../drafts/{CANARY}.md\n---\n# Old mooring\n\nMooring, moor mooring.\n",
     "guides/Gone.md": f"---\nsuperseded_by: drafts/{CANARY}.md\n---\n# Gone\n\n"
     f"## Ways {{#ways status=superseded by=drafts/{CANARY}.md}}\n\nOver.\n",
+    "guides/Rules.md": f"# Rules\n\n## Speed {{#speed status=superseded by=drafts/{CANARY}.md}}\n\n"
+    "Three knots, gallopade.\n",
     "ünï/ページ.md": "# ページ\n\n[[Home]]\n",
     "files/map.png": b"\x89PNG\r\n\x1a\nmap",
     "files/logo.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>",
@@ -434,6 +436,18 @@ def test_a_picture_that_runs_a_script_is_left_out_until_it_does_not(tmp_path: Pa
     assert 'src="x.SVG"' in (out / "a.html").read_text()
 
 
+def test_a_logo_that_is_too_large_and_an_unsafe_favicon_are_in_no_file(tmp_path: Path) -> None:
+    evil = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+    settings = "logo: files/large.png\nfavicon: files/evil.svg\n"
+    large = b"\x89PNG\r\n\x1a\n" + bytes(1_000_001)
+    files = {"commonplace.yaml": settings, "a.md": "# A\n", "files/large.png": large, "files/evil.svg": evil}
+    publish(new_repo(tmp_path / "base", files), tmp_path / "site")
+    assert not (tmp_path / "site/files").exists()
+    html = (tmp_path / "site/a.html").read_text()
+    assert 'rel="icon" type="image/svg+xml" href="-/static/icon.svg"' in html
+    assert ('href=""' in html, 'src=""' in html) == (False, False)
+
+
 def test_an_empty_base_has_a_start_page(tmp_path: Path) -> None:
     assert publish(new_repo(tmp_path / "base", {"x.txt": "x"}), tmp_path / "site")["pages"] == 0
     assert (tmp_path / "site/index.html").is_file()
@@ -495,5 +509,7 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     assert (titles[0], titles[-1]) == ("Mooring & more", "Old mooring"), "what holds is first"
     assert rows.locator(".status").all_inner_texts() == ["SUPERSEDED by guides/Moor.md"]
     assert "Mooring, moor mooring." in rows.last.inner_text(), "blanks around marked words stay"
+    opened(page, f"{hosted}/-/search.html?q=gallopade")
+    expect(page.locator("#ui-results .status")).to_have_text("Speed: SUPERSEDED by (unpublished page)", timeout=20_000)
     assert wrong == []
     context.close()

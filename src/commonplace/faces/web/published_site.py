@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -203,7 +204,8 @@ class Publication:
         parts += [
             f"{path}\0{item.title}\0{self._outputs.pages[path]}" for path, item in self._selection.records.items()
         ]
-        parts += [self._site.title, str(self._search), *(left_out.path for left_out in self._selection.left_out)]
+        parts += [self._site.title, *self._pictures, str(self._search)]
+        parts += [left_out.path for left_out in self._selection.left_out]
         parts += sorted(self._hidden)
         return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
@@ -274,7 +276,8 @@ class Publication:
             outline=shown.outline(text, parts[:1], 1, ""),
             properties=shown.properties(renderer, self._with_shown_values(text), self._site.settings.hidden_keys),
             notes=self._status_notes.get(path, ()),
-            status=CollectionStatuses(self._collection).at(record.address),
+            status=self._statuses.at(record.address),
+            lapsed_sections=json.dumps(self._lapsed_sections.get(path, {})),
             navigation=self._navigation.whole(path),
             crumbs=self._crumbs(path),
             around=self._around(path),
@@ -298,8 +301,26 @@ class Publication:
             address.path: shown.status_notes(self._urls, collection, address) for address in collection.index.statuses()
         }
 
+    @cached_property
+    def _statuses(self) -> CollectionStatuses:
+        return CollectionStatuses(self._collection)
+
+    @cached_property
+    def _lapsed_sections(self) -> Mapping[str, Mapping[str, str]]:
+        """The marks of the sections that do not hold, by page and anchor."""
+        marks: dict[str, dict[str, str]] = {}
+        for address in self._statuses.declared:
+            if any(declared.ordinal for declared in self._statuses.lapsed_in(address)):
+                statuses = {element: self._statuses.at(address, element.ordinal)
+                            for element in self._collection.index.document(address).sections}  # fmt: skip
+                marks[address.path] = {
+                    element.anchor: status.mark for element, status in statuses.items() if status.is_lapsed
+                }
+        return marks
+
     def _notes_of(self, path: str) -> list[str]:
-        return [f"{note.about} {note.url}" for note in self._status_notes.get(path, ())]
+        notes = [f"{note.about} {note.url}" for note in self._status_notes.get(path, ())]
+        return [*notes, *(f"{anchor} {mark}" for anchor, mark in self._lapsed_sections.get(path, {}).items())]
 
     def _with_shown_values(self, text: Document) -> Document:
         return replace(text, frontmatter=replace(text.frontmatter, values=self._index_view.shown_values(text)))
@@ -351,13 +372,24 @@ class Publication:
     @cached_property
     def _appearance(self) -> Appearance:
         settings, name = self._site.settings, self._collection.name
+        logo, favicon = (self._urls.file(name, picture) if picture else "" for picture in self._pictures)
         return Appearance(
-            logo=self._urls.file(name, settings.logo) if picture_fits(self._whole, settings.logo) else "",
-            favicon=self._urls.file(name, settings.favicon) if picture_fits(self._whole, settings.favicon) else "",
+            logo=logo,
+            favicon=favicon,
             style=self._urls.view("style", name, "") if self._style else "",
             description=settings.description,
             footer=self._footer(),
         )
+
+    @cached_property
+    def _pictures(self) -> tuple[str, str]:
+        """The paths of the logo and of the favicon; "" for one that is not shown."""
+        settings = self._site.settings
+        logo, favicon = (
+            path if picture_fits(self._whole, path) and self._attach(path) else ""
+            for path in (settings.logo, settings.favicon)
+        )
+        return logo, favicon
 
     def _footer(self) -> Markup:
         renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
@@ -432,10 +464,7 @@ class Publication:
                 self._folder.put(f"{OWN}/static/{name}", asset.content)
         if self._style:
             self._folder.put(f"{OWN}/style.css", self._style.encode())
-        pictures = [
-            text for text in (self._site.settings.logo, self._site.settings.favicon) if text and self._attach(text)
-        ]
-        for path in dict.fromkeys([*files, *pictures]):
+        for path in dict.fromkeys([*files, *filter(None, self._pictures)]):
             self._folder.put(path, self._whole.store.read(Address(path)))
         self._folder.put(".nojekyll", b"")
         if self._url:

@@ -66,6 +66,11 @@ function marked(text) {
   return box;
 }
 
+/** The mark of a page, or of its section, that does not hold any more. */
+function statusOf(row, section) {
+  return row.meta.status ?? JSON.parse(row.meta.sections ?? "{}")[section?.anchor.id];
+}
+
 async function suggestions(query) {
   if (!query) return [];
   const { rows } = await found(query, 8);
@@ -96,10 +101,11 @@ async function suggestions(query) {
       heading.textContent = section.title;
       link.append(" ", heading);
     }
-    if (row.meta.status) {
+    const mark = statusOf(row, section);
+    if (mark) {
       const status = document.createElement("span");
       status.className = "where";
-      status.textContent = row.meta.status;
+      status.textContent = mark;
       link.append(" ", status);
     }
     link.append(snippet);
@@ -132,12 +138,14 @@ async function showResults() {
     link.textContent = row.meta.title;
     heading.append(link);
     item.append(heading);
-    if (row.meta.status) {
+    const section = row.sub_results?.find((one) => one.anchor);
+    const mark = statusOf(row, section);
+    if (mark) {
       const where = document.createElement("p");
       where.className = "where";
       const status = document.createElement("strong");
       status.className = "status";
-      status.textContent = row.meta.status;
+      status.textContent = row.meta.status ? mark : `${section.title}: ${mark}`;
       where.append(status);
       item.append(where);
     }
