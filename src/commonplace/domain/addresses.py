@@ -179,6 +179,11 @@ def require_new_name(address: Address) -> None:
         )
 
 
+def has_direction(address: Address) -> bool:
+    """Whether a path has a bidirectional control character, with which `require_new_name` rejects it."""
+    return _BIDI_CONTROL.search(address.path) is not None
+
+
 def fold(text: str) -> str:
     """The form in which names are compared regardless of case, width and Unicode normalization."""
     # For ASCII, `lower` gives the same result at a quarter of the cost.

@@ -20,7 +20,7 @@ from itertools import islice
 import pygit2
 from pygit2.enums import SortMode
 
-from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.addresses import Address, address_or_none, has_direction
 from commonplace.domain.budget import seconds_left
 from commonplace.domain.changes import Author, Revision, escaped_controls, plain_message, uncredited
 from commonplace.domain.errors import GitError, NotFoundError, TooLargeError
@@ -132,15 +132,21 @@ class GitProposals:
         bases, tip, moves = self._changed(identifier, commit)
         files: dict[Address, ProposedFile] = {}
         for path, base in bases.items():
-            address = self._address(path)
             entry = tip[path]
-            if address is not None and entry != base and _is_file(entry) and _is_file(base):
+            if (address := self._acceptable(path, base, entry)) is not None:
                 files[address] = ProposedFile(address, base.id if base else "", entry.id if entry else "")
         for new, old in moves.items():
             target, source = (files.get(self._address(element) or Address("")) for element in (new, old))
             if target and source and target.proposed and not target.base and source.base and not source.proposed:
                 files[target.address] = replace(target, moved_from=source.address)
         return tuple(files[address] for address in sorted(files))
+
+    def _acceptable(self, path: str, base: TreeEntry | None, entry: TreeEntry | None) -> Address | None:
+        """The address of a changed path; None if it is unchanged, or one that cannot be accepted."""
+        address = self._address(path)
+        if address is None or entry == base or not (_is_file(entry) and _is_file(base)):
+            return None
+        return None if base is None and has_direction(address) else address
 
     def left_out(self, proposal: Proposal) -> Sequence[str]:
         """The changed paths, from the repository's root, that are none of `files`."""

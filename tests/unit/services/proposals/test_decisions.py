@@ -448,10 +448,11 @@ def test_a_proposal_with_paths_that_cannot_be_accepted_stays_open_and_names_them
         amend_with_git(base, "link.md", "120000", "/etc/passwd")
         identifier = base.open_ids()[0]
         assert reports.report(base.services.collections, base.found()).left_out == ["link.md"]
+        amend_with_git(base, "\u202egpj.md", "100644", "# A name that looks like another one\n")
         receipt = base.accept()
-        assert receipt.left_out == ("link.md",)
+        assert receipt.left_out == ("link.md", "\u202egpj.md")
         assert receipt.proposal.state == "open"
-        assert "these paths cannot be accepted here: link.md" in accept_lines(receipt)[0]
+        assert "these paths cannot be accepted here: link.md,  gpj.md" in accept_lines(receipt)[0]
         assert base.texts()["a.md"] == A.replace("alpha", "ALPHA").encode()
         assert not (base.repo.path / "link.md").exists()
         assert base.open_ids() == [identifier]

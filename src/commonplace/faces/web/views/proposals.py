@@ -19,6 +19,7 @@ from commonplace.domain.merge import with_section
 from commonplace.domain.proposals import ProposedFile, Proposer
 from commonplace.faces.access.callers import allows
 from commonplace.faces.errors import error_mapping
+from commonplace.faces.proposal_output import one_line
 from commonplace.faces.web import shown
 from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
@@ -131,6 +132,7 @@ def _proposal_page(
         collection=proposal.collection,
         is_served=any(collection.name == proposal.collection.name for collection in request.collections),
         report=full,
+        left_out=[one_line(path) for path in full.left_out],
         files=files,
         messages=list(dict.fromkeys(uncredited(message).strip() for message in full.messages)),
         view=view,

@@ -69,7 +69,6 @@ def test_every_code_of_an_error_has_one_of_the_contract() -> None:
     for code in set(Code) - {
         Code.CONFIG,
         Code.UNAUTHENTICATED,
-        Code.FORBIDDEN,
         Code.INTERNAL,
         Code.PRECONDITION,
     }:
