@@ -132,7 +132,7 @@ def _proposal_page(
         collection=proposal.collection,
         is_served=any(collection.name == proposal.collection.name for collection in request.collections),
         report=full,
-        left_out=[one_line(path) for path in full.left_out],
+        left_out=list(map(one_line, full.left_out)),
         files=files,
         messages=list(dict.fromkeys(uncredited(message).strip() for message in full.messages)),
         view=view,
