@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from serving import Answer, Server, create_key, served
+from shell import Shell
 from support import GitRepo, new_repo
 
 HTML = {"Accept": "text/html"}
@@ -375,3 +376,14 @@ def test_an_empty_folder_says_how_to_begin(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
     with served(tmp_path / "base", env={"XDG_STATE_HOME": str(tmp_path / "state")}) as running:
         assert "This base is empty" in text(get(running, "/"))
+
+
+def test_counts_of_the_overview_are_those_of_the_commands(server: Server, repo: GitRepo) -> None:
+    html = text(get(server, "/overview"))
+    shown = dict(re.findall(r'<a href="/(wanted|orphans)">[^<]*</a> <span class="count">([\d,]+)', html))
+    shell = Shell(repo.path.parent)
+    findings = shell("check", "--kb", str(repo.path), "--json").json["findings"]
+    wanted = shell("wanted", "--kb", str(repo.path), "--json").json["total"]
+    orphans = sum(finding["rule"] == "orphan_entry" for finding in findings)
+    assert shown == {"wanted": f"{wanted}", "orphans": f"{orphans}"}
+    assert (wanted > 0, orphans > 0) == (True, True)
