@@ -52,8 +52,8 @@ class _IndexedPages:
 
     entries: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """Digest and entry of each output file that is still as it was indexed."""
-    gone: list[str] = field(default_factory=list[str])
-    """Entries that no longer count; their texts are removed, but their words are still in the index."""
+    gone: dict[str, str] = field(default_factory=dict[str, str])
+    """Entries that no longer count, by output file; their texts are removed, but their words are still in the index."""
     words: set[str] = field(default_factory=set[str])
     """Words of these entries that must be on a changed page, because no other page is known to have them."""
 
@@ -76,14 +76,15 @@ def write_search(folder: OutputFolder, outputs: Collection[str], stored: object)
     whole = _stored_index(stored)
     if not (_without_changed(folder, whole, digests) and _write_changed(folder, whole, digests)):
         whole = _IndexedPages(dict(_write_whole(folder, digests)))
-        _write_changes(folder, {}, [])
+        _write_changes(folder, {}, {})
     pages = {output: list(values) for output, values in whole.entries.items()}
     return {"pages": pages, "gone": whole.gone, "words": sorted(whole.words)}
 
 
 def _stored_index(stored: object) -> _IndexedPages:
     values = mapping_of(cast("Json", stored))
-    whole = _IndexedPages(gone=[*map(text_of, list_of(values.get("gone")))])
+    gone = mapping_of(values.get("gone")).items()
+    whole = _IndexedPages(gone={output: text_of(entry) for output, entry in gone})
     whole.words = {*map(text_of, list_of(values.get("words")))}
     for output, entry in mapping_of(values.get("pages")).items():
         digest, name = (*map(text_of, list_of(entry)), "", "")[:2]
@@ -98,12 +99,12 @@ def _without_changed(folder: OutputFolder, whole: _IndexedPages, digests: Mappin
         words = _words_of(folder, f"{SEARCH}/{_FRAGMENTS}{entry}{_FRAGMENT_SUFFIX}")
         if words is None:
             return False
-        whole.gone.append(entry)
+        whole.gone[output] = entry
         whole.words |= words
     changed = len(digests) - len(whole.entries)
     if not whole.entries or max(changed, len(whole.gone)) * CHANGED_SHARE > len(digests):
         return False
-    return folder.keeps(*(name for name in _of_whole(folder) if Path(name).stem not in whole.gone))
+    return folder.keeps(*(name for name in _of_whole(folder) if Path(name).stem not in whole.gone.values()))
 
 
 def _of_whole(folder: OutputFolder) -> Iterator[str]:
@@ -148,7 +149,7 @@ def _write_whole(folder: OutputFolder, digests: Mapping[str, str]) -> Iterator[t
                 yield output, (digests[output], Path(name).stem)
 
 
-def _write_changes(folder: OutputFolder, changed: Mapping[str, str], gone: list[str]) -> None:
+def _write_changes(folder: OutputFolder, changed: Mapping[str, str], gone: Mapping[str, str]) -> None:
     """Write the index of changed pages, unless the last publication wrote the same one."""
     version = blake2b("\n".join(f"{output} {digest}" for output, digest in changed.items()).encode(), digest_size=8)
     listed = {"index": version.hexdigest() if changed else "", "gone": gone}

@@ -7,6 +7,7 @@ import { count, t } from "./messages.js";
 
 const index = document.querySelector("meta[name='ui-search-index']");
 const root = new URL(document.querySelector("meta[name='ui-root']").content, location.href);
+const MOST_CHANGED = 50;
 let engines = null;
 
 startTheme();
@@ -29,24 +30,35 @@ function restoreTheme() {
 /** The whole index and, if some pages have changed since it was made, one of these; then their old entries are gone. */
 async function indexes() {
   const whole = new URL(index.content, location.href).href;
-  const [search, changes] = await Promise.all([import(whole), fetch(new URL("changes.json", whole)).then((answer) => answer.json())]);
-  const list = [{ engine: search, gone: new Set(changes.gone) }];
-  if (changes.index) list.push({ engine: await import(new URL("changes/pagefind.js", whole).href), gone: new Set() });
-  return list;
+  const [engine, changes] = await Promise.all([import(whole), fetch(new URL("changes.json", whole)).then((answer) => answer.json())]);
+  return { whole: engine, gone: changes.gone, changed: changes.index ? await import(new URL("changes/pagefind.js", whole).href) : null };
 }
 
-/** The rows of an index that count; what is superseded, retired or expired is marked. */
-async function rowsOf({ engine, gone }, query) {
+/** The rows of an index with their scores; what is superseded, retired or expired is marked. */
+async function rowsOf(engine, query) {
   const [all, lapsed] = await Promise.all([engine.search(query), engine.search(query, { filters: { lapsed: "yes" } })]);
   const after = new Set(lapsed.results.map((row) => row.id));
-  return all.results.filter((row) => !gone.has(row.id)).map((row) => ({ row, lapsed: after.has(row.id) }));
+  return all.results.map((row) => ({ row, lapsed: after.has(row.id), score: row.score }));
+}
+
+/** Changed pages have the scores of their old entries: a score within few pages says nothing among many. */
+async function changedRows(engine, query, gone, whole) {
+  const rows = (await rowsOf(engine, query)).slice(0, MOST_CHANGED);
+  const before = new Map(whole.map(({ row, score }) => [row.id, score]));
+  const best = Math.max(0, ...before.values());
+  const pages = await Promise.all(rows.map(({ row }) => row.data()));
+  return rows.map((row, at) => ({ ...row, score: before.get(gone[pages[at].raw_url.replace(/^\//, "")]) ?? best }));
 }
 
 async function found(query, limit) {
   engines ??= indexes();
-  const rows = (await Promise.all((await engines).map((engine) => rowsOf(engine, query)))).flat();
+  const { whole, gone, changed } = await engines;
+  const before = await rowsOf(whole, query);
+  const old = new Set(Object.values(gone));
+  const rows = before.filter(({ row }) => !old.has(row.id));
+  if (changed) rows.push(...(await changedRows(changed, query, gone, before)));
   // What holds comes before what is superseded, retired or expired, as on a server.
-  rows.sort((a, b) => a.lapsed - b.lapsed || b.row.score - a.row.score);
+  rows.sort((a, b) => a.lapsed - b.lapsed || b.score - a.score);
   return { total: rows.length, rows: await Promise.all(rows.slice(0, limit).map(({ row }) => row.data())) };
 }
 
