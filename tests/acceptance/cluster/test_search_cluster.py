@@ -87,8 +87,16 @@ def without_scores(answer: Any) -> Any:
     return re.sub(r'"score": ?[0-9.]+', "", answer) if isinstance(answer, str) else answer
 
 
+OLD = "---\nsuperseded_by: ledger/new.md\n---\n# Ledger\n\nThe walrus ledger, the walrus ledger of old.\n"
+LEDGER = {f"ledger/old{number:02}.md": OLD for number in range(40)}
+"""Superseded pages that match better than the one that holds, more than a search looks at."""
+
+
 def test_searches_through_the_cluster_are_those_of_a_server_alone(tmp_path: Path, opensearch_url: str) -> None:
     work, remote = knowledge(tmp_path)
+    new = "# Books\n\nSince spring, after much talk, a walrus has it in another system, in a ledger.\n"
+    work.commit("The ledger", **LEDGER, **{"ledger/new.md": new})
+    work.git("push", "--quiet", "origin", "HEAD")
     prefix = f"accept-{secrets.token_hex(4)}"
     options = ("--engine-url", opensearch_url)
     with (
@@ -111,6 +119,11 @@ def test_searches_through_the_cluster_are_those_of_a_server_alone(tmp_path: Path
         for toolset, tool in TOOLS:
             answers = [server.call(toolset, tool, {"query": "restore"}) for server in (alone, other_server)]
             assert without_scores(answers[0]) == without_scores(answers[1])
+        for status, path in (("any", "new"), ("current", "new"), ("superseded", "old")):
+            arguments = {"query": "walrus ledger", "status": status}
+            answers = [server.call("notes", "search", arguments) for server in (alone, other_server)]
+            assert without_scores(answers[0]) == without_scores(answers[1])
+            assert answers[1]["content"][0]["text"].startswith(f"[1] ledger/{path}")
         assert _searches(client, prefix) > before, "the cluster was asked"
         commit = push(work, "notes/new.md", "# Brand new\n\nunmistakable words about a restore\n")
         for server in (other_server, two):

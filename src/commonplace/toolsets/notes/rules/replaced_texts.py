@@ -143,7 +143,9 @@ def with_references(document: Document, text: str, count: int) -> tuple[str, lis
     labels = _labels(document, numbers, own)
     tail = _TAIL.search(text)
     end = tail.start() if tail else len(text)
-    return text[:end] + "".join(f"[^{label}]" for label in labels if label not in own) + text[end:], labels
+    references = "".join(f"[^{label}]" for label in labels if label not in own)
+    below = "\n\n" if text[:end].rpartition("\n")[2].startswith("#") else ""  # a heading has no reference
+    return text[:end] + below + references + text[end:], labels
 
 
 def _labels(document: Document, numbers: Sequence[str], own: Sequence[str]) -> list[str]:

@@ -81,6 +81,8 @@ def test_sources_are_footnotes_or_items_of_the_list() -> None:
     numbered = text_with_sources(Address("a.md"), "# A\n\nOne.[^2] Two.[^1]\n", ["b.md", "c.md", "d.md"])
     assert numbered.startswith("# A\n\nOne.[^2] Two.[^1][^3]\n\n[^1]: [b]")
     assert [line[:7] for line in numbered.splitlines()[4:]] == ["[^1]: [", "[^2]: [", "[^3]: ["]
+    bare = text_with_sources(Address("a.md"), "# A\n", ["b.md"])
+    assert bare == "# A\n\n[^1]\n\n[^1]: [b](b.md)\n"
     whole = text_with_sources(Address("a.md"), "# A\n\nText.\n", ["b.md"])
     assert whole == "# A\n\nText.[^1]\n\n[^1]: [b](b.md)\n"
 
