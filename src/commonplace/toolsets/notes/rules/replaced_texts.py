@@ -141,11 +141,15 @@ def with_references(document: Document, text: str, count: int) -> tuple[str, lis
     numbers = [str(number) for number in range(1, count + 1)]
     own = [label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text]
     labels = _labels(document, numbers, own)
+    return _referring(text, "".join(f"[^{label}]" for label in labels if label not in own)), labels
+
+
+def _referring(text: str, references: str) -> str:
+    """A text with references at its end, below a heading, which has none."""
     tail = _TAIL.search(text)
     end = tail.start() if tail else len(text)
-    references = "".join(f"[^{label}]" for label in labels if label not in own)
-    below = "\n\n" if text[:end].rpartition("\n")[2].startswith("#") else ""  # a heading has no reference
-    return text[:end] + below + references + text[end:], labels
+    below = "\n\n" if references and text[:end].rpartition("\n")[2].startswith("#") else ""
+    return text[:end] + below + references + text[end:]
 
 
 def _labels(document: Document, numbers: Sequence[str], own: Sequence[str]) -> list[str]:
