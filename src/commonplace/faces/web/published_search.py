@@ -130,10 +130,21 @@ def _write_changed(folder: OutputFolder, whole: _IndexedPages, digests: Mapping[
 def _words_of(folder: OutputFolder, name: str) -> set[str] | None:
     """The words of an entry of an index; None if it cannot be read."""
     try:
-        text = gzip.decompress((folder.path / name).read_bytes()).decode("utf-8", "replace")
-    except (OSError, EOFError, zlib.error):
+        entry = _entry((folder.path / name).read_bytes())
+    except (OSError, EOFError, zlib.error, ValueError):
         return None
-    return set(_WORD.findall(text.casefold()))
+    shown = [entry.get(key) for key in ("content", "meta", "filters")]
+    shown += [mapping_of(anchor).get("text") for anchor in list_of(entry.get("anchors"))]
+    return set(_WORD.findall(json.dumps(shown, ensure_ascii=False).casefold()))
+
+
+def _entry(content: bytes) -> Mapping[str, Json]:
+    """The values of an entry: `url`, `content`, `meta`, `filters`, `anchors`, and numbers.
+
+    Raises:
+        OSError, EOFError, zlib.error, ValueError: it is no entry.
+    """
+    return mapping_of(json.loads(gzip.decompress(content).removeprefix(_FRAGMENT_MARK)))
 
 
 def _write_whole(folder: OutputFolder, digests: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -143,8 +154,7 @@ def _write_whole(folder: OutputFolder, digests: Mapping[str, str]) -> Iterator[t
     for name, content in _index_files(folder.path):
         folder.put(f"{SEARCH}/{name}", content)
         if name.startswith(_FRAGMENTS):
-            entry = json.loads(gzip.decompress(content).removeprefix(_FRAGMENT_MARK))
-            output = str(entry["url"]).lstrip("/")
+            output = text_of(_entry(content).get("url")).lstrip("/")
             if output in digests:
                 yield output, (digests[output], Path(name).stem)
 
