@@ -1,4 +1,4 @@
-"""A year of a team in Git, made from a seed: pages, corrections, superseded decisions, citations, faults."""
+"""A year of a team in Git, made from a seed: pages, corrections, superseded decisions, citations, due reviews."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from support import GitRepo, new_repo
 
 FIRST_DAY = date(2025, 1, 1)
 DAYS = 365
+LAST_DAY = (FIRST_DAY + timedelta(days=DAYS)).isoformat()
 AUTHORS = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ivo", "Jana", "Kim", "Leo")
 _SYLLABLES = ("ba", "ko", "ri", "ve", "su", "mo", "ta", "ni", "lu", "pe", "za", "do", "fi", "ge", "ha", "jo")
 _LABELS = ("storage", "queue", "login", "backup", "gateway")
@@ -74,6 +75,12 @@ class Year:
             question = f"ledger of {name}"
             self.held[question] = [(0, path)]
             self._open.append((question, path))
+        for number in range(max(2, self.pages // 4)):
+            path, is_due = f"policies/policy-{number:03}.md", number % 2 == 0
+            day = LAST_DAY if is_due else "2999-01-01"
+            self.files[path] = f"---\nreview_by: {day}\n---\n# Policy {number}\n\nIt is policy {number} of the team.\n"
+            if is_due:
+                self.faults.add((path, "stale", 0))
         for number in range(3):
             lines = [f"value_{number}_{line} = compute({line * 7 + number})" for line in range(CODE_LINES)]
             self.files[f"src/part{number}.py"] = "\n".join(lines) + "\n"
