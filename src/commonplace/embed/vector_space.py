@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from operator import eq
@@ -351,6 +352,9 @@ class VectorScan:
     faiss divides the work between threads that wait for each other by running idle, which costs more than a scan. Their
     number is set for the calling thread alone, so each scan sets it.
 
+    Thread-safe: queries run beside each other, and never beside `add`. That may move the codes in memory, and faiss
+    reads them without Python's lock: the process would end.
+
     Args:
         dimension: Number of components of a vector.
     """
@@ -362,11 +366,24 @@ class VectorScan:
         self._set_threads = faiss.omp_set_num_threads
         kind = faiss.ScalarQuantizer.QT_8bit_direct_signed
         self._index = cast("_Faiss", faiss.IndexScalarQuantizer(dimension, kind, faiss.METRIC_INNER_PRODUCT))
+        self._changed = threading.Condition()
+        """Held during `add`; notified when a query ends, and when rows were added."""
+        self._queries = 0
+        self._is_adding = False
+        """Whether rows are added, or wait for the end of queries: later queries wait, or rows might wait for ever."""
 
     def add(self, codes: Codes) -> None:
         """Append rows."""
-        for start in range(0, len(codes), BLOCK):
-            self._index.add(codes[start : start + BLOCK].astype(np.float32))
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_adding)
+            self._is_adding = True
+            try:
+                self._changed.wait_for(lambda: not self._queries)
+                for start in range(0, len(codes), BLOCK):
+                    self._index.add(codes[start : start + BLOCK].astype(np.float32))
+            finally:
+                self._is_adding = False
+                self._changed.notify_all()
 
     def best(self, question: Vectors, count: int, among: Mask | None) -> tuple[Rows, Vectors]:
         """The rows with the greatest products, greatest first, and the products.
@@ -376,6 +393,27 @@ class VectorScan:
             count: Maximum number of rows.
             among: The rows to consider; None for all.
         """
+        with self._querying():
+            return self._best(question, count, among)
+
+    def of(self, question: Vectors, rows: Rows) -> Vectors:
+        """The products of these rows."""
+        with self._querying():
+            return self._of(question, rows)
+
+    @contextmanager
+    def _querying(self) -> Generator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_adding)
+            self._queries += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._queries -= 1
+                self._changed.notify_all()
+
+    def _best(self, question: Vectors, count: int, among: Mask | None) -> tuple[Rows, Vectors]:
         count = min(count, self._index.ntotal if among is None else int(among.sum()))
         if count <= 0:
             return np.empty(0, np.int64), np.empty(0, np.float32)
@@ -387,12 +425,11 @@ class VectorScan:
         whole = np.rint(question * (127 / (np.abs(question).max() or 1))).astype(np.float32)
         _, found_rows = self._index.search(whole[None], count, params=parameters)
         rows = found_rows[0][found_rows[0] >= 0]
-        products = self.of(question, rows)
+        products = self._of(question, rows)
         order = np.argsort(-products, kind="stable")
         return rows[order], products[order]
 
-    def of(self, question: Vectors, rows: Rows) -> Vectors:
-        """The products of these rows."""
+    def _of(self, question: Vectors, rows: Rows) -> Vectors:
         self._set_threads(1)
         return self._index.reconstruct_batch(rows) @ question if len(rows) else np.empty(0, np.float32)
 

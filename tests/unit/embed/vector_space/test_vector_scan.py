@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -54,3 +57,37 @@ def test_the_products_of_chosen_rows_are_exact(scan: VectorScan, codes: np.ndarr
     assert np.allclose(
         scan.of(question_of(codes), rows), codes[rows].astype(np.float32) @ question_of(codes), rtol=1e-5
     )
+
+
+BESIDE = """
+import threading
+import numpy as np
+from commonplace.embed.vector_space import VectorScan
+
+codes = np.random.default_rng(3).integers(-127, 128, (64, 384)).astype(np.int8)
+question = codes[7].astype(np.float32) / 10_000
+exact = codes.astype(np.float32) @ question
+scan, wrong, added = VectorScan(384), [], threading.Event()
+scan.add(codes)
+
+def ask():
+    while not added.is_set():
+        rows, products = scan.best(question, 50, None)
+        wrong.extend([] if np.allclose(products, exact[rows % 64], rtol=1e-4) else [rows])
+
+threads = [threading.Thread(target=ask) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for _ in range(600):
+    scan.add(codes)
+added.set()
+for thread in threads:
+    thread.join()
+raise SystemExit(len(wrong))
+"""
+"""Queries of three threads while rows are added: faiss reads codes that it has moved, which ends the process."""
+
+
+def test_rows_are_added_beside_queries() -> None:
+    done = subprocess.run([sys.executable, "-c", BESIDE], check=False)
+    assert done.returncode == 0
