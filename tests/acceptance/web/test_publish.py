@@ -229,6 +229,16 @@ def test_a_folder_that_is_not_its_own_is_never_written(repo: GitRepo, tmp_path: 
     assert not (repo.path / "public").exists()
     done = Shell(repo.path.parent)("publish", str(repo.path), str(tmp_path / "x"), "--url", "ftp://x")
     assert "must begin with https://" in done.stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "index.md").write_text("# Other\n")
+    (other / "cranes.md").write_text("# Cranes\n")
+    shell, out = Shell(other), tmp_path / "out"
+    shell.ok("publish", str(other), str(out), "--no-search")
+    before = files_of(out)
+    done = shell("publish", str(repo.path), str(out), "--no-search")
+    assert f"{out} has the publication of another folder, with cranes.md" in done.stderr
+    assert files_of(out) == before
 
 
 def test_a_link_inside_the_output_leads_nowhere_else(repo: GitRepo, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
@@ -16,6 +16,8 @@ from commonplace.domain.json import finite_json
 MANIFEST = ".commonplace-publish.json"
 """File that lists what was written; a folder with other files and without it is refused."""
 FORMAT = 1
+START_NAMES = frozenset({"index", "readme", "home"})
+"""Names of pages that say nothing about whose publication a folder has."""
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
 
@@ -69,6 +71,25 @@ class OutputFolder:
         if not names:
             self._save({})
         return manifest
+
+    def require_same(self, earlier: Collection[str], now: Collection[str]) -> None:
+        """Check that the last publication was one of the same base.
+
+        Args:
+            earlier: Its pages.
+            now: The pages of the base, with their former paths.
+
+        Raises:
+            InvalidInputError: kind "output": no page is in both, besides those that any base may have.
+        """
+        telling = {path for path in earlier if PurePosixPath(path).stem.casefold() not in START_NAMES}
+        if telling and telling.isdisjoint(now):
+            example = min(telling)
+            raise _refused(
+                self.path,
+                f"has the publication of another folder, with {example}",
+                "Remove it first, if it may go; or name another folder",
+            )
 
     def put(self, output: str, content: bytes) -> None:
         """Write a file, unless the last publication wrote the same bytes."""
@@ -215,12 +236,14 @@ def _require_apart(path: Path, base: Path) -> None:
     if resolved == own or resolved in own.parents:
         raise _refused(path, "is or contains the folder of the base", "Name another folder")
     if own in resolved.parents:
-        raise _refused(path, "is in the folder of the base", "Name a folder beside it")
+        raise _refused(path, "is in the folder of the base", "Name a folder beside the base", own.parent)
 
 
-def _refused(path: Path, reason: str, remedy: str) -> InvalidInputError:
+def _refused(path: Path, reason: str, remedy: str, beside: Path | None = None) -> InvalidInputError:
     return InvalidInputError(
-        f"Nothing was published: {path} {reason}.", kind="output", hint=f"{remedy}, such as {path.parent / 'site'}."
+        f"Nothing was published: {path} {reason}.",
+        kind="output",
+        hint=f"{remedy}, such as {(beside or path.parent) / 'site'}.",
     )
 
 

@@ -123,9 +123,11 @@ class Publication:
     def __init__(self, collection: Collection, base: Path, folder: OutputFolder, url: str) -> None:
         settings = site_with(collection, ()).settings
         records = {record.address.path: record for record in collection.index.records()}
+        former = tuple(previous_paths(collection, records, MAX_COMMITS))
+        folder.require_same(dict(_earlier_pages(folder.state.get("pages"))), {*records, *(old for old, _ in former)})
         self._selection: PublishedPages = select(tuple(records.values()), settings.publish)
         self._whole = collection
-        self._former = tuple(previous_paths(collection, records, MAX_COMMITS))
+        self._former = former
         left = [old for old, path in self._former if path not in self._selection.records]
         self._collection, self._index_view, self._hidden = published_collection(
             collection, self._selection, settings.publish, (*left, *ignored_pages(base, records))

@@ -337,6 +337,11 @@ class GitProposals:
         self._searched = head, {**by_commit, **new}
         return self._searched[1]
 
+    def _acceptance_of(self, closing: pygit2.Commit) -> str:
+        """The served commit that accepted the whole of what a commit closed; "" for none."""
+        acceptances = self._acceptances()
+        return next((acceptances[str(tip)] for tip in closing.parent_ids if str(tip) in acceptances), "")
+
     def _at(self, folder: str, identifier: str) -> Proposal | None:
         """The proposal of a ref; None for a ref that is none, or that has no files below this folder."""
         return self._read_at(folder, identifier, self.repository.tip(folder + identifier))
@@ -375,10 +380,12 @@ class GitProposals:
         stated = _stated(latest)
         state = stated.get("Proposal-State", "")
         is_closed = folder == CLOSED and state in {"accepted", "declined", "withdrawn"}
+        # What a server accepted while another one closed it is accepted.
+        acceptance = self._acceptance_of(chain[-1]) if is_closed and state != "accepted" else ""
         return Proposal(
             id=identifier,
             tip=tip,
-            state=_state(state) if is_closed else "open",
+            state="accepted" if acceptance else _state(state) if is_closed else "open",
             proposer=Proposer(
                 stated.get("Proposal-Caller", ""),
                 stated.get("Proposal-Session", ""),
@@ -389,8 +396,8 @@ class GitProposals:
             message=_without_trailers(_text(changes[0])),
             more=len(subjects) - 1,
             when=chain[-1].commit_time,
-            word=_word(latest, state) if is_closed else "",
-            commit=stated.get("Proposal-Commit", "") if is_closed else "",
+            word=_word(latest, state) if is_closed and not acceptance else "",
+            commit=acceptance or (stated.get("Proposal-Commit", "") if is_closed else ""),
             branch=stated.get("Proposal-Branch", ""),
             accepted=tuple(AcceptedBefore.parsed(text) for row in chain if (text := _stated(row).get(ACCEPTED, ""))),
         )

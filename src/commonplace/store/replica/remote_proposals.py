@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.budget import WRITE_SECONDS, seconds_left, write_budget
 from commonplace.domain.errors import GitError, KnowledgeError, ReadOnlyError
-from commonplace.domain.proposals import Proposal, is_proposal_id
+from commonplace.domain.proposals import Proposal, ProposalState, is_proposal_id
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.folder.branch_commits import BranchCommits, RefMove, changed_proposal, new_token
@@ -33,6 +33,7 @@ from commonplace.store.replica.clone import FETCH_SECONDS, PUSH_SHARE, STILL_SEC
 from commonplace.store.replica.clone_repository import REMOTE
 
 if TYPE_CHECKING:
+    from commonplace.domain.changes import Author
     from commonplace.domain.ports import Store
 
 log = logging.getLogger(__name__)
@@ -118,6 +119,27 @@ class RemoteProposals(FolderProposals):
         with self._refreshing:
             if self._since is None or self._since < start:
                 self._read_remote()
+
+    def close(
+        self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
+    ) -> Proposal:
+        """Close a proposal as in a folder, unless another server accepts it meanwhile.
+
+        What the remote's branch has was accepted, whatever the closed ref says: so the branch is read before and after.
+
+        Raises:
+            UnavailableError: it was accepted meanwhile, or the remote cannot be reached.
+        """
+        if state == "accepted":
+            return super().close(proposal, state, word, commit, author)
+        self._clone.fetch()
+        if proposal.tip in self._acceptances():
+            raise changed_proposal()
+        closed = super().close(proposal, state, word, commit, author)
+        self._clone.fetch()
+        if proposal.tip in self._acceptances():
+            raise changed_proposal()
+        return closed
 
     def follow(self, started: Callable[[Popen[bytes]], None] | None = None) -> None:
         """Read the proposals of the remote in the background. A failure is logged, and tried again by the next call.

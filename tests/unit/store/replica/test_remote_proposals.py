@@ -116,6 +116,42 @@ def test_a_remote_that_refuses_a_proposal_is_named_and_nothing_stays(tmp_path: P
     assert [name for name in clone.repository.targets() if name.startswith(OPEN)] == [OPEN + identifier]
 
 
+def accept(remote: Path, tip: str) -> str:
+    """The commit with which another server accepts a proposal that it does not close."""
+    words = f"Accept\n\nProposal-Tip: {tip}"
+    person = ["-c", "user.name=E", "-c", "user.email=e@x.org"]
+    commit = git(remote, *person, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", words)
+    git(remote, "update-ref", "HEAD", commit)
+    return commit
+
+
+def test_what_the_branch_has_was_accepted_whatever_closes_the_proposal(tmp_path: Path) -> None:
+    _, remote = team(tmp_path)
+    _, first = opened(tmp_path / "one", remote)
+    clone, second = opened(tmp_path / "two", remote)
+    accepted_before = propose(first, "a.md", b"# A\n")
+    second.refresh()
+    proposal = second.proposal(accepted_before)
+    with second.locked():
+        commit = accept(remote, proposal.tip)
+        with pytest.raises(UnavailableError, match="Another program changed the proposal"):
+            second.close(proposal, "declined", "no")
+    assert (second.proposal(proposal.id).state, second.proposal(proposal.id).commit) == ("accepted", commit)
+
+    accepted_after = propose(second, "b.md", b"# B\n")
+    proposal = second.proposal(accepted_after)
+    with second.locked():
+        assert second.close(proposal, "declined", "no").state == "declined"
+    commit = accept(remote, proposal.tip)  # by a server that read the proposal as open
+    clone.fetch()
+    now = second.proposal(accepted_after)
+    assert (now.state, now.commit, now.word) == ("accepted", commit, "")
+    assert {(row.id, row.state) for row in second.closed()} == {
+        (accepted_before, "accepted"),
+        (accepted_after, "accepted"),
+    }
+
+
 def test_a_replica_that_only_reads_lists_proposals_and_takes_no_decision(tmp_path: Path) -> None:
     _, remote = team(tmp_path)
     _, other = opened(tmp_path / "one", remote)

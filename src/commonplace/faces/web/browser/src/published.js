@@ -135,7 +135,7 @@ async function showResults() {
   const list = document.getElementById("ui-results");
   if (!list) return;
   // Of an unknown address, the words of its path lead to the nearest pages.
-  const words = "nearest" in list.dataset ? decodeURIComponent(location.pathname).split("/").pop().replace(/\.html$/, "").replace(/[-_]+/g, " ") : "";
+  const words = "nearest" in list.dataset ? decodeURIComponent(location.pathname).split("/").filter(Boolean).pop()?.replace(/\.html$/, "").replace(/[-_]+/g, " ") ?? "" : "";
   const query = new URLSearchParams(location.search).get("q")?.trim() ?? words;
   for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
   if (!query) return;
