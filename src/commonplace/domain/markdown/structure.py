@@ -149,8 +149,49 @@ def scan(text: str) -> Structure:
     """Scan a Markdown text without frontmatter. Headings in items count if the whole text is one bullet list."""
     text = bounded(text)
     structure = Structure(is_outline="- #" in text and _is_outline(text))
-    _Pass(structure).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
+    _Pass(structure).run(cast("Iterator[tuple[_Event, Range]]", events_with_range(_PARSER, text)))
     return structure
+
+
+_LINK_WITH_BRACKETS = re.compile(
+    r"(?<![\[\\])\[\[([^\[\]\x01\x02]+)\]\]"
+    r"(?=\[([^\[\]]+)\]|\([ \t]*(?:<[^<>\n]+>|(?=[^\s()<>]*(?:[/#]|\.[A-Za-z]))(?:[^\s()<>]|\([^\s()<>]*\))+)"
+    r"(?:[ \t]+[\"'(][^\n]{0,200}?)?[ \t]*\))"
+)
+"""A link of Markdown whose text is in brackets: `[[1]](page.md)`, `[[1]][label]`.
+
+The destination has a slash, a suffix, a fragment or angle brackets: in `[[Dog]](s)` a word follows a wikilink.
+"""
+_BRACKETS = str.maketrans("\x01\x02", "[]")
+
+
+def events_with_range(parser: Markdown, text: str) -> Iterator[object]:
+    """The parser's events of a bounded text, in which `[[1]](page.md)` is a link with the text `[1]`, as in CommonMark.
+
+    For the parser alone it would be a wikilink to `1`.
+    """
+    if "]](" not in text and "]][" not in text:
+        return iter(parser.events_with_range(text))
+    defined = link_definitions(text) if "]][" in text and "]:" in text else {}
+
+    def with_marks(match: re.Match[str]) -> str:
+        is_link = match[2] is None or definition_key(match[2]) in defined
+        return f"[\x01{match[1]}\x02]" if is_link else match[0]
+
+    marked = _LINK_WITH_BRACKETS.sub(with_marks, text)
+    events = iter(parser.events_with_range(marked))
+    return events if marked == text else map(_without_marks, events)
+
+
+def _without_marks(value: object) -> object:
+    """An event with brackets in place of the marks."""
+    if isinstance(value, str):
+        return value.translate(_BRACKETS)
+    if isinstance(value, dict):
+        return {key: _without_marks(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, tuple):
+        return tuple(map(_without_marks, cast("tuple[object, ...]", value)))
+    return value
 
 
 _BULLET_HEADING = re.compile(r"(?m)^[ \t]*- #{1,6} ")

@@ -48,6 +48,21 @@ def test_wikilinks(text: str, collection: str, target: str, fragment: str, label
     assert link.raw in text
 
 
+def test_a_link_of_markdown_may_have_a_text_in_brackets() -> None:
+    for text, kind, target, label in (
+        ("[[1]](page.md)", LinkKind.MARKDOWN, "page.md", "[1]"),
+        ("![[1]](a/b_(c).png)", LinkKind.IMAGE, "a/b_(c).png", "[1]"),
+        ('[[a|b]](<a b.md> "Title")', LinkKind.MARKDOWN, "a b.md", "[a|b]"),
+        ("[[2]][ref]", LinkKind.MARKDOWN, "b.md", "[2]"),
+        ("[[Dog]]", LinkKind.WIKI, "Dog", ""),
+    ):
+        document = page(f"# {text}(s) `[[1]](x.md)` [[3]][no] [[4]](https://example.org/)\n\n[ref]: b.md\n")
+        link, other = [link for link in document.links if cut(document, link.span)[0] in "[!"][:2]
+        assert (link.kind, link.target, link.label) == (kind, target, label)
+        assert (cut(document, link.span), other.raw) == (text, "3")
+        assert document.sections[-1].heading == f"{label or 'Dog'}(s) [[1]](x.md) 3[no] [4]".replace("a b.md", "")
+
+
 def test_an_embed_is_a_wikilink_of_its_own_kind() -> None:
     document = page("![[img/a.png|100x200]] ![[note#part]]")
     image, note = document.links

@@ -12,7 +12,7 @@ from pyromark import Markdown, Options
 
 from commonplace.domain.documents import Link, LinkKind, gc_disabled
 from commonplace.domain.markdown.link_syntax import read_html_links, read_link
-from commonplace.domain.markdown.structure import OPTIONS, LinkEvent, bounded
+from commonplace.domain.markdown.structure import OPTIONS, LinkEvent, bounded, events_with_range
 from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, Budget, OverBudgetError
 
 _PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
@@ -57,7 +57,7 @@ def parse(source: bytes, budget: Budget | None = None) -> Parsed:
     text = source.decode("utf-8", "replace")
     if bounded(text) != text:
         raise OverBudgetError
-    found_events = iter(cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(text)))
+    found_events = iter(cast("Iterable[tuple[Event, dict[str, int]]]", events_with_range(_PARSER, text)))
     events: list[tuple[Event, int, int]] = []
     while group := list(islice(found_events, CHECK_EVENTS)):
         budget.take(events=len(group))
