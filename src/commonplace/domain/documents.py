@@ -223,6 +223,8 @@ class Document:
     """Number of white-space-separated words of the body."""
     readable: bytes | None = None
     """The source with blanks in place of all parts that are not Markdown; None if everything is Markdown."""
+    in_graph: bool = False
+    """Whether the document is known to be of a graph of Logseq."""
 
     @property
     def encoded(self) -> bytes:
@@ -248,8 +250,13 @@ class Document:
     def with_properties(self) -> Document:
         """The same document of a graph of Logseq, where a new frontmatter is lines `key:: value`."""
         if self.frontmatter.present:
-            return self
-        return replace(self, frontmatter=replace(self.frontmatter, is_properties=True))
+            return replace(self, in_graph=True)
+        return replace(self, frontmatter=replace(self.frontmatter, is_properties=True), in_graph=True)
+
+    @property
+    def is_blocks(self) -> bool:
+        """Whether the text is blocks of Logseq, whose tasks have markers, also below a frontmatter of YAML."""
+        return self.in_graph or self.frontmatter.is_properties
 
 
 # Rows contain no containers, so there can be no cycles.

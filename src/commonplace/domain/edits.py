@@ -23,6 +23,8 @@ _BLANK = b" \t\r\n"
 _LINE_END = re.compile(rb"\r?\n|\r")
 _ROWS = (re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]"), re.compile(rb"[ \t]*\|"))
 """Beginnings of lines in lists and tables, whose items are not separated by blank lines."""
+ITEM = re.compile(rb"([ \t]*)- ")
+"""The beginning of a block of Logseq."""
 
 
 def replace_section(
@@ -45,6 +47,11 @@ def replace_section(
     end = section.tree_end if subsections and section.level else section.end
     if keep_heading and section.level:
         text = _without_heading(document.raw[section.start : section.content].decode(), text)
+    if keep_heading:
+        text = as_blocks(document, section, text)
+        is_item = ITEM.match(document.raw[section.start : section.content])
+        if is_item and text.strip() and not document.raw[start:end].strip():
+            return insert_text(document, start, text)  # an item has no blank line below it
     return keep_sections(document, start, end, _replaced(document, start, end, text))
 
 
@@ -99,6 +106,25 @@ def remove_section(document: Document, section: Section) -> bytes:
     _require_text(document)
     end = section.tree_end if section.level else section.end
     return keep_sections(document, section.start, end, document.raw[: section.start] + document.raw[end:])
+
+
+def as_blocks(document: Document, section: Section | None, text: str) -> str:
+    """A text as blocks below the heading in an item, or at the end of a page of Logseq; any other text as it is."""
+    line = document.raw[section.start : section.content] if section and section.level else b""
+    in_item = ITEM.match(line)
+    is_block = in_item or (not line and document.is_blocks)
+    if not is_block or not text.strip():
+        return text
+    indent = in_item[1].decode() + "\t" if in_item else ""
+    return "\n".join(indent + row for row in _rows(text.strip("\r\n")))
+
+
+def _rows(text: str) -> list[str]:
+    """The lines of a list; of another text, those of a list with an item for each paragraph."""
+    if ITEM.match(text.encode()):
+        return text.splitlines()
+    paragraphs = [paragraph.splitlines() for paragraph in re.split(r"\n[ \t]*\n", text)]
+    return [("  " if at else "- ") + row for paragraph in paragraphs for at, row in enumerate(paragraph)]
 
 
 def insert_text(document: Document, at: int, text: str) -> bytes:

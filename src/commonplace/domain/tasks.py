@@ -52,7 +52,7 @@ def tasks_of(document: Document) -> list[TaskItem]:
         for match in _TASK.finditer(document.raw, base)
         if (match.start(1) - 1 - base, match.end(1) + 1 - base) in marks
     ]
-    if not document.frontmatter.is_properties:
+    if not document.is_blocks:
         return boxes
     marked = [
         TaskItem(match.start(1) + 1, _text(match), match[1] in _OVER, match[1])

@@ -117,7 +117,7 @@ def read_to_edit(collection: Collection, address: Address, raw: bytes) -> Docume
 
 def in_own_form(collection: Collection, document: Document) -> Document:
     """A document that knows whether it is of a graph of Logseq, also if it has no properties."""
-    sites = () if document.frontmatter.present else collection.index.lookup().sites
+    sites = collection.index.lookup().sites
     site = site_of(sites, document.address) if sites else None
     return document.with_properties() if site and site.graph and site.graph.slashes else document
 
@@ -232,7 +232,11 @@ def replace_once(
 
 def append(collection: Collection, address: Address, text: str, intent: WriteRequest = UNCONDITIONAL) -> WriteReceipt:
     """Append text to a document, as a separate block or directly below a list or table; see `edits.insert_text`."""
-    return edit(collection, address, lambda document: edits.insert_text(document, len(document.raw), text), intent)
+
+    def with_text(document: Document) -> bytes:
+        return edits.insert_text(document, len(document.raw), edits.as_blocks(document, None, text))
+
+    return edit(collection, address, with_text, intent)
 
 
 def delete(

@@ -16,7 +16,8 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
-from commonplace.services.writes.documents import edit
+from commonplace.domain.tasks import tasks_of
+from commonplace.services.writes.documents import append, edit, edit_section, read_to_edit
 from commonplace.services.writes.renames import rename
 from graph_rules import Pages, dendron, foam, logseq, tiddlywiki
 from indexed import Indexed
@@ -189,3 +190,17 @@ def _require_form(program: str, before: str, after: str, as_property: str, as_ya
     head = after.partition("\n\n")[0]
     assert as_property in head.split("\n")
     assert after.endswith(before.partition("\n\n")[2] if before[0] != "-" else before)
+
+
+def test_what_is_written_to_a_graph_is_blocks_also_below_yaml(tmp_path: Path) -> None:
+    page = Address("pages/a.md")
+    for head in ("", "---\ntitle: v6\n---\n", "alias:: b\n\n"):
+        files: dict[str, str | bytes] = {"logseq/config.edn": "{}", page.path: f"{head}- ## Plan\n\t- LATER chat six\n"}
+        with Indexed(tmp_path / str(len(head)), files) as base:
+            document = read_to_edit(base.collection, page, base.collection.store.read(page))
+            assert [task.text for task in tasks_of(document)] == ["chat six"]
+            edit_section(base.collection, page, "Plan", "one\n\n- [ ] two")
+            edit_section(base.collection, page, "Plan", "- new\n\t- child")
+            append(base.collection, page, "last")
+            text = base.collection.store.read(page).decode()
+            assert text == f"{head}- ## Plan\n\t- new\n\t\t- child\n- last\n"

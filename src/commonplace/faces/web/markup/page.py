@@ -125,7 +125,7 @@ class Renderer:
 
     def _html(self, document: Document, span: tuple[int, int] | None, budget: Budget, *, with_anchors: bool) -> str:
         raw = document.source if document.frontmatter.is_fields else document.encoded
-        if with_anchors and in_own_form(self.collection, document).frontmatter.is_properties:
+        if with_anchors and in_own_form(self.collection, document).is_blocks:
             raw = with_boxes(raw)
         start, end = span or (document.body_start, len(raw))
         source = raw[start:end]

@@ -33,7 +33,6 @@ MAX_NEAREST_TASKS = 3
 """Maximum number of tasks that an error names."""
 _ENDS_OWN_LINE = re.compile(r"[ \t>]*(?:\||`{3}|~{3}|\$\$)")
 """The last line of a table, a fenced block or a formula, whose block id stands below a blank line."""
-_ITEM = re.compile(rb"([ \t]*)- ")
 _NO_FIELDS: Mapping[str, Json] = {}
 
 
@@ -132,37 +131,13 @@ def section_of(document: Document, name: str) -> Section:
 def _section(document: Document, change: PageChange) -> bytes:
     if not change.section:
         return edits.replace_body(document, change.text)
-    section = section_of(document, change.section)
-    text = _as_blocks(document, section, change.text)
-    is_item = _ITEM.match(document.raw[section.start : section.content])
-    if is_item and text.strip() and not document.raw[section.content : section.tree_end].strip():
-        return edits.insert_text(document, section.content, text)  # an item has no blank line below it
-    return edits.replace_section(document, section, text)
+    return edits.replace_section(document, section_of(document, change.section), change.text)
 
 
 def _append(document: Document, change: PageChange) -> bytes:
     section = section_of(document, change.section) if change.section else None
-    text = _as_blocks(document, section, change.text)
+    text = edits.as_blocks(document, section, change.text)
     return edits.insert_text(document, _own_range(document, change)[1], text)
-
-
-def _as_blocks(document: Document, section: Section | None, text: str) -> str:
-    """A text as blocks below the heading in an item, or at the end of a page of Logseq; any other text as it is."""
-    line = document.raw[section.start : section.content] if section and section.level else b""
-    in_item = _ITEM.match(line)
-    is_block = in_item or (not line and document.frontmatter.is_properties)
-    if not is_block or not text.strip():
-        return text
-    indent = in_item[1].decode() + "\t" if in_item else ""
-    return "\n".join(indent + row for row in _rows(text.strip("\r\n")))
-
-
-def _rows(text: str) -> list[str]:
-    """The lines of a list; of another text, those of a list with an item for each paragraph."""
-    if _ITEM.match(text.encode()):
-        return text.splitlines()
-    paragraphs = [paragraph.splitlines() for paragraph in re.split(r"\n[ \t]*\n", text)]
-    return [("  " if at else "- ") + row for paragraph in paragraphs for at, row in enumerate(paragraph)]
 
 
 def _insert(document: Document, change: PageChange) -> bytes:
@@ -279,7 +254,8 @@ def _own_range(document: Document, change: PageChange) -> tuple[int, int]:
     if not change.section:
         return document.body_start, len(document.raw)
     section = section_of(document, change.section)
-    if _ITEM.match(document.raw[section.start : section.content]):  # what is indented below it, and not its siblings
+    if edits.ITEM.match(document.raw[section.start : section.content]):
+        # What is indented below it, and not its siblings.
         return section.content, min(section.end, block_around(document.raw, section.start)[1])
     return section.content, section.end
 
