@@ -409,8 +409,11 @@ class Index(Protocol):
         """
         ...
 
-    def citations(self) -> Mapping[Address, Sequence[Citation]]:
-        """The citations of the documents that have any, by path. Opens no document; shared, as `statuses`."""
+    def citations(self, names: Sequence[str] = ()) -> Mapping[Address, Sequence[Citation]]:
+        """The citations of the documents that have any, by path. Opens no document; shared, as `statuses`.
+
+        With `names`, those of documents that cite something with one of these names, or a path that ends in one.
+        """
         ...
 
     def search(self, query: SearchQuery) -> SearchResult:

@@ -199,8 +199,10 @@ class LocalIndex:
         """The declared statuses of documents and sections. Shared, so never to be changed."""
         return self._query(lambda view: view.cached("statuses", statuses_by_address))
 
-    def citations(self) -> Mapping[Address, Sequence[Citation]]:
-        """The citations of the documents that have any. Shared, so never to be changed."""
+    def citations(self, names: Sequence[str] = ()) -> Mapping[Address, Sequence[Citation]]:
+        """The citations of the documents that have any, or that cite something with one of these names."""
+        if names:
+            return self._query(lambda view: citations_by_address(view.connection, names))
         return self._query(lambda view: view.cached("citations", citations_by_address))
 
     def search(self, query: SearchQuery) -> SearchResult:

@@ -31,6 +31,7 @@ from commonplace.domain.status import declared_statuses
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.extensions import Deadline
+from commonplace.services.health.citations import newly_lost_quotations
 from commonplace.services.health.contradictions import changed_claim_findings
 from commonplace.services.health.entry_rules import entry_findings, is_entry
 from commonplace.services.health.finding_cache import FindingCache
@@ -231,7 +232,7 @@ def new_findings(
     contents: tuple[bytes | None, bytes | None],
     moved_from: Address | None = None,
 ) -> list[NewFinding]:
-    """The errors and warnings that a write newly causes, in the page itself and in links of other pages to it.
+    """The errors and warnings that a write newly causes: in the page, in links to it, and in quotations of it.
 
     Both versions are checked against the index of now, so that only what differs between them counts.
 
@@ -262,6 +263,8 @@ def new_findings(
         issues += _Reporter(collection, {}).issues((address, finding) for finding in changed)
     if old is not None:
         issues += _incoming(collection, old, new)
+        if new is not None and old.address == new.address:
+            issues += _Reporter(collection, {}).issues(newly_lost_quotations(collection, old))
     return [
         NewFinding(path=issue.path, line=issue.line, severity=issue.severity, rule=issue.rule, message=issue.message)
         for issue in {(issue.path, issue.rule, issue.message): issue for issue in issues}.values()

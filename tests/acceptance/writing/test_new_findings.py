@@ -47,6 +47,27 @@ def test_a_rename_that_is_refused_names_the_page_and_line_of_the_link(tmp_path: 
     assert "deep/c.md, line 2: The new path Plan, new cannot be written" in done.stderr
 
 
+def test_an_edit_names_the_pages_that_quote_what_it_took_out(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    pages = {
+        "rules/pay.md": "# Pay\n\n## Berth\n\nThe berth costs 45 euro per night.\n\n## Card\n\nIt is taken at noon.\n",
+        "a.md": '# A\n\nText.[^1]\n\n[^1]: [Pay](rules/pay.md#berth): "The **berth** costs 45 euro per night."\n',
+        "b.md": "---\nsources:\n  - path: rules/pay.md\n    quote: The berth costs 45 euro\n---\n# B\n",
+        "c.md": '# C\n\nText.[^1]\n\n[^1]: rules/pay.md: "berth costs 45 euro"\n',
+        "d.md": '# D\n\nText.[^1]\n\n[^1]: [Pay](rules/pay.md): "It is taken at noon."\n',
+        "e.md": '# E\n\nText.[^1]\n\n[^1]: [Pay](rules/pay.md): "It was never there."\n',
+    }
+    repo = new_repo(tmp_path / "base", pages)
+    with agent("mcp", repo.path, "--toolset", "notes", "--tier", "write") as notes:
+        change = {"do": "replace", "old": "45 euro", "text": "52 euro"}
+        text = notes.text("edit", page="rules/pay", changes=[change])
+        assert 'Warning in a.md:5: The quotation "The **berth** costs 45 euro per night." is not in ' in text
+        assert rules(text) == {(f"{name}.md", "quotation_missing") for name in "abc"}
+        assert not rules(
+            notes.text("edit", page="rules/pay", changes=[{**change, "old": "52 euro", "text": "45 euro"}])
+        )
+
+
 TEXTS = {
     "front matter that is not YAML": ("title: Q3 Planning", "title: Q3: Planning", ("n.md", "bad_yaml")),
     "a link that leads nowhere": ("## Part", "## Part\n\n[[no]]", ("n.md", "broken_link")),

@@ -326,10 +326,15 @@ def statuses_by_address(connection: sqlite3.Connection) -> dict[Address, tuple[D
     return statuses
 
 
-def citations_by_address(connection: sqlite3.Connection) -> dict[Address, tuple[Citation, ...]]:
-    """The citations of the documents that have any, by path."""
+def citations_by_address(
+    connection: sqlite3.Connection, names: Sequence[str] = ()
+) -> dict[Address, tuple[Citation, ...]]:
+    """The citations of the documents that have any, or that cite something with one of these names; by path."""
+    texts = [f"{before}{encode(name)[1:]}".lower() for name in names for before in '"/']
     rows = connection.execute(
-        "SELECT f.path, c.citations FROM citations c CROSS JOIN files f ON f.id = c.file ORDER BY f.path"
+        "SELECT f.path, c.citations FROM citations c CROSS JOIN files f ON f.id = c.file WHERE ? = '[]'"
+        " OR EXISTS (SELECT 1 FROM json_each(?) n WHERE instr(lower(c.citations), n.value)) ORDER BY f.path",
+        (encode(texts),) * 2,
     )
     return {Address(path): tuple([Citation(*element) for element in json.loads(stored)]) for path, stored in rows}
 

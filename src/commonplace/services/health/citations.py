@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -18,7 +19,7 @@ from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.query import Record
-from commonplace.domain.records import iso_timestamp
+from commonplace.domain.records import build_record, iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.past import section_blame
 from commonplace.services.statuses import CollectionStatuses
@@ -27,6 +28,8 @@ MAX_VERSIONS = 200
 """Maximum number of versions of a source in which a lost quotation or cited lines are looked for."""
 MAX_CACHED = 50_000
 """Maximum number of comparisons of a citing and a cited section that are cached."""
+WRITE_SECONDS = 0.01
+"""CPU seconds for the quotations that a write takes out of their source; further ones `check` finds."""
 MIN_MOVED_CHARS = 12
 """Minimum number of characters of cited lines that are looked for elsewhere in the file."""
 _HISTORY_HINT = "Read both, then correct the page or its citation."
@@ -56,6 +59,34 @@ class CitationRules:
                     yield self._finding("source_missing", citation, f"The saved copy {citation.copy!r} is gone.")
                 continue
             yield from self._of_base(record, citation)
+
+    def lost(self, record: Record, citations: Sequence[Citation], source: Document) -> Iterator[Finding]:
+        """The findings for quotations that an old version of a page has, and its current one has not.
+
+        Args:
+            record: The citing page.
+            citations: Its citations.
+            source: The old version of the cited page.
+        """
+        for citation in citations:
+            if citation.is_url or citation.first or not is_comparable(citation.quotation):
+                continue
+            page = self._page(record.address, citation.target)
+            span = self._span(page.address, citation.fragment) if page and page.address == source.address else None
+            if page is None or span is None:
+                continue
+            if holds_quotation(citation.quotation, self._text(page.address, citation.fragment, *span[:2])):
+                continue
+            with suppress(KnowledgeError):  # the old version has no such heading
+                if holds_quotation(citation.quotation, self._old_text(source, citation.fragment)):
+                    yield self._missing(citation, " any more")
+
+    def _old_text(self, source: Document, fragment: str) -> str:
+        start, end, _ = find_fragment(source, fragment) if fragment else (0, len(source.encoded), None)
+        key = (source.address, f"old#{start}-{end}")
+        if key not in self._texts:
+            self._texts[key] = comparable(source.encoded[start:end].decode("utf-8", "replace"))
+        return self._texts[key]
 
     def _of_base(self, record: Record, citation: Citation) -> Iterator[Finding]:
         page = None if citation.first else self._page(record.address, citation.target)
@@ -202,6 +233,9 @@ class CitationRules:
                 when = f" since {_commit(after)}" if after else ", as it was not committed"
                 break
             after = commit
+        return self._missing(citation, when)
+
+    def _missing(self, citation: Citation, when: str) -> Finding:
         quoted = (
             citation.quotation if len(citation.quotation) <= _SHOWN_CHARS else f"{citation.quotation[:_SHOWN_CHARS]}…"
         )
@@ -296,6 +330,24 @@ def page_citation_findings(
         citations = [citation for citation in citations if citation.line and f"[^{citation.label}]" in part]
     if citations:
         yield from CitationRules(collection).findings(record, citations)
+
+
+def newly_lost_quotations(collection: Collection, old: Document) -> Iterator[tuple[Address, Finding]]:
+    """The findings for quotations of other pages that a write took out of a page, within `WRITE_SECONDS`.
+
+    Args:
+        collection: The collection, whose index has the write.
+        old: The page before the write.
+    """
+    until = time.thread_time() + WRITE_SECONDS
+    file = old.address.path.rpartition("/")[2]
+    cited = build_record(old, "")
+    names = {file, file.rpartition(".")[0], cited.id, cited.title, *cited.aliases}
+    rules = CitationRules(collection)
+    for address, citations in collection.index.citations(sorted(filter(None, names))).items():
+        record = collection.index.record(address) if time.thread_time() < until else None
+        if record is not None and address != old.address:
+            yield from ((address, finding) for finding in rules.lost(record, citations, old))
 
 
 def _citing_section(document: Document, citation: Citation) -> int:

@@ -350,11 +350,11 @@ class PublishedIndex:
             if address not in self._hidden
         }
 
-    def citations(self) -> Mapping[Address, Sequence[Citation]]:
+    def citations(self, names: Sequence[str] = ()) -> Mapping[Address, Sequence[Citation]]:
         """The citations of published pages, without those of hidden pages."""
         return {
             address: [citation for citation in every if not self.is_hidden(citation.target, address)]
-            for address, every in self._index.citations().items()
+            for address, every in self._index.citations(names).items()
             if address not in self._hidden
         }
 
