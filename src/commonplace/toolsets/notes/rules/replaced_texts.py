@@ -131,12 +131,12 @@ def source_texts(sources: Sequence[str], folder: str) -> list[str]:
 
 
 def with_references(document: Document, text: str, count: int) -> tuple[str, list[str]]:
-    """A new text with references to `count` footnotes, and their labels; unchanged in a page with a list.
+    """A new text with references to `count` footnotes, and their labels; unchanged in a page with a list, or if empty.
 
     `[^2]` in the text refers to the second source, unless the page has such a footnote. The others are referred to at
     the end.
     """
-    if uses_list(document) or not count:
+    if uses_list(document) or not count or not text.strip():
         return text, []
     numbers = [str(number) for number in range(1, count + 1)]
     own = [label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text]

@@ -78,6 +78,11 @@ def test_sources_are_footnotes_or_items_of_the_list() -> None:
     assert "[^" not in listed
     with pytest.raises(InvalidInputError, match="names no source"):
         _changed(PAGE, kind="append", text="No.", sources=("",))
+    for change in ({"by": "new.md"}, {"by": "new.md", "section": "Port"}):  # no new text that could refer to a footnote
+        lapsed = _changed(PAGE, kind="supersede", sources=("why.md",), **change)
+        assert "sources:\n" in lapsed.partition("# Network")[0]
+        assert "It is 8080." in lapsed
+        assert "[^" not in lapsed
     numbered = text_with_sources(Address("a.md"), "# A\n\nOne.[^2] Two.[^1]\n", ["b.md", "c.md", "d.md"])
     assert numbered.startswith("# A\n\nOne.[^2] Two.[^1][^3]\n\n[^1]: [b]")
     assert [line[:7] for line in numbered.splitlines()[4:]] == ["[^1]: [", "[^2]: [", "[^3]: ["]
