@@ -263,8 +263,7 @@ def new_findings(
         issues += _Reporter(collection, {}).issues((address, finding) for finding in changed)
     if old is not None:
         issues += _incoming(collection, old, new)
-        if new is not None and old.address == new.address:
-            issues += _Reporter(collection, {}).issues(newly_lost_quotations(collection, old))
+        issues += _Reporter(collection, {}).issues(newly_lost_quotations(collection, old))
     return [
         NewFinding(path=issue.path, line=issue.line, severity=issue.severity, rule=issue.rule, message=issue.message)
         for issue in {(issue.path, issue.rule, issue.message): issue for issue in issues}.values()

@@ -69,17 +69,21 @@ class CitationRules:
             source: The old version of the cited page.
         """
         for citation in citations:
-            if citation.is_url or citation.first or not is_comparable(citation.quotation):
-                continue
-            page = self._page(record.address, citation.target)
-            span = self._span(page.address, citation.fragment) if page and page.address == source.address else None
-            if page is None or span is None:
-                continue
-            if holds_quotation(citation.quotation, self._text(page.address, citation.fragment, *span[:2])):
-                continue
-            with suppress(KnowledgeError):  # the old version has no such heading
-                if holds_quotation(citation.quotation, self._old_text(source, citation.fragment)):
-                    yield self._missing(citation, " any more")
+            page = None if citation.first or citation.is_url else self._page(record.address, citation.target)
+            if page is not None and page.address == source.address and self._is_lost(citation, source):
+                yield self._missing(citation, " any more")
+
+    def _is_lost(self, citation: Citation, source: Document) -> bool:
+        """Whether the old version of a cited page has a quotation, and the current one has not."""
+        span = self._span(source.address, citation.fragment)
+        if span is None or not is_comparable(citation.quotation):
+            return False
+        if holds_quotation(citation.quotation, self._text(source.address, citation.fragment, *span[:2])):
+            return False
+        try:
+            return holds_quotation(citation.quotation, self._old_text(source, citation.fragment))
+        except KnowledgeError:  # the old version has no such heading
+            return False
 
     def _old_text(self, source: Document, fragment: str) -> str:
         start, end, _ = find_fragment(source, fragment) if fragment else (0, len(source.encoded), None)
