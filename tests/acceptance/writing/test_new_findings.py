@@ -68,6 +68,19 @@ def test_an_edit_names_the_pages_that_quote_what_it_took_out(tmp_path: Path, cac
         )
 
 
+def test_every_command_takes_a_page_by_its_unique_title(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    repo = new_repo(tmp_path / "base", {"br.md": "---\ntitle: Block Reference\n---\nText.\n", "o.md": "[[br]]\n"})
+    shell, title = Shell(repo.path), "Block Reference"
+    for command in (["read", title], ["links", title], ["log", title], ["write", title, "--replace", "Text", "More"]):
+        shell.ok(*command)
+    shell.ok("mv", title, "deep/new")
+    assert (repo.path / "deep/new.md").read_text().endswith("More.\n")
+    assert "[[new]]" in (repo.path / "o.md").read_text()
+    shell.ok("rm", title, "--force")
+    assert not (repo.path / "deep/new.md").exists()
+
+
 TEXTS = {
     "front matter that is not YAML": ("title: Q3 Planning", "title: Q3: Planning", ("n.md", "bad_yaml")),
     "a link that leads nowhere": ("## Part", "## Part\n\n[[no]]", ("n.md", "broken_link")),

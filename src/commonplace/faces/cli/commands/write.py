@@ -27,6 +27,7 @@ from commonplace.domain.query import Record
 from commonplace.domain.yaml_loader import load
 from commonplace.faces.cli.options import PageArgument, exclusive, pair
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
+from commonplace.faces.cli.pages import located
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
 from commonplace.faces.new_findings import new_finding_json, new_finding_lines
@@ -170,7 +171,7 @@ def _located(collections: Collections, reference: str, way: str) -> Record:
     if way == "--rename" and has_folder(collections.members[0], folder):
         hint = f"Give a page, or move the folder: commonplace mv {folder}/ NEW/"
         raise InvalidInputError(f"{folder!r} is a folder.", kind="path", hint=hint)
-    return collections.locate(reference).record
+    return located(collections, reference).record
 
 
 def _create(
