@@ -23,6 +23,13 @@ def test_properties_are_the_fields_of_a_page() -> None:
     assert [link.target for link in document.links] == ["One", "b c"]
 
 
+def test_code_in_a_property_is_no_link() -> None:
+    uuid = "((6238ae90-238e-4748-9b19-27088f9c3771))"
+    text = f"a:: e.g. `{uuid}` or `[[x]]`, ü [[y]]\nb:: `ü` {uuid} ``[[z]]``\n\n- text\n"
+    links = read_document(Address("pages/x.md"), text.encode()).links
+    assert sorted(link.raw for link in links) == [uuid, "y"]
+
+
 @pytest.mark.parametrize(
     "text", ["std::vector is\n\ntext\n", "Note:: this\nand more prose\n", "- a:: b\n", "a ::b\n\nx\n", "```\na:: b\n"]
 )

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
 from commonplace.domain.graphs import BLOCK_REFERENCE
+from commonplace.domain.markdown.code import code_pieces
 from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent, definition_key
 from commonplace.domain.properties import property_texts
 from commonplace.domain.status import REPLACED_KEYS
@@ -449,8 +450,12 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
 
 
 def _property_links(source: bytes, span: Span) -> Iterator[Link]:
-    """The links in properties of Logseq: wikilinks, references to blocks, and the page that replaces this one."""
+    """The links in properties of Logseq, not those in code: wikilinks, references to blocks, what replaces the page."""
+    code: list[tuple[int, int]] = []
     for key, text, start in property_texts(source, span):
+        for piece in code_pieces(text):
+            before, inside = (len(text[:at].encode()) for at in (piece.start, piece.end))
+            code.append((start + before - span.start, start + inside - span.start))
         if key.lower() in REPLACED_KEYS and _PAGE.fullmatch(text):
             path = Span(start, start + len(text.encode()))
             yield Link(LinkKind.FRONTMATTER, text, text, target_span=path)
@@ -458,10 +463,12 @@ def _property_links(source: bytes, span: Span) -> Iterator[Link]:
         for match in _WIKILINK.finditer(text):
             before = start + len(text[: match.start()].encode())
             whole = Span(before, before + len(match[0].encode()))
+            if _is_opaque(before - span.start, code):
+                continue
             event = LinkEvent("WikiLink", False, match[1], "", whole.start, whole.end)
             if link := _wiki_side(source, 0, event, whole.start + 2, match[1], ""):
                 yield link
-    yield from read_block_references(source[: span.end], span.start, ())
+    yield from read_block_references(source[: span.end], span.start, code)
 
 
 class ScalarStyles:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from datetime import date, datetime
 
-from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address
+from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address, portable_name
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.graphs import written_day
 from commonplace.domain.links import link_key
@@ -60,6 +60,20 @@ def new_page_address(collection: Collection, reference: str) -> Address:
                 nearest=others[:MAX_NAMED_PAGES],
             )
     return address
+
+
+def title_and_name(collection: Collection, reference: str) -> tuple[str, str]:
+    """The title of a new page, and its reference with a file name that every system allows.
+
+    A path with the suffix of a page stays as it is, and its title is "": that of the file. The name of a page of Logseq
+    is its title, and stays as it is: the name of its file encodes what not every system allows.
+    """
+    if is_document_path(reference):
+        return "", reference
+    if _path_in_graph(collection, reference):
+        return reference, reference
+    folder, slash, title = reference.rpartition("/")
+    return title, f"{folder}{slash}{portable_name(title) or title}"
 
 
 def moved_address(collection: Collection, old: Address, to: str) -> Address:

@@ -18,6 +18,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.tasks import tasks_of
 from commonplace.services.writes.documents import append, edit, edit_section, read_to_edit
+from commonplace.services.writes.new_paths import new_page_address, title_and_name
 from commonplace.services.writes.renames import rename
 from graph_rules import Pages, dendron, foam, logseq, tiddlywiki
 from indexed import Indexed
@@ -204,3 +205,16 @@ def test_what_is_written_to_a_graph_is_blocks_also_below_yaml(tmp_path: Path) ->
             append(base.collection, page, "last")
             text = base.collection.store.read(page).decode()
             assert text == f"{head}- ## Plan\n\t- new\n\t\t- child\n- last\n"
+
+
+def test_a_new_page_of_logseq_has_its_whole_name(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"logseq/config.edn": "{:file/name-format :triple-lowbar}", "pages/a.md": "- a\n"}
+    with Indexed(tmp_path, files) as base:
+        for reference, expected in (
+            ("Tea: hot/cold?", ("Tea: hot/cold?", "pages/Tea%3A hot___cold%3F.md")),
+            ("Why?", ("Why?", "pages/Why%3F.md")),
+            ("pages/Why?", ("Why?", "pages/Why.md")),
+            ("pages/x.md", ("", "pages/x.md")),
+        ):
+            title, name = title_and_name(base.collection, reference)
+            assert (title, new_page_address(base.collection, name).path) == expected

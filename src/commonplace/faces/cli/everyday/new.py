@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.domain.addresses import Address, is_document_path, portable_name
+from commonplace.domain.addresses import Address, portable_name
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.findings import NewFindings
 from commonplace.faces.cli.everyday.editor import open_in_editor
@@ -26,7 +26,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
-from commonplace.services.writes.new_paths import daily_address, new_page_address, new_page_text
+from commonplace.services.writes.new_paths import daily_address, new_page_address, new_page_text, title_and_name
 from commonplace.services.writes.recorded import recording_writes
 
 
@@ -62,7 +62,7 @@ def command(
     now = datetime.now().astimezone()
     with session.opened_for_writing(commit=not no_commit) as collections, recording_writes() as done:
         collection = collections.members[0]
-        title, name = _title_and_name(session.relative(page or ""))
+        title, name = title_and_name(collection, session.relative(page or ""))
         address = daily_address(collection, now) if daily else new_page_address(collection, name)
         redirected: Sequence[RedirectedLink] = ()
         record = collection.index.record(address) if daily else None
@@ -80,17 +80,6 @@ def command(
     if edit:
         session.out.flush()
         open_in_editor(session.settings.kb[0].expanduser().absolute() / address.path, _first_line(action))
-
-
-def _title_and_name(reference: str) -> tuple[str, str]:
-    """The title of a new page, and its reference with a file name that every system allows.
-
-    A path with the suffix of a page stays as it is, and its title is "": that of the file.
-    """
-    folder, slash, title = reference.rpartition("/")
-    if is_document_path(reference):
-        return "", reference
-    return title, f"{folder}{slash}{portable_name(title) or title}"
 
 
 def _show(
@@ -120,7 +109,7 @@ def _show(
         mark = f"revision {revision[:10]}" + (f"  commit {commit[:10]}" if commit else "")
         verb = "Created" if action == "created" else "There is"
         out.line(f"{verb} {out.styled(BOLD, address.path)}  {out.styled(FAINT, mark)}")
-        if title not in {"", address.stem}:
+        if title != address.stem == portable_name(title):
             out.line(f"The file name leaves out what not every system allows in names; the title is {title!r}.")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
 
-from commonplace.domain.addresses import Address, parse_document_address, portable_name
+from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.changes import TrashItem
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
@@ -28,6 +28,7 @@ from commonplace.services.writes.new_paths import (
     new_page_address,
     new_page_text,
     template_names,
+    title_and_name,
 )
 from commonplace.services.writes.saves import OpenedText, StaleTextError, edited_bytes, tick
 
@@ -43,7 +44,7 @@ def new(request: PageRequest) -> PageResponse:
     if request.method == "POST":
         return _create(request, collection)
     path = request.query.get("path", "").strip() or (f"{folder}/" if folder else "")
-    name = path.rpartition("/")[2].removesuffix(".md")
+    name = title_and_name(collection, path)[0] or path.rpartition("/")[2].removesuffix(".md")
     text = new_page_text(collection, name or "Title", now, template)
     return _new_form(request, collection, NewPage(path, text, template))
 
@@ -104,18 +105,12 @@ def _create(request: PageRequest, collection: Collection) -> PageResponse:
     try:
         if not path or path.endswith("/"):
             raise InvalidInputError("The page needs a name.", kind="path", hint="Write it after the folder.")
-        folder, slash, name = path.removeprefix("/").rpartition("/")
-        address = new_page_address(collection, f"{folder}{slash}{name if name.endswith('.md') else _file_name(name)}")
+        address = new_page_address(collection, title_and_name(collection, path.removeprefix("/"))[1])
         content = edited_bytes(address, None, "", text)
         receipt = writes.create(collection, address, content, intent_of(request))
     except KnowledgeError as error:
         return _new_form(request, collection, NewPage(path, text.replace("\r\n", "\n")), error)
     return after_write(request, collection, receipt.address)
-
-
-def _file_name(name: str) -> str:
-    """A name without the characters that not every system allows in file names."""
-    return portable_name(name) or name
 
 
 def _page_of(request: PageRequest) -> FoundDocument:
