@@ -174,6 +174,23 @@ def test_two_servers_that_decide_differently_at_once_agree_afterwards(base: Team
         assert ("y.md" in served) == (action == "accept"), second.body
 
 
+def test_what_is_served_was_accepted_whoever_else_closes_it_at_once(base: Team, tmp_path: Path) -> None:
+    with pair(base, tmp_path) as servers:
+        for number in range(4):
+            identifier = base.propose(servers[0], f"page-{number}", "# Page\n")
+            eventually(partial(_is_told, base, servers[1], identifier, "open"))
+            first, second = _at_once(
+                [
+                    partial(base.decide, servers[0], "Ada", identifier, "accept"),
+                    partial(base.decide, servers[1], "Bob", identifier, "decline", word="no"),
+                ]
+            )
+            is_served = f"page-{number}.md" in base.git("ls-tree", "--name-only", "HEAD").splitlines()
+            assert is_served == (first.status == 200), (first.body, second.body)
+            for server in servers:
+                eventually(partial(_is_told, base, server, identifier, "accepted" if is_served else "declined"))
+
+
 def _is_told(base: Team, server: Server, identifier: str, state: str) -> bool:
     return told_of_pushes(base, server, identifier)["state"] == state
 

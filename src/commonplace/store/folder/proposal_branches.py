@@ -337,11 +337,6 @@ class GitProposals:
         self._searched = head, {**by_commit, **new}
         return self._searched[1]
 
-    def _acceptance_of(self, closing: pygit2.Commit) -> str:
-        """The served commit that accepted the whole of what a commit closed; "" for none."""
-        acceptances = self._acceptances()
-        return next((acceptances[str(tip)] for tip in closing.parent_ids if str(tip) in acceptances), "")
-
     def _at(self, folder: str, identifier: str) -> Proposal | None:
         """The proposal of a ref; None for a ref that is none, or that has no files below this folder."""
         return self._read_at(folder, identifier, self.repository.tip(folder + identifier))
@@ -352,8 +347,16 @@ class GitProposals:
             return None
         with suppress(GitError):  # not a commit
             proposal = self._read(identifier, tip, folder)
-            return proposal if proposal and (not self.prefix or self._below(identifier, tip)) else None
+            if proposal and (not self.prefix or self._below(identifier, tip)):
+                return proposal if proposal.state in {"open", "accepted"} else self._unless_accepted(proposal)
         return None
+
+    def _unless_accepted(self, proposal: Proposal) -> Proposal:
+        """A closed proposal; as accepted if a server accepted the whole of it while another one closed it."""
+        acceptances = self._acceptances()
+        tips = map(str, self.repository.commit(proposal.tip).parent_ids) if acceptances else ()
+        commit = next((acceptances[tip] for tip in tips if tip in acceptances), "")
+        return replace(proposal, state="accepted", word="", commit=commit) if commit else proposal
 
     def _facts_or_none(self, identifier: str, tip: str, folder: str) -> Proposal | None:
         """The same; None, which is remembered, too, if the ref was not made by this program."""
@@ -380,12 +383,10 @@ class GitProposals:
         stated = _stated(latest)
         state = stated.get("Proposal-State", "")
         is_closed = folder == CLOSED and state in {"accepted", "declined", "withdrawn"}
-        # What a server accepted while another one closed it is accepted.
-        acceptance = self._acceptance_of(chain[-1]) if is_closed and state != "accepted" else ""
         return Proposal(
             id=identifier,
             tip=tip,
-            state="accepted" if acceptance else _state(state) if is_closed else "open",
+            state=_state(state) if is_closed else "open",
             proposer=Proposer(
                 stated.get("Proposal-Caller", ""),
                 stated.get("Proposal-Session", ""),
@@ -396,8 +397,8 @@ class GitProposals:
             message=_without_trailers(_text(changes[0])),
             more=len(subjects) - 1,
             when=chain[-1].commit_time,
-            word=_word(latest, state) if is_closed and not acceptance else "",
-            commit=acceptance or (stated.get("Proposal-Commit", "") if is_closed else ""),
+            word=_word(latest, state) if is_closed else "",
+            commit=stated.get("Proposal-Commit", "") if is_closed else "",
             branch=stated.get("Proposal-Branch", ""),
             accepted=tuple(AcceptedBefore.parsed(text) for row in chain if (text := _stated(row).get(ACCEPTED, ""))),
         )
