@@ -49,16 +49,13 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         own.add(f"{path_of(page.collection, page.address.path)}: {_rule_text(page, is_first=number == 0)}")
         part.take(own)
     lines.take(part)
-    part = lines.part(NEWS_SHARE)
     reviews = [
         f"To review: {address.path}{f':{finding.line}' if finding.line else ''}: {finding.message} [{finding.rule}]"
         for address, finding in brief.reviews[:MAX_REVIEWS]
     ]
-    for line in [*_change_lines(brief, path_of), *reviews, *map(proposal_line, proposals[:MAX_PROPOSALS])]:
-        part.add(line)
+    news = [*_change_lines(brief, path_of), *reviews, *map(proposal_line, proposals[:MAX_PROPOSALS])]
     if len(proposals) > MAX_PROPOSALS:
-        part.add(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
-    lines.take(part)
+        news.append(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
 
     def shown(section: EvidenceSection, text: str) -> tuple[str, int]:
         path = path_of(section.collection, section.record.address.path) + (
@@ -69,8 +66,14 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         row = f"[{path}]{' changed since' if is_new else ''}{mark} {' > '.join(section.path)}\n{text}"
         return row, size_of(row) + 1
 
-    lines.kept += fit(brief.sections, lines.room, shown)
-    return lines.kept
+    part = lines.part(NEWS_SHARE)
+    part.add_all(news)
+    room = lines.room - sum(size_of(line) + 1 for line in part.kept)
+    sections = fit(brief.sections, room, shown)
+    left = room - sum(size_of(row) + 1 for row in sections)
+    part = _Lines(lines.room - room + left)  # what the sections leave is for the news
+    part.add_all(news)
+    return [*lines.kept, *part.kept, *sections]
 
 
 def _rule_text(page: RulePage, *, is_first: bool) -> str:
@@ -111,12 +114,19 @@ class _Lines:
         self.kept += part.kept
         self.room -= sum(size_of(line) + 1 for line in part.kept)
 
+    def add_all(self, lines: Sequence[str]) -> None:
+        """Add lines, as far as there is room."""
+        for line in lines:
+            self.add(line)
+
     def add(self, line: str) -> None:
-        """Add a line, cut to the room; nothing if there is none for it."""
+        """Add a line, cut to the room between two words; nothing if there is none for it."""
         room = self.room - 1
         if size_of(line) > room:
             mark = size_of("…") + 1
-            line = f"{beginning(line, room - mark).rstrip()}…" if room >= MIN_LINE else ""
+            start = beginning(line, room - mark)
+            whole = start if line[len(start)].isspace() else start.rpartition(" ")[0] or start
+            line = f"{whole.rstrip()}…" if room >= MIN_LINE else ""
         if line:
             self.kept.append(line)
             self.room -= size_of(line) + 1

@@ -104,6 +104,9 @@ def test_all_that_a_session_wrote_is_taken_back(writer: Agent, repo: GitRepo) ->
     assert "Undone 2 writes" in writer.text("restore", session=name[1])
     assert (repo.path / "tea.md").read_bytes() == before
     assert not (repo.path / "new.md").exists()
+    writer.text("write", page="mine.md", text="# Mine\n")
+    assert "Undone" in writer.text("restore", session="mine")
+    assert not (repo.path / "mine.md").exists()
 
 
 def test_the_same_words_name_a_moment_everywhere(writer: Agent, repo: GitRepo) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from commonplace.domain.tokens import size_of
@@ -23,6 +24,8 @@ def test_lines_fit_into_any_room_and_begin_with_the_rules(tmp_path: Path) -> Non
         for room in (0, 30, 100, 400, 1_000, 6_000):
             lines = brief_lines(found_brief, [], room, lambda collection, path: f"{collection.name}:{path}")
             assert sum(size_of(line) + 1 for line in lines) <= room
+            words = set(re.findall(r"\w+", " ".join(FILES.values())))
+            assert not [line for line in lines if line.endswith("…") and re.findall(r"\w+", line)[-1] not in words]
         assert lines[0].startswith("base:AGENTS.md: # Rules\nPlain words")
         assert lines[1] == "base:README.md: All about tea."
         assert lines[2].startswith("[base:tea.md#brewing] Tea > Brewing\nHot walrus water.")

@@ -191,7 +191,7 @@ class NotesRestore(WriteArguments):
 
     page: str = ""
     section: str = ""
-    session: Annotated[str, Field(description="Instead of page: undo all that it wrote")] = ""
+    session: Annotated[str, Field(description="Instead of page: undo all it wrote (`mine`)")] = ""
     at: Annotated[str, Field(description="As in read; not needed for a deleted page")] = ""
 
 

@@ -26,11 +26,16 @@ from commonplace.toolsets.notes.service.page_lookup import find_page, shown_path
 from commonplace.toolsets.notes.service.repeats import WriteAnswer
 from commonplace.toolsets.notes.service.steps import EditStep, Step
 
+OWN_SESSION = "mine"
+"""The name of the caller's own session, whose id it does not know."""
+
 
 def restore(call: Call, arguments: NotesRestore) -> ToolResult:
     """Bring a page, one of its sections, or everything before a session's writes back, as a new write."""
     if bool(arguments.page) == bool(arguments.session):
-        raise InvalidInputError("What is to come back?", kind="argument", hint="Give page, or session.")
+        raise InvalidInputError(
+            "What is to come back?", kind="argument", hint=f"Give page, or session ({OWN_SESSION}: this one)."
+        )
     if arguments.session:
         return _session(call, arguments)
     if arguments.section:
@@ -45,7 +50,8 @@ def _session(call: Call, arguments: NotesRestore) -> str:
             kind="tier",
             hint="Restore pages one by one; each restoring is a proposal.",
         )
-    results = activity.undo_session(call.services, arguments.session, (), arguments.message, call.person)
+    session = call.actor.session if call.actor and arguments.session == OWN_SESSION else arguments.session
+    results = activity.undo_session(call.services, session, (), arguments.message, call.person)
     return "\n".join(undo_lines(results))
 
 
