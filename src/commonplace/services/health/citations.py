@@ -343,12 +343,13 @@ def newly_lost_quotations(collection: Collection, old: Document) -> Iterator[tup
         collection: The collection, whose index has the write.
         old: The page before the write.
     """
-    until = time.thread_time() + WRITE_SECONDS
     file = old.address.path.rpartition("/")[2]
     cited = build_record(old, "")
     names = {file, file.rpartition(".")[0], cited.id, cited.title, *cited.aliases}
     rules = CitationRules(collection)
-    for address, citations in collection.index.citations(sorted(filter(None, names))).items():
+    citing = collection.index.citations(sorted(filter(None, names)))
+    until = time.thread_time() + WRITE_SECONDS
+    for address, citations in citing.items():
         record = collection.index.record(address) if time.thread_time() < until else None
         if record is not None and address != old.address:
             yield from ((address, finding) for finding in rules.lost(record, citations, old))
