@@ -23,6 +23,7 @@ _BLANK = b" \t\r\n"
 _LINE_END = re.compile(rb"\r?\n|\r")
 _ROWS = (re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]"), re.compile(rb"[ \t]*\|"))
 """Beginnings of lines in lists and tables, whose items are not separated by blank lines."""
+_DEFINITION = re.compile(rb" {0,3}\[([^\[\]\r\n]+)\]:")
 ITEM = re.compile(rb"([ \t]*)- ")
 """The beginning of a block of Logseq."""
 
@@ -350,7 +351,25 @@ def rewrite_links(
                 styles = ScalarStyles(raw, document.frontmatter)
             style = styles.at(start) if in_yaml and styles else "|" if link.kind == LinkKind.FRONTMATTER else ""
             changes[start, end] = _written_target(document, link, target, style.encode())
-    return _with_changes(raw, changes)
+    return _with_changes(raw, changes | _label_changes(document, changes))
+
+
+def _label_changes(document: Document, changes: Mapping[tuple[int, int], bytes]) -> dict[tuple[int, int], bytes]:
+    """The new labels of the definitions that Foam writes for wikilinks, `[name]: path`, where the wikilink changes."""
+    if b"]:" not in document.raw:
+        return {}
+    kinds = {LinkKind.WIKI, LinkKind.EMBED}
+    wikilinks = [link for link in document.links if link.kind in kinds and link.target_span in changes]
+    labels = dict(_inside(document.raw, link, changes) for link in wikilinks)
+    definitions = [_DEFINITION.match(document.raw, *link.span) for link in document.links]
+    return {match.span(1): labels[match[1]] for match in filter(None, definitions) if match[1] in labels}
+
+
+def _inside(raw: bytes, link: Link, changes: Mapping[tuple[int, int], bytes]) -> tuple[bytes, bytes]:
+    """The text between the brackets of a wikilink, before and after the changes."""
+    start, end = link.span.start + (3 if link.kind is LinkKind.EMBED else 2), link.span.end - 2
+    first, last = link.target_span
+    return raw[start:end], raw[start:first] + changes.get((first, last), raw[first:last]) + raw[last:end]
 
 
 def _written_target(document: Document, link: Link, target: str, style: bytes) -> bytes:

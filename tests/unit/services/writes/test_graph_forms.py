@@ -218,3 +218,18 @@ def test_a_new_page_of_logseq_has_its_whole_name(tmp_path: Path) -> None:
         ):
             title, name = title_and_name(base.collection, reference)
             assert (title, new_page_address(base.collection, name).path) == expected
+
+
+def test_the_label_of_a_definition_follows_its_wikilink_alone(tmp_path: Path) -> None:
+    text = (
+        "See [[wikilinks]], ![[wikilinks#Part|x]] and [other][other].\n\n# Part\n\n"
+        '[wikilinks]: wikilinks.md "Wikilinks"\n[wikilinks#Part|x]: wikilinks.md "Wikilinks"\n[other]: wikilinks.md\n'
+    )
+    files: dict[str, str | bytes] = {
+        ".vscode/extensions.json": '{"recommendations": ["foam.foam-vscode"]}',
+        "wikilinks.md": "# Wikilinks\n\n# Part\n",
+        "a.md": text,
+    }
+    with Indexed(tmp_path, files) as base:
+        rename(base.collection, Address("wikilinks.md"), Address("wiki-links.md"))
+        assert base.collection.store.read(Address("a.md")).decode() == text.replace("wikilinks", "wiki-links")
