@@ -14,7 +14,7 @@ import pytest
 
 from serving import Server, served
 from shell import Shell
-from support import new_repo
+from support import eventually, new_repo
 
 PAGES = {
     "tutorial.md": "# 教程\n\n使用Python编写\n",
@@ -75,6 +75,7 @@ def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     place = tmp_path_factory.mktemp("server")
     env = {"XDG_CACHE_HOME": str(place / "cache"), "XDG_STATE_HOME": str(place / "state"), "COMMONPLACE_EMBED": "false"}
     with served(folder, env=env) as running:
+        eventually(lambda: running.ask("GET", "/search?q=page").status == 200)  # pages do not wait for a first index
         yield running
 
 
