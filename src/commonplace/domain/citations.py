@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from commonplace.domain.documents import Document
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.link_brackets import with_marked_brackets
 from commonplace.domain.words.moments import normal_date
 
 SOURCES_KEY = "sources"
@@ -150,7 +151,7 @@ def read_citation(text: str, *, whole: bool = False) -> Citation | None:
     outside = text[: quoted.start()] + text[quoted.end() :] if quoted else text
     read = _READ.search(outside)
     day = normal_date(read[1])[:10] if read else ""
-    match, target = _reference(outside, whole=whole)
+    match, target = _reference(with_marked_brackets(outside), whole=whole)
     if not target:
         return None
     citation = _split(target)._replace(read=day, quotation=" ".join(quotation.split()))

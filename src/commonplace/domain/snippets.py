@@ -13,7 +13,9 @@ from functools import cache
 from html import unescape
 
 from commonplace.domain.languages import content_words, language_of
+from commonplace.domain.link_brackets import without_marks
 from commonplace.domain.markdown.code import CodePiece, code_pieces
+from commonplace.domain.markdown.structure import with_marks
 from commonplace.domain.query_parser import parse_query
 from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word, name_before_number
 from commonplace.domain.words.scripts import fold_accents, fold_text
@@ -113,11 +115,12 @@ class HighlightTerms:
 
 def strip_markdown(markdown: str) -> str:
     """Plain text of Markdown, as one line. Code is shown as it stands."""
+    markdown = with_marks(markdown)
     return _plain(markdown, code_pieces(markdown), 0, len(markdown))
 
 
 def _plain(markdown: str, codes: Sequence[CodePiece], start: int, end: int) -> str:
-    """The characters `[start, end)` of a text, whose code is known, as plain text in one line."""
+    """The characters `[start, end)` of a text, whose code and brackets are marked, as plain text in one line."""
     parts: list[str] = ["\n"]
     held: list[str] = []
     at = start
@@ -134,7 +137,8 @@ def _plain(markdown: str, codes: Sequence[CodePiece], start: int, end: int) -> s
     text = _MARKUP.sub(_shown, _SIGNS.sub(_signified, "".join(parts)))
     # Last, because a character in its written form is no markup, and code has neither.
     text = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
-    return " ".join((_HELD.sub(lambda place: held[int(place[1])], text) if held else text).split())
+    text = _HELD.sub(lambda place: held[int(place[1])], text) if held else text
+    return " ".join(without_marks(text).split())
 
 
 def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, str]]]) -> str:
@@ -144,8 +148,9 @@ def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, s
         markdown: The text.
         label_first: Returns the label and the page of each link that has the label first. Called only when needed.
     """
+    markdown, written = with_marks(markdown), markdown
     if not PIPED_LINK.search(markdown):
-        return markdown
+        return written
     known_pairs = label_first()
     codes = code_pieces(markdown) if known_pairs else ()
 
@@ -154,7 +159,7 @@ def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, s
         is_code = any(code.start <= match.start() < code.end for code in codes)
         return label if (label, match[2].strip()) in known_pairs and not is_code else match[0]
 
-    return PIPED_LINK.sub(shown, markdown)
+    return without_marks(PIPED_LINK.sub(shown, markdown))
 
 
 def snippet(markdown: str, terms: HighlightTerms, limit: int) -> str:
@@ -170,7 +175,7 @@ def snippet(markdown: str, terms: HighlightTerms, limit: int) -> str:
     part = matching_snippet(markdown, terms, limit)
     if part:
         return part
-    source = markdown[:MAX_SOURCE_CHARS]
+    source = with_marks(markdown[:MAX_SOURCE_CHARS])
     end = _outside(source, min(4 * limit + 200, len(source)), forward=True)
     text = strip_markdown(source[:end])
     return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > end)
@@ -178,7 +183,7 @@ def snippet(markdown: str, terms: HighlightTerms, limit: int) -> str:
 
 def matching_snippet(markdown: str, terms: HighlightTerms, limit: int) -> str | None:
     """The result of `snippet`; None if none of the wanted words occurs in the text. `limit` is at least 1."""
-    source = markdown[:MAX_SOURCE_CHARS]
+    source = with_marks(markdown[:MAX_SOURCE_CHARS])
     codes: list[CodePiece] | None = None
     for place in _by_worth(_places(source, terms), limit):
         start, end = _neighbourhood(source, place, limit)
@@ -228,7 +233,7 @@ def sentence_round(raw: bytes, start: int, end: int, shown: str | None = None) -
     before = raw[first:start].decode("utf-8", "ignore").lstrip(" \t")
     behind = raw[end : last if last >= 0 else end + SENTENCE_BYTES].decode("utf-8", "ignore")
     middle = raw[start:end].decode("utf-8", "ignore") if shown is None else shown
-    line = before + middle + behind
+    line = with_marks(before + middle + behind)
     codes = code_pieces(line)
     atoms = [*((code.start, code.end) for code in codes), *(atom.span() for atom in _ATOM.finditer(line))]
     ends = [

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.link_brackets import with_marked_brackets
 from commonplace.domain.words.moments import normal_date
 
 
@@ -260,7 +261,7 @@ def _word_and_replacement(text: str) -> tuple[str, str]:
 def reference_in(text: str) -> str:
     """The target of the first link in a text, else the text; "" if it is longer than `MAX_REFERENCE` characters."""
     text = text.strip()
-    match = _LINK.search(text)
+    match = _LINK.search(with_marked_brackets(text))
     reference = next((part for part in match.groups() if part), "") if match else text.strip("*_`\"' ").rstrip(".")
     return reference.strip() if len(reference) <= MAX_REFERENCE else ""
 

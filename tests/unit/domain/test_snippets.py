@@ -47,6 +47,8 @@ def wanted(*words: str, grams: tuple[str, ...] = ()) -> HighlightTerms:
         ("[[Page#Part|**shown**]] and [[Page#Part#Sub]]", "shown and Page > Part > Sub"),
         ("[a](<b c.md>) and [d](e 'f')", "a and d"),
         ("a \0 b\0001 `c`", "a \ufffd b\ufffd1 c"),
+        ("see [[1]](page.md) and [[`x`]](a/b), a [[Dog]](s)", "see [1] and [x], a Dog(s)"),
+        ("see [[1]][ref] and `[[2]](b.md)`\n\n[ref]: b.md", "see [1] and [[2]](b.md)"),
     ],
 )  # fmt: skip
 def test_plain_text_has_no_markup_and_all_of_the_words(markdown: str, plain: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from pyromark import Markdown
 
-from commonplace.domain.markdown.structure import OPTIONS, bounded
+from commonplace.domain.markdown.structure import OPTIONS, bounded, events_with_range
 
 MAX_SPAN_CHARS = 1_000
 """Maximum number of characters of a code span that is found by its marks."""
@@ -104,7 +104,7 @@ def _parsed(text: str) -> Iterator[CodePiece]:
     """All code, by the parser."""
     source = text.encode("utf-8", "replace")
     place = _character_offsets(source)
-    events = cast("Iterator[tuple[Any, dict[str, int]]]", _PARSER.events_with_range(bounded(source.decode())))
+    events = cast("Iterator[tuple[Any, dict[str, int]]]", events_with_range(_PARSER, bounded(source.decode())))
     behind = -1
     """Offset behind the last piece of the open code block; -1 outside of one."""
     for event, span in events:

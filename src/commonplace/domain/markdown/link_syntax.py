@@ -13,8 +13,9 @@ from urllib.parse import unquote
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
 from commonplace.domain.graphs import BLOCK_REFERENCE
+from commonplace.domain.link_brackets import definition_key
 from commonplace.domain.markdown.code import code_pieces
-from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent, definition_key
+from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent
 from commonplace.domain.properties import property_texts
 from commonplace.domain.status import REPLACED_KEYS
 from commonplace.domain.yaml_edits import YamlNode, layout

@@ -15,6 +15,8 @@ from typing import NamedTuple, TypedDict, cast
 from pyromark import Markdown, Options
 from pyromark.event import Range
 
+from commonplace.domain.link_brackets import definition_key, with_marked_brackets, without_marks
+
 OPTIONS = (
     Options.ENABLE_TABLES
     | Options.ENABLE_FOOTNOTES
@@ -153,40 +155,26 @@ def scan(text: str) -> Structure:
     return structure
 
 
-_LINK_WITH_BRACKETS = re.compile(
-    r"(?<![\[\\])\[\[([^\[\]\x01\x02]+)\]\]"
-    r"(?=\[([^\[\]]+)\]|\([ \t]*(?:<[^<>\n]+>|(?=[^\s()<>]*(?:[/#]|\.[A-Za-z]))(?:[^\s()<>]|\([^\s()<>]*\))+)"
-    r"(?:[ \t]+[\"'(][^\n]{0,200}?)?[ \t]*\))"
-)
-"""A link of Markdown whose text is in brackets: `[[1]](page.md)`, `[[1]][label]`.
-
-The destination has a slash, a suffix, a fragment or angle brackets: in `[[Dog]](s)` a word follows a wikilink.
-"""
-_BRACKETS = str.maketrans("\x01\x02", "[]")
-
-
 def events_with_range(parser: Markdown, text: str) -> Iterator[object]:
     """The parser's events of a bounded text, in which `[[1]](page.md)` is a link with the text `[1]`, as in CommonMark.
 
     For the parser alone it would be a wikilink to `1`.
     """
-    if "]](" not in text and "]][" not in text:
-        return iter(parser.events_with_range(text))
-    defined = link_definitions(text) if "]][" in text and "]:" in text else {}
-
-    def with_marks(match: re.Match[str]) -> str:
-        is_link = match[2] is None or definition_key(match[2]) in defined
-        return f"[\x01{match[1]}\x02]" if is_link else match[0]
-
-    marked = _LINK_WITH_BRACKETS.sub(with_marks, text)
+    marked = with_marks(text)
     events = iter(parser.events_with_range(marked))
-    return events if marked == text else map(_without_marks, events)
+    return events if marked is text else map(_without_marks, events)
+
+
+def with_marks(text: str) -> str:
+    """A bounded text, of the same length, with marks instead of the brackets around the texts of Markdown's links."""
+    labels = link_definitions(text) if "]][" in text and "]:" in text else ()
+    return with_marked_brackets(text, labels)
 
 
 def _without_marks(value: object) -> object:
     """An event with brackets in place of the marks."""
     if isinstance(value, str):
-        return value.translate(_BRACKETS)
+        return without_marks(value)
     if isinstance(value, dict):
         return {key: _without_marks(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, tuple):
@@ -272,11 +260,6 @@ def link_definitions(text: str) -> dict[str, LinkDefinition]:
         for key, link_def in link_defs
     ]
     return {definition_key(label): definition for label, definition in sorted(every, key=itemgetter(1))}
-
-
-def definition_key(label: str) -> str:
-    """The normalized form in which labels of reference links are compared."""
-    return " ".join(label.split()).casefold()
 
 
 class _LinkData(TypedDict):

@@ -7,6 +7,7 @@ import re
 from html import unescape
 from typing import NamedTuple
 
+from commonplace.domain.link_brackets import with_marked_brackets, without_marks
 from commonplace.domain.words.grams import SPACELESS, has_runs
 
 # Decodes a file of unknown encoding: as UTF-8, and invalid bytes as CP1252.
@@ -95,6 +96,7 @@ def readable_text(markdown: str, *, tags: bool = True) -> ReadableText:
         markdown: The text.
         tags: Whether to remove tags, too; a quotation with tags is probably of code.
     """
+    markdown = with_marked_brackets(markdown)
     parts: list[str] = []
     hidden: list[str] = []
     at = copied = 0
@@ -111,7 +113,7 @@ def readable_text(markdown: str, *, tags: bool = True) -> ReadableText:
             if removed:
                 hidden.append(removed)
     text = "".join((*parts, markdown[copied:])) if parts else markdown
-    return ReadableText(join_runs(text), "\n".join(hidden))
+    return ReadableText(join_runs(without_marks(text)), "\n".join(hidden))
 
 
 def join_runs(text: str) -> str:

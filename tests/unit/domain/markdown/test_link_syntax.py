@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from cases import each_case
+from commonplace.domain.citations import read_citation
 from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.markdown.code import code_pieces
+from commonplace.domain.snippets import sentence_round
+from commonplace.domain.status import reference_in
+from commonplace.domain.words.text_decoder import readable_text
 from pages import cut, page
 
 
@@ -61,6 +66,16 @@ def test_a_link_of_markdown_may_have_a_text_in_brackets() -> None:
         assert (link.kind, link.target, link.label) == (kind, target, label)
         assert (cut(document, link.span), other.raw) == (text, "3")
         assert document.sections[-1].heading == f"{label or 'Dog'}(s) [[1]](x.md) 3[no] [4]".replace("a b.md", "")
+
+
+def test_every_reader_of_links_takes_brackets_in_the_text_of_a_link_for_text() -> None:
+    citation = read_citation('[[1]](guide/setup.md#install): "Install it first."')
+    assert citation is not None
+    assert (citation.target, citation.fragment) == ("guide/setup.md", "install")
+    assert reference_in("[[ADR 5]](0005.md)") == "0005.md"
+    assert readable_text("see [[1]](page.md) now") == ("see [[1]] now", "](page.md)")
+    assert sentence_round(b"See [[1]](page.md). Then more.", 4, 18) == "See [1]."
+    assert [piece.text for piece in code_pieces("a\n\n    [[x]](b.md)\n")] == ["", "[[x]](b.md)\n", ""]
 
 
 def test_an_embed_is_a_wikilink_of_its_own_kind() -> None:
