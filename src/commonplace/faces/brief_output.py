@@ -61,9 +61,11 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         path = path_of(section.collection, section.record.address.path) + (
             f"#{section.anchor}" if section.anchor else ""
         )
-        is_new = (section.collection.name, section.record.address.path, section.anchor) in brief.news
-        mark = f" {section.status.mark}" if section.status and section.status.mark else ""
-        row = f"[{path}]{' changed since' if is_new else ''}{mark} {' > '.join(section.path)}\n{text}"
+        place = section.collection.name, section.record.address.path, section.anchor
+        status = section.status.mark if section.status else ""
+        doubts = f"TO REVIEW ({', '.join(brief.doubts[place])})" if place in brief.doubts else ""
+        marks = ("changed since" if place in brief.news else "", status, doubts)
+        row = f"{' '.join(filter(None, (f'[{path}]', *marks, ' > '.join(section.path))))}\n{text}"
         return row, size_of(row) + 1
 
     part = lines.part(NEWS_SHARE)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 
 from commonplace.domain.activity import KEPT_DAYS, Actor, record_read
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
+from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, evidence
 from commonplace.services.health.citations import page_citation_findings
@@ -81,6 +85,8 @@ class Brief:
     """Collection, path and anchor of those that differ from how they were at `since`."""
     reviews: Sequence[LocatedFinding] = ()
     """Findings for the review queue in the pages of these sections, and contradictions among them."""
+    doubts: Mapping[tuple[str, str, str], Sequence[str]] = field(default_factory=dict[tuple[str, str, str], list[str]])
+    """The rules of these findings, by collection, path and anchor of the section that each is about."""
     unknown: Sequence[str] = field(default_factory=list[str])
     """Sentences about what is not known yet."""
 
@@ -104,7 +110,8 @@ def brief(
     changed = _changed(services, since, unknown) if since else []
     sections = _sections(ready, task, mode) if task.strip() and ready else []
     news = _news(sections, changed, since)
-    return Brief(since, rules, changed, sections, news, _reviews(sections), unknown)
+    reviews, doubts = _reviews(sections, unknown)
+    return Brief(since, rules, changed, sections, news, reviews, doubts, unknown)
 
 
 def last_session(services: Services, actor: Actor | None) -> float:
@@ -207,23 +214,58 @@ def _news(
     return frozenset(news)
 
 
-def _reviews(sections: Sequence[EvidenceSection]) -> list[LocatedFinding]:
-    """The findings for the review queue in the pages of sections, as far as the time suffices."""
+def _reviews(
+    sections: Sequence[EvidenceSection], unknown: list[str]
+) -> tuple[list[LocatedFinding], dict[tuple[str, str, str], list[str]]]:
+    """The findings for the review queue in the pages of sections, as far as the time suffices, and `Brief.doubts`."""
     until = time.thread_time() + REVIEW_SECONDS
     today = datetime.now(UTC).date().isoformat()
     pages = {(section.collection.name, section.record.address): section for section in sections}
     claims: dict[str, ClaimIndex] = {}
     findings: list[LocatedFinding] = []
-    for (name, address), section in pages.items():
+    lines: defaultdict[tuple[str, Address], list[tuple[int, str]]] = defaultdict(list)
+    documents: dict[tuple[str, Address], Document] = {}
+    for number, ((name, address), section) in enumerate(pages.items()):
         if time.thread_time() > until:
+            unknown.append(f"What is to be reviewed in {amount(len(pages) - number, 'page')} below is not known yet.")
             break
         collection, record = section.collection, section.record
         with suppress(KnowledgeError):
-            document = collection.index.document(address)
+            document = documents[name, address] = collection.index.document(address)
             claims.setdefault(name, ClaimIndex(collection)).add(address, document.raw)
             own = [*record_findings(collection, record, today), *page_citation_findings(collection, record, document)]
-            findings += [(address, finding) for finding in own if finding.rule in REVIEW_RULES]
-    return findings + [found_finding for index in claims.values() for found_finding in index.findings()]
+            own = [finding for finding in own if finding.rule in REVIEW_RULES]
+            findings += [(address, finding) for finding in own]
+            lines[name, address] += [(finding.line, finding.rule) for finding in own]
+    for name, index in claims.items():
+        findings += index.findings()
+        for address, claim in chain.from_iterable(index.pairs()):
+            lines[name, address].append((claim.line, "other_value"))
+    return findings, _doubts(sections, documents, lines)
+
+
+def _doubts(
+    sections: Sequence[EvidenceSection],
+    documents: Mapping[tuple[str, Address], Document],
+    lines: Mapping[tuple[str, Address], Sequence[tuple[int, str]]],
+) -> dict[tuple[str, str, str], list[str]]:
+    """The rules of findings by the section that has their line; those without a line are about all sections."""
+    doubts: dict[tuple[str, str, str], list[str]] = {}
+    for section in sections:
+        page = section.collection.name, section.record.address
+        rules: dict[str, None] = {}
+        for line, rule in lines.get(page, ()):
+            if not line or _anchor_at(documents[page], line) in section.anchors:
+                rules[rule] = None
+        if rules:
+            doubts[page[0], page[1].path, section.anchor] = list(rules)
+    return doubts
+
+
+def _anchor_at(document: Document, line: int) -> str:
+    """The anchor of the section with a line of the file, from 1."""
+    start = sum(map(len, document.raw.splitlines(keepends=True)[: line - 1]))
+    return next((section.anchor for section in reversed(document.sections) if section.start <= start), "")
 
 
 def _text_then(collection: Collection, address: Address, since: float) -> str:

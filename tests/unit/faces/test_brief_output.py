@@ -29,3 +29,23 @@ def test_lines_fit_into_any_room_and_begin_with_the_rules(tmp_path: Path) -> Non
         assert lines[0].startswith("base:AGENTS.md: # Rules\nPlain words")
         assert lines[1] == "base:README.md: All about tea."
         assert lines[2].startswith("[base:tea.md#brewing] Tea > Brewing\nHot walrus water.")
+
+
+def test_a_section_that_lapsed_or_is_to_be_reviewed_is_marked_where_it_is_shown(tmp_path: Path) -> None:
+    claim = "The walrus pool of the northern zoo holds {} litres of water."
+    files = {
+        "a.md": f"# A\n\n## Pool\n\n{claim.format(900)}\n\n## Walrus food\n\n{'The walrus eats clams. ' * 90}\n",
+        "b.md": f"# B\n\n## Walrus\n\n{claim.format(800)}\n",
+        "c.md": "---\nreview_by: 2020-01-01\n---\n# Walrus care\n\nThe walrus sleeps.\n",
+        "d.md": "# D\n\n## Walrus {#walrus status=superseded by=b.md#walrus}\n\nThe walrus pool holds 1 litre.\n",
+    }
+    with Indexed(tmp_path, files) as base:
+        found_brief = brief(Services(collections=base.collections), "walrus", None, mode="keyword")
+        lines = brief_lines(found_brief, [], 9_000, lambda _, path: path)
+        assert sorted(line.partition("\n")[0] for line in lines if line.startswith("[")) == [
+            "[a.md#pool] TO REVIEW (other_value) A > Pool",
+            "[a.md#walrus-food] A > Walrus food",
+            "[b.md#walrus] TO REVIEW (other_value) B > Walrus",
+            "[c.md#walrus-care] TO REVIEW (stale) Walrus care",
+            "[d.md#walrus] SUPERSEDED by b.md#walrus D > Walrus",
+        ]

@@ -107,8 +107,13 @@ class ClaimIndex:
 
     def findings(self) -> Iterator[tuple[Address, Finding]]:
         """A finding on the second page of each pair that states different values."""
-        folders = ParallelFolders(self._pages)
         authors = _Authors(self._collection)
+        for (address, claim), (other, stated) in self.pairs():
+            yield address, _finding(claim, other, stated, authors.both(address, other))
+
+    def pairs(self) -> Iterator[tuple[tuple[Address, PageClaim], tuple[Address, PageClaim]]]:
+        """The claims that state different values, each with the first one before it that it contradicts."""
+        folders = ParallelFolders(self._pages)
         for places in self._claims.values():
             if not 1 < len({address for address, _ in places}) <= MAX_HOLDERS or _is_series(places):
                 continue
@@ -116,7 +121,7 @@ class ClaimIndex:
                 for other, stated in places[:at]:
                     names = address.name.casefold(), other.name.casefold()
                     if other != address and differs(claim, stated, names) and not folders.are_parallel(address, other):
-                        yield address, _finding(claim, other, stated, authors.both(address, other))
+                        yield (address, claim), (other, stated)
                         break
 
 
