@@ -156,13 +156,16 @@ class _Style:
     index_is_child: bool = False
     """Whether the index page of a folder is its first page and not the page of the section."""
     zero_is_none: bool = False
+    has_parts: bool = False
+    """Whether files and folders whose name begins with `_` are parts of other pages, which the tree omits."""
 
 
 _STYLES: Mapping[str, _Style] = {
     "": _Style(folders=-1),
     "MkDocs": _Style(by_name=True, folders=1, words=True, index_is_child=True, folder=awesome_pages),
     "Docusaurus": _Style(
-        position=("sidebar_position",), labels=(("sidebar_label",),), by_name=True, numbered=True, folder=category
+        position=("sidebar_position",), labels=(("sidebar_label",),), by_name=True, numbered=True, folder=category,
+        index_names_folder=True, has_parts=True,
     ),
     "Hugo": _Style(
         position=("weight",), labels=(("linkTitle",), ("linktitle",)), newest_first=True, words=True,
@@ -215,7 +218,9 @@ class _Arranger:
         """The title of a page in the navigation."""
         record = self.pages[path]
         labels = (text_of(_at(record.frontmatter, keys)) for keys in style.labels)
-        return next(filter(None, labels), record.title)
+        is_named_after_file = style.words and record.title == _bare(path)
+        title = _folder_title(record.title, style) if is_named_after_file else record.title
+        return next(filter(None, labels), title)
 
     def tree(self, paths: Iterable[str], root: str, style: _Style) -> tuple[NavigationNode, ...]:
         """The pages of a folder as nodes, with its index page first.
@@ -225,7 +230,7 @@ class _Arranger:
             root: The folder.
             style: The rules of the generator.
         """
-        folders = _folders(paths, root)
+        folders = _folders((path for path in paths if not (style.has_parts and _is_part(path, root))), root)
         index = self._index(folders[root].pages)
         first = [NavigationNode(self.label(index, style), index)] if index else []
         rest = self._level(folders, root, style, index, 0)
@@ -377,6 +382,11 @@ def _prefix(name: str) -> float | None:
 
 def _bare(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
+
+
+def _is_part(path: str, root: str) -> bool:
+    """Whether the name of a file, or of a folder between it and the root, begins with `_`."""
+    return "/_" in f"/{path.removeprefix(root).lstrip('/')}"
 
 
 def _folder_title(name: str, style: _Style) -> str:

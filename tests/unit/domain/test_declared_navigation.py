@@ -65,6 +65,7 @@ theme:
 nav:
   - Home: index.md
   - tides.md
+  - mooring-fees.md
   - Guide:
       - guide/index.md
       - Moor your boat: guide/moor.md
@@ -77,6 +78,7 @@ nav:
 """,
     "docs/index.md": "# Welcome\n",
     "docs/tides.md": "# Tides and times\n",
+    "docs/mooring-fees.md": "Twelve a night.\n",
     "docs/guide/index.md": "# The guide\n",
     "docs/guide/moor.md": "# Mooring\n",
     "docs/guide/deep/a.md": "# Deep A\n",
@@ -93,6 +95,7 @@ def test_mkdocs_shows_its_nav_and_then_what_it_omits() -> None:
     assert shown(navigation.roots) == [
         "Home <docs/index.md>",
         "Tides and times <docs/tides.md>",
+        "Mooring fees <docs/mooring-fees.md>",
         ("Guide", [
             "The guide <docs/guide/index.md>",
             "Moor your boat <docs/guide/moor.md>",
@@ -219,6 +222,10 @@ DOCUSAURUS = {
     "docs/02-guides/index.md": "# Guides\n",
     "docs/04-boats/hull.md": "---\nsidebar_position: 0.5\n---\n# Hull\n",
     "docs/04-boats/deck.md": "# Deck\n",
+    "docs/sails/index.md": "---\nsidebar_label: Sails and rigging\n---\n# Sails\n",
+    "docs/sails/jib.md": "# Jib\n",
+    "docs/sails/_notice.md": "Part of other pages.\n",
+    "docs/_parts/fee.md": "# Fee\n",
     "blog/2024-01-01-old.md": "---\ndate: 2024-01-01\n---\n# Old\n",
     "blog/2025-01-01-new.md": "---\ndate: 2025-01-01\n---\n# New\n",
 }
@@ -230,9 +237,13 @@ def test_docusaurus_goes_by_positions_and_categories() -> None:
         ("All guides <docs/02-guides/index.md>", ["Nine <docs/02-guides/9-nine.md>", "Ten <docs/02-guides/10-ten.md>"]),
         "Tides <docs/03-tides.md>",
         ("boats", ["Hull <docs/04-boats/hull.md>", "Deck <docs/04-boats/deck.md>"]),
+        ("Sails and rigging <docs/sails/index.md>", ["Jib <docs/sails/jib.md>"]),
         "Zulu <docs/zulu.md>",
         ("Blog", ["New <blog/2025-01-01-new.md>", "Old <blog/2024-01-01-old.md>"]),
-    ]
+        ("Other pages", [
+            ("docs", [("_parts", ["Fee <docs/_parts/fee.md>"]), ("sails", ["_notice <docs/sails/_notice.md>"])])
+        ]),
+    ]  # fmt: skip
 
 
 HUGO = {

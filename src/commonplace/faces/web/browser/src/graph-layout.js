@@ -4,6 +4,7 @@ import Graph from "graphology";
 import louvain from "graphology-communities-louvain";
 import forceAtlas2 from "graphology-layout-forceatlas2";
 import noverlap from "graphology-layout-noverlap";
+import { neighbours } from "./graph-links.js";
 
 const LARGE = 2000;
 const SMALLEST = 8;
@@ -36,15 +37,6 @@ async function view({ members, key }) {
   const edges = members ? within(members) : between();
   const places = await kept(key, () => placed(points, edges));
   return { edges, places };
-}
-
-function neighbours(count, pairs) {
-  const lists = Array.from({ length: count }, () => []);
-  for (const [a, b] of pairs) {
-    lists[a].push(b);
-    lists[b].push(a);
-  }
-  return lists;
 }
 
 /** The number of a community for each page. Those with few pages are divided by folder. */

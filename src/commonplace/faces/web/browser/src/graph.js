@@ -2,6 +2,7 @@
 // that are linked among each other are one point with the name of the most linked page, which opens on a click.
 import Graph from "graphology";
 import Sigma from "sigma";
+import { neighbours } from "./graph-links.js";
 import { drawNames } from "./graph-names.js";
 import { count, t } from "./messages.js";
 
@@ -44,15 +45,6 @@ async function start(message) {
   box.hidden = false;
   listen();
   await (data.large ? openCommunities() : openPages(data.rows.map((_, at) => at), "pages"));
-}
-
-function neighbours(count, pairs) {
-  const lists = Array.from({ length: count }, () => []);
-  for (const [a, b] of pairs) {
-    lists[a].push(b);
-    lists[b].push(a);
-  }
-  return lists;
 }
 
 /** The edges and places of a view; never, if another one was asked for meanwhile. */
