@@ -101,7 +101,8 @@ class FreshnessGate:
             before = commits_before(self._visible(names))
             try:
                 if text:
-                    await self._waits.wait(self._services.only(names).collections, text, _patience(scope))
+                    seen = self._services.only(names).collections
+                    await self._waits.wait(seen, text, patience(scope, WAIT_SECONDS))
                     before = commits_before(self._visible(names))
             except KnowledgeError as error:
                 await send_error(named, error)
@@ -127,7 +128,7 @@ def _needed(scope: Scope) -> tuple[str, Scope]:
     return ",".join(texts), scope
 
 
-def _patience(scope: Scope) -> float:
-    """Timeout of a request in seconds: the value of `Prefer: wait`, at most `WAIT_SECONDS`."""
+def patience(scope: Scope, otherwise: float) -> float:
+    """Timeout of a request in seconds: the value of `Prefer: wait`, at most `WAIT_SECONDS`; another one without it."""
     match = _PREFERENCE.search(Headers(scope=scope).get("prefer", ""))
-    return min(float(match[1]), WAIT_SECONDS) if match else WAIT_SECONDS
+    return min(float(match[1]), WAIT_SECONDS) if match else otherwise

@@ -41,6 +41,8 @@ AMBIGUOUS_HINT = "Give the path of one of them."
 """Hint in an error for an id that several documents have."""
 NEW_FILE_SECONDS = 1.0
 """Timeout in seconds for indexing a file of which the index was not notified."""
+UNFINISHED_SECONDS = 5.0
+"""Timeout in seconds of a search for the first index; then it answers with what is indexed so far."""
 PROGRESS_SECONDS = 1.0
 """Seconds between two progress reports while waiting for an index."""
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
@@ -233,6 +235,22 @@ class Collections:
                     if left <= PROGRESS_SECONDS:
                         raise _unread(collection) or error from error
                     progress(_number(error, "done"), _number(error, "total"))
+
+    def wait_searchable(self, timeout: float, progress: Progress) -> None:
+        """Wait as `wait_ready`, but for a search, which then answers with what is indexed (`unfinished_notice`)."""
+        with suppress(IndexingError):
+            self.wait_ready(timeout, progress)
+
+
+def unfinished_notice(collections: Sequence[Collection]) -> str:
+    """What a search cannot know yet, because the first index of a collection is still being built; "" if all are."""
+    notices: list[str] = []
+    for collection in collections:
+        try:
+            collection.index.wait_ready(0)
+        except IndexingError as error:
+            notices.append(f"{collection.name}: {error} What it does not have yet is not searched.")
+    return " ".join(notices)
 
 
 def _unread(collection: Collection) -> UnavailableError | None:

@@ -13,7 +13,7 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
 from commonplace.domain.semantic import FLOOR, Reranker
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.domain.words.amounts import amount
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, unfinished_notice
 from commonplace.services.denials import denial_of, unknown_notice
 from commonplace.services.listing import in_order
 from commonplace.services.statuses import (
@@ -86,9 +86,11 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
 def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> FoundHits:
     """A page of hits in the order of the collections' own scores."""
     search_query = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
+    unfinished = unfinished_notice(collections)
     results, denied = _answered(collections, search_query, mode)
     uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
-    notice = " ".join(dict.fromkeys(filter(None, (denied, *(result.notice for _, result in results), uncompared))))
+    notices = (unfinished or denied, *(result.notice for _, result in results), uncompared)
+    notice = " ".join(dict.fromkeys(filter(None, notices)))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     if hits and not query.offset and query.status in {"", "any"} and all(hit.hit.is_lapsed for hit in hits):
         notice = " ".join(filter(None, (NOTHING_CURRENT, notice)))
@@ -233,6 +235,7 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
     """
     if collection.semantic_index is None:
         raise semantic_search_off()
+    unfinished = unfinished_notice([collection])
     hits = collection.semantic_index.nearest_chunks(text, count, each)
     far = {Address(hit.path) for hit in hits if hit.similarity < FLOOR}
     query = SearchQuery(text=text, filter=Filter(among=tuple(far)), limit=len(far), sections=0, demand=False)
@@ -241,7 +244,8 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
     near = tuple(hit for hit in hits if hit.similarity >= FLOOR or hit.path in paths)
     unknown = "" if shared.known else unknown_notice(collection, SearchQuery(text=text), has_hits=bool(near))
     near = tuple(sorted(near, key=is_lapsed_chunk(collection)))
-    return FoundChunks(near, " ".join(filter(None, (unknown, _uncompared_notice([collection])))))
+    notices = (unfinished or unknown, _uncompared_notice([collection]))
+    return FoundChunks(near, " ".join(filter(None, notices)))
 
 
 def semantic_search_off() -> UnavailableError:

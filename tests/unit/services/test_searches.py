@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,6 +45,20 @@ NAMES = {
     "The message is shown and a message is kept.\n\n## Parameters\n\n### -Message\n\n"
     "The text that is shown, in the colour of the console.\n",
 }
+
+
+def test_a_search_of_an_unfinished_index_says_so_and_denies_nothing(tmp_path: Path) -> None:
+    with Indexed(tmp_path, PAGES) as base, closing(base.another()) as unready:
+        collection = replace(base.collection, name="tea", index=unready)
+        unfinished = (
+            "tea: The index is still being built: 0 of 0 files are done. What it does not have yet is not searched."
+        )
+        for query, paths in (("lentils", ["soup.md"]), ("walrus", [])):
+            answer = search([collection], SearchQuery(text=query))
+            assert [hit.hit.record.address.path for hit in answer.hits] == paths
+            assert answer.notice == unfinished
+        unready.sync()
+        assert unfinished not in search([collection], SearchQuery(text="walrus")).notice
 
 
 @contextmanager

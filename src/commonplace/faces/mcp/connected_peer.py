@@ -69,6 +69,11 @@ class LogLevels:
         return level in asked_for and LEVELS.index(level) >= LEVELS.index(least)
 
 
+def wants_progress(context: Context) -> bool:
+    """Whether a client has requested the progress of its request."""
+    return progress_token_from_params(context.params) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectedPeer:
     """The client of one request. For use in the worker thread that runs the call."""
@@ -104,18 +109,14 @@ class ConnectedPeer:
     def progress(self, done: int, total: int) -> None:
         """Report progress if the client has requested it."""
         go_on()
-        if self._wants_progress:
+        if wants_progress(self.context):
             self._tell(self.meter.counted(done, total))
 
     def step(self, done: int, total: int) -> None:
         """Report progress at a limited rate, for counters that change often."""
         go_on()
-        if self._wants_progress:
+        if wants_progress(self.context):
             self._tell(self.meter.sampled(done, total))
-
-    @property
-    def _wants_progress(self) -> bool:
-        return progress_token_from_params(self.context.params) is not None
 
     def _tell(self, count: tuple[int, int] | None) -> None:
         if count is None:

@@ -11,20 +11,22 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from commonplace.domain.activity import NO_LIMITS, Actor, session_id
 from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.ports import Progress
 from commonplace.domain.proposals import Proposer
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.freshness import AT_LEAST_META, CommitWaits
-from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, is_modern
+from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, is_modern, wants_progress
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, client_version, session_of
 from commonplace.faces.mcp.toolset import DECIDING, PROPOSE, Call, require_text
 from commonplace.faces.worker_threads import go_on, run_in_worker
+from commonplace.services.collections import UNFINISHED_SECONDS, Collections
 from commonplace.services.proposals.views import network_proposer, proposer_of, proposing
 from commonplace.services.services import Services
 from commonplace.settings import Tier
@@ -49,7 +51,14 @@ class Runner:
     waits: CommitWaits = field(default_factory=CommitWaits)
 
     async def run(
-        self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool = True, ready: bool = True
+        self,
+        context: Context,
+        verb: str,
+        function: Callable[[Call], T],
+        *,
+        reads: bool = True,
+        ready: bool = True,
+        unfinished: bool = False,
     ) -> T:
         """Call a function in a worker thread.
 
@@ -59,6 +68,7 @@ class Runner:
             function: The function to call.
             reads: Whether the function changes nothing, so that a cancelled call can be abandoned.
             ready: Whether to wait for the first index.
+            unfinished: Whether the function answers with what is indexed so far if the first index takes long.
 
         Raises:
             InputNeeded: the function needs the client's answers.
@@ -66,7 +76,8 @@ class Runner:
                 the request names in `_meta`.
         """
         try:
-            return await self._run(context, verb, function, reads=reads, ready=ready)
+            wait = _wait_for_index(context, unfinished=unfinished) if ready else None
+            return await self._run(context, verb, function, reads=reads, wait=wait)
         except KnowledgeError:
             raise
         except Exception as error:
@@ -75,7 +86,9 @@ class Runner:
             log.exception("%s could not be started", verb)
             raise KnowledgeError("Internal error; the server's log has the details.") from error
 
-    async def _run(self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool, ready: bool) -> T:
+    async def _run(
+        self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool, wait: IndexWait | None
+    ) -> T:
         scope = asgi_scope(context)
         caller = caller_of(scope) if scope else None
         services = self.services.only(caller.collections) if caller else self.services
@@ -109,10 +122,20 @@ class Runner:
             call = replace(call, proposer=_proposer(context, caller, name, program.name))
         call = replace(call, actor=actor)
         watch = services.watch(actor, caller.limits if caller else NO_LIMITS, reads=reads)
-        run = partial(
-            _run, verb, context.params, partial(_watched, watch, function), call, ready=ready, writes=not reads
-        )
+        run = partial(_run, verb, context.params, partial(_watched, watch, function), call, wait=wait, writes=not reads)
         return await run_in_worker(partial(_as_client, program, run), reads=reads)
+
+
+IndexWait: TypeAlias = Callable[[Collections, Progress], None]
+"""Waits for the first index."""
+
+
+def _wait_for_index(context: Context, *, unfinished: bool) -> IndexWait:
+    """How long a request waits for the first index: one that asks for progress may take longer."""
+    if not unfinished:
+        return lambda collections, progress: collections.wait_ready(READY_TIMEOUT, progress)
+    timeout = READY_TIMEOUT if wants_progress(context) else UNFINISHED_SECONDS
+    return lambda collections, progress: collections.wait_searchable(timeout, progress)
 
 
 def _session_name(context: Context, caller: Caller | None) -> str | None:
@@ -164,12 +187,18 @@ def _watched(watch: AbstractContextManager[None], function: Callable[[Call], T],
 
 
 def _run(
-    verb: str, requested_verb: object, function: Callable[[Call], T], call: Call, *, ready: bool, writes: bool
+    verb: str,
+    requested_verb: object,
+    function: Callable[[Call], T],
+    call: Call,
+    *,
+    wait: IndexWait | None,
+    writes: bool,
 ) -> T:
     with traced_call(verb) as trace, ExitStack() as opened:
         require_text(requested_verb)
-        if ready:
-            call.services.collections.wait_ready(READY_TIMEOUT, call.progress)
+        if wait:
+            wait(call.services.collections, call.progress)
         if call.tier == PROPOSE and call.proposer is not None:
             view = opened.enter_context(proposing(call.services, call.proposer, writes=writes))
             call = replace(call, services=view.services, served=view.served, proposals=view.shown)

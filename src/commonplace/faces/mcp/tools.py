@@ -100,6 +100,7 @@ class ToolHandlers:
                 lambda call: self._run_tool(row, call, arguments),
                 reads=row.read_only,
                 ready=row.needs_index,
+                unfinished=row.answers_unfinished,
             )
         except InputNeeded as needed:
             return input_required(needed)

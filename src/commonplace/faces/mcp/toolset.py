@@ -165,6 +165,8 @@ class Tool:
     """Whether a call sends requests to another system."""
     needs_index: bool = True
     """Whether a call waits until the first index is ready; otherwise the tool itself decides what it waits for."""
+    answers_unfinished: bool = False
+    """Whether a call soon answers with what the first index has so far; one that asks for progress waits."""
 
     @property
     def read_only(self) -> bool:

@@ -23,6 +23,7 @@ from commonplace.domain.proposals import Proposal, Proposer, recording_proposed
 from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller, caller_of, combined, require_tier
 from commonplace.faces.call_log import traced_call
+from commonplace.faces.freshness import patience
 from commonplace.faces.new_findings import new_finding_json
 from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_empty, send_error, send_json
 from commonplace.faces.rest import activity, proposals
@@ -37,6 +38,7 @@ from commonplace.faces.rest.endpoint import (
 from commonplace.faces.rest.openapi import document
 from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
+from commonplace.services.collections import UNFINISHED_SECONDS
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.proposals.views import network_proposer, proposal_lines, proposing
 from commonplace.services.services import Services
@@ -136,7 +138,9 @@ class RestApi:
 
     def _answer(self, scope: Scope, method: str, options: Sequence[Option], body: bytes) -> RestResponse:
         services = self._services.only(caller_of(scope).collections)
-        if options[0][1].tier is not None:
+        if all(endpoint.answers_unfinished for _, endpoint in options):
+            services.collections.wait_searchable(patience(scope, UNFINISHED_SECONDS), _untold)
+        elif options[0][1].tier is not None:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
         if method in {"GET", "HEAD"}:
             return self._answer_once(scope, method, options, body, services)

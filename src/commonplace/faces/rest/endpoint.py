@@ -157,6 +157,8 @@ class Endpoint:
     """Whether clients that accept `application/octet-stream` but not JSON get bytes."""
     conditional: bool = False
     """Whether the endpoint evaluates `If-Match` and `If-None-Match`."""
+    answers_unfinished: bool = False
+    """Whether a request soon gets what the first index has so far, unless it has `Prefer: wait=SECONDS`."""
     error_statuses: frozenset[int] = field(default_factory=frozenset[int])
     """Error statuses in addition to those of every endpoint."""
 

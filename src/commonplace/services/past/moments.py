@@ -18,6 +18,8 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 BEFORE = "before "
 _HEAD = frozenset({"head", "@"})
 _STEPS = re.compile(r"(?P<name>.+?)(?:~(?P<count>[0-9]{0,4})|(?P<marks>\^{1,99}))?")
+PAST_READY_SECONDS = 45.0
+"""Timeout in seconds for the first index, from which those of the past are made."""
 MAX_SHOWN_MOMENT = 40
 """Maximum number of characters of a caller's moment that a message repeats."""
 
@@ -108,8 +110,10 @@ def as_of(collections: Collections, text: str) -> Generator[PastBase]:
 
     Raises:
         InvalidInputError, NotFoundError, GitError: from `moment_of`, if no collection has such a moment.
+        IndexingError: the first index, which the past ones are made from, is not ready in time.
         StorageError, UnavailableError: from an index.
     """
+    collections.wait_ready(PAST_READY_SECONDS, lambda _done, _total: None)
     moments, when = _moments(collections, text), parse_moment(text)
     with ExitStack() as opened:
         members: list[Collection] = []

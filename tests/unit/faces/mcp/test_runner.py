@@ -15,8 +15,10 @@ from mcp import Client
 from commonplace.domain.changes import CURRENT_CLIENT
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import JsonObject
+from commonplace.faces.mcp.runner import READY_TIMEOUT
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.toolset import BoundHandler, Call, Tool, ToolResult, Toolset
+from commonplace.services.collections import UNFINISHED_SECONDS, Collections
 from commonplace.services.services import Services
 from indexed import Indexed
 
@@ -29,20 +31,28 @@ def services(tmp_path: Path) -> Iterator[Services]:
         yield Services(collections=base.collections)
 
 
-def called(services: Services, run: Callable[[Call], ToolResult], **more: Any) -> types.CallToolResult:
+def called(
+    services: Services,
+    run: Callable[[Call], ToolResult],
+    *,
+    answers_unfinished: bool = False,
+    with_call: dict[str, Any] | None = None,
+    **more: Any,
+) -> types.CallToolResult:
     """The result of a call of a tool that does this."""
 
     def handler(call: Call, arguments: JsonObject) -> ToolResult:
         del arguments
         return run(call)
 
-    tool = Tool(name="act", title="Act", description="Act.", handler=BoundHandler(lambda: {"type": "object"}, handler))
+    bound = BoundHandler(lambda: {"type": "object"}, handler)
+    tool = Tool(name="act", title="Act", description="Act.", handler=bound, answers_unfinished=answers_unfinished)
     toolset = Toolset(name="x", server_name="x", instructions="", tools=(tool,), show_error=lambda error: error.advice)
     server: Any = build_server(toolset, services, "read")
 
     async def talk() -> types.CallToolResult:
         async with Client(server, **more) as client:
-            result = await client.call_tool("act", {})
+            result = await client.call_tool("act", {}, **(with_call or {}))
             assert isinstance(result, types.CallToolResult)
             return result
 
@@ -67,6 +77,18 @@ def test_a_call_runs_in_a_thread_of_its_own_and_has_a_trace(services: Services) 
     assert len(seen[0].trace) == 32
     assert seen[0].tier == "read"
     assert seen[0].session is not None, "a process on standard input and output is one session"
+
+
+@pytest.mark.parametrize(("patient", "waits"), [(False, UNFINISHED_SECONDS), (True, READY_TIMEOUT)])
+def test_a_search_waits_long_for_the_first_index_only_if_progress_is_asked_for(
+    services: Services, monkeypatch: pytest.MonkeyPatch, *, patient: bool, waits: float
+) -> None:
+    asked_seconds: list[float] = []
+    monkeypatch.setattr(Collections, "wait_ready", lambda _, seconds, __: asked_seconds.append(seconds))
+
+    more = {"meta": {"progressToken": 1}} if patient else {}
+    result = called(services, lambda _: "answered", answers_unfinished=True, with_call=more)
+    assert (text(result), asked_seconds) == ("answered", [waits])
 
 
 def test_a_commit_of_a_call_can_name_the_program_that_called(services: Services) -> None:

@@ -34,6 +34,7 @@ TOOLS = (
             'Example: {"query": "restore database", "tags": ["runbook"], "limit": 5}'
         ),
         handler=bind(parameters.KbSearch, entries.kb_search),
+        answers_unfinished=True,
         output_schema=result_schema(
             "query", "count", "total", "has_more", "results", total="integer", has_more="boolean", results="array"
         ),

@@ -51,6 +51,7 @@ _TOOLS = (
             'Example: {"query": "how hot for green tea", "folder": "drinks/"}'
         ),
         handler=bind(parameters.NotesSearch, advised("search", queries.search)),
+        answers_unfinished=True,
     ),
     Tool(
         name="read",

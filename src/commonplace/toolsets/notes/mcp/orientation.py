@@ -13,6 +13,7 @@ from commonplace.services import brief as brief_service
 from commonplace.services import links as links_service
 from commonplace.services.collections import Collections
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
+from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.services.proposals import decisions
 from commonplace.services.site.documents import mentions
 from commonplace.toolsets.notes.mcp.parameters import NotesBrief, NotesLinks, NotesOverview
@@ -24,8 +25,6 @@ from commonplace.toolsets.notes.service.page_lookup import FoundPage, folder_pre
 
 BUILDING_WAIT_SECONDS = 0.8
 """Timeout in seconds for the first index; then the overview tells how far it is."""
-PAST_WAIT_SECONDS = 45.0
-"""The same for an overview of the past, which needs the index."""
 MAX_SENTENCE = 140
 MAX_MENTIONS = 500
 """Maximum number of pages that are searched for as mentions; `max_tokens` shows fewer."""
@@ -55,7 +54,7 @@ def overview(call: Call, arguments: NotesOverview) -> ToolResult:
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     collections = call.services.collections
     try:
-        collections.wait_ready(PAST_WAIT_SECONDS if arguments.at else BUILDING_WAIT_SECONDS, call.progress)
+        collections.wait_ready(PAST_READY_SECONDS if arguments.at else BUILDING_WAIT_SECONDS, call.progress)
     except IndexingError:
         if arguments.at:
             raise

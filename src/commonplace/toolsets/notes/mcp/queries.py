@@ -19,7 +19,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.tokens import QUARTERS, fitting, size_of, tokens_of
 from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, unfinished_notice
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.statuses import CollectionStatuses
@@ -60,15 +60,17 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     chosen, prefix = folder_prefix(call.services.collections, arguments.folder)
     query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix), status=arguments.status)
     window, skipped = _cursor(arguments.cursor)
+    unfinished = unfinished_notice(chosen)
     gathered = evidence(chosen, query, "hybrid", offset=window)
     sections = without_repeats(gathered.sections)
     if not sections and not window:
-        _require_known(arguments, chosen, prefix)
-        return _nothing(arguments, chosen, answer, gathered.notice)
+        if not unfinished:
+            _require_known(arguments, chosen, prefix)
+        return _nothing(arguments, chosen, answer, gathered.notice, yet=" yet" if unfinished else "")
     if len(sections) <= skipped:
         answer.add("No more results.")
         return answer.text()
-    if gathered.notice and size_of(gathered.notice) < answer.room // 4:  # sections take precedence
+    if gathered.notice and (unfinished or size_of(gathered.notice) < answer.room // 4):  # sections take precedence
         answer.add(gathered.notice)
     further = _further(call, gathered)
     answer.reserve(max(next_call("search", query="", cursor="999999.9999"), further, key=size_of))
@@ -112,8 +114,10 @@ def _require_known(arguments: NotesSearch, chosen: Sequence[Collection], prefix:
         require_known_type(chosen, arguments.type)
 
 
-def _nothing(arguments: NotesSearch, chosen: Sequence[Collection], answer: BoundedAnswer, notice: str) -> str:
-    answer.add_shortened(f"Nothing found for {line_of(arguments.query, 80)!r}.")
+def _nothing(
+    arguments: NotesSearch, chosen: Sequence[Collection], answer: BoundedAnswer, notice: str, *, yet: str = ""
+) -> str:
+    answer.add_shortened(f"Nothing found{yet} for {line_of(arguments.query, 80)!r}.")
     if notice:
         answer.add(notice)
     narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens", "at"}

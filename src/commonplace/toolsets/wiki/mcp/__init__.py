@@ -58,12 +58,14 @@ _TOOLS = (
         title="Search notes",
         description='Notes by keywords, best first, with an excerpt. Words are OR-ed; "a phrase", -without.',
         handler=bind(parameters.SearchNotes, tools.search_notes),
+        answers_unfinished=True,
     ),
     Tool(
         name="semantic_search",
         title="Search notes by meaning",
         description="Passages that are near in meaning to a question, nearest first, where the server has it set up.",
         handler=bind(parameters.SemanticSearch, tools.semantic_search),
+        answers_unfinished=True,
     ),
     Tool(
         name="get_links",

@@ -80,11 +80,11 @@ def summary_line(note: NoteSummary) -> str:
     return f"- {note.path} ({', '.join(filter(None, facts))})"
 
 
-def hits_text(query: str, hits: NoteHits) -> str:
-    """Notes that match a search by words."""
+def hits_text(query: str, hits: NoteHits, unfinished: str = "") -> str:
+    """Notes that match a search by words; `unfinished` says what is not searched yet."""
     rows = [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in hits.hits]
-    # The contract fixes the text for no results, which contains everything that a notice could say.
-    text = _ranked(query, hits.total, rows, hits.notice if rows else "")
+    # The contract fixes the text for no results, which contains everything that another notice could say.
+    text = _ranked(query, hits.total, rows, hits.notice if rows else unfinished)
     if len(hits.hits) < hits.total:
         text += f"\n\nShowing {len(hits.hits)} of {hits.total}; pass a higher limit or ask more narrowly."
     return text

@@ -18,6 +18,7 @@ from commonplace.domain.document_reader import find_section, read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, PreconditionError
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.faces.mcp.toolset import Blob, Call, Parameters, ToolResult
+from commonplace.services.collections import unfinished_notice
 from commonplace.services.sessions import SessionMemory, ShownDocument
 from commonplace.toolsets.wiki.mcp import text_output
 from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES, MAX_QUERY, MAX_SEARCH, Note, NoteFilter
@@ -193,9 +194,9 @@ def list_notes(call: Call, arguments: ListNotes) -> ToolResult:
 
 def search_notes(call: Call, arguments: SearchNotes) -> ToolResult:
     """Notes that match words, best first."""
-    return text_output.hits_text(
-        arguments.query, call.services.of(WIKI_KEY).queries.search(arguments.query, arguments.limit)
-    )
+    unfinished = unfinished_notice(tuple(call.services.collections))
+    hits = call.services.of(WIKI_KEY).queries.search(arguments.query, arguments.limit)
+    return text_output.hits_text(arguments.query, hits, unfinished)
 
 
 def semantic_search(call: Call, arguments: SemanticSearch) -> ToolResult:

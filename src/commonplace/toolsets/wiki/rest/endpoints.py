@@ -171,6 +171,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             run=handlers.search,
             answers={200: models.Hits},
             query=models.SearchParameters,
+            answers_unfinished=True,
             error_statuses=frozenset({404}),
         ),
         Endpoint(
@@ -180,6 +181,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             run=handlers.semantic_search,
             answers={200: models.Chunks},
             query=models.SemanticSearchParameters,
+            answers_unfinished=True,
         ),
         Endpoint(
             method="GET",

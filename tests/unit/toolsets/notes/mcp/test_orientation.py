@@ -138,7 +138,7 @@ def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
 ) -> None:
     module = sys.modules[overview.__module__]  # the package has a placeholder of that name
     monkeypatch.setattr(module, "BUILDING_WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(module, "PAST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(module, "PAST_READY_SECONDS", 0.01)
     collection = replace(bases[0].collection, name="tea", index=bases[0].another())  # not synchronized yet
     services = Services(collections=Collections(lambda: [collection]))
     call = Call(services=services, tier="read", progress=lambda _done, _total: None)

@@ -85,6 +85,23 @@ def test_nothing_found_says_by_what_the_search_was_narrowed(call: Call) -> None:
     assert "narrowed by folder, since" in reported_text
 
 
+def test_a_search_of_an_unfinished_index_says_so_and_denies_no_tag(tmp_path: Path) -> None:
+    with Indexed(tmp_path, FILES) as base, closing(base.another()) as unready:
+        collection = replace(base.collection, name="tea", index=unready)
+        call = Call(
+            services=Services(collections=Collections(lambda: [collection])), tier="read", progress=lambda *_: None
+        )
+        for query, more, start in (
+            ("walrus", {"max_tokens": 100}, "tea: The index is still being built: "),
+            (
+                "heron",
+                {"tag": "none", "folder": "none/"},
+                "Nothing found yet for 'heron'.\ntea: The index is still being ",
+            ),
+        ):
+            assert found(call, query, **more).startswith(start), query
+
+
 def test_a_small_budget_shows_the_best_and_a_cursor_leads_through_the_rest(call: Call) -> None:
     seen: list[str] = []
     cursor = ""
