@@ -243,7 +243,7 @@ class Collections:
 
 
 def unfinished_notice(collections: Sequence[Collection]) -> str:
-    """What a search cannot know yet, because the first index of a collection is still being built; "" if all are."""
+    """A sentence about collections whose first index is still being built, for a search; "" without one."""
     notices: list[str] = []
     for collection in collections:
         try:

@@ -131,7 +131,7 @@ IndexWait: TypeAlias = Callable[[Collections, Progress], None]
 
 
 def _wait_for_index(context: Context, *, unfinished: bool) -> IndexWait:
-    """How long a request waits for the first index: one that asks for progress may take longer."""
+    """The wait of a request for the first index; one that asks for progress may take longer."""
     if not unfinished:
         return lambda collections, progress: collections.wait_ready(READY_TIMEOUT, progress)
     timeout = READY_TIMEOUT if wants_progress(context) else UNFINISHED_SECONDS

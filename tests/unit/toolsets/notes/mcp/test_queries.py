@@ -96,7 +96,7 @@ def test_a_search_of_an_unfinished_index_says_so_and_denies_no_tag(tmp_path: Pat
             (
                 "heron",
                 {"tag": "none", "folder": "none/"},
-                "Nothing found yet for 'heron'.\ntea: The index is still being ",
+                "Nothing found yet for 'heron'.\ntea: The index is still ",
             ),
         ):
             assert found(call, query, **more).startswith(start), query
