@@ -53,7 +53,7 @@ class NewEntry:
     fields: JsonObject
     """Common or declared frontmatter fields by name; fields with the value None are omitted."""
     metadata: JsonObject
-    """Further fields; written at the top level if the type declares them, otherwise under `metadata:`."""
+    """Further fields; written at the top level if common or declared by the type, otherwise under `metadata:`."""
     id: str = ""
     """The id; "" for one that is made from the title."""
     allow_undeclared: bool = False
@@ -262,9 +262,11 @@ def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicate
     identifier = entry.id or slug(entry.title)
     tops = frozenset(entry.at_top) | _field_names(schema, declared)
     _require_known(entry.entry_type, tops, (key for key, value in entry.fields.items() if value is not None))
-    top, below = _placed(tops, entry.metadata)
+    fields = {key: value for key, value in entry.fields.items() if value is not None}
+    common = COMMON_FIELDS - FIXED_KEYS - fields.keys()  # filters by status or date look at the top level alone
+    top, below = _placed(tops | common, entry.metadata)
     values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
-    values |= {key: value for key, value in entry.fields.items() if value is not None} | top
+    values |= fields | top
     values |= {name: rule.default for name, rule in declared.fields.items() if rule.default is not None} | values
     values |= {"metadata": below} if below else {}
     taken = record_of(collection.index, identifier)
@@ -347,7 +349,7 @@ def _require_known(entry_type: str, declared: frozenset[str], names: Iterable[st
 
 
 def _placed(tops: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
-    """The further fields, divided into those that the type declares and the others."""
+    """The further fields, divided into those of the top level and the others."""
     top = {key: value for key, value in metadata.items() if key in tops}
     return top, {key: value for key, value in metadata.items() if key not in tops}
 
@@ -358,7 +360,7 @@ def _merged(field_names: frozenset[str], values: JsonObject, changes: JsonObject
     if not isinstance(metadata, Mapping):
         return dict(changes)
     before = mapping_of(values.get("metadata"))
-    top, below = _placed(field_names | (values.keys() - FIXED_KEYS), metadata)
+    top, below = _placed(field_names | ((values.keys() | COMMON_FIELDS - changes.keys()) - FIXED_KEYS), metadata)
     fields = {key: value for key, value in changes.items() if key != "metadata"} | top
     below |= {key: fields[key] for key in fields.keys() & before.keys() - FIXED_KEYS}
     merged = {key: value for key, value in {**before, **below}.items() if value is not None}

@@ -64,6 +64,22 @@ def test_an_entry_is_written_into_the_folder_of_its_type_with_the_defaults(base:
     assert text(base, saved).endswith("---\n\nDo it.\n")
 
 
+def test_common_fields_stand_at_the_top_level_where_filters_find_them_also_when_given_as_metadata(
+    base: Indexed,
+) -> None:
+    new = entry("Plan", date="2026-01-02", summary=None, metadata={"status": "draft", "date": "2025", "free": 1})
+    address = typed_entries.create_entry(base.collection, new).written.address
+    values = base.index.document(address).frontmatter.values
+    assert (values["status"], values["date"], values["metadata"]) == (
+        "draft",
+        "2026-01-02",
+        {"date": "2025", "free": 1},
+    )
+    typed_entries.update_entry(base.collection, address, {"metadata": {"location": "Bonn", "free": 2}})
+    values = base.index.document(address).frontmatter.values
+    assert (values["location"], values["metadata"]) == ("Bonn", {"date": "2025", "free": 2})
+
+
 @pytest.mark.parametrize(
     ("new", "kind", "says"),
     [

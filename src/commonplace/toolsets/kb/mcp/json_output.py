@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 from urllib.parse import quote
@@ -155,10 +155,15 @@ def show_entry(
         "body": document.body,
         "revision": revision_of(document.raw),
         "sources": sources if isinstance(sources, list) else [] if sources is None else [sources],
-        "links": [_stated_link(found_document.collection, neighbour) for neighbour in out if _is_stated(neighbour)],
-        "outlinks": [show_neighbour(neighbour, is_incoming=False) for neighbour in out if neighbour.found],
-        "backlinks": [show_neighbour(neighbour, is_incoming=True) for neighbour in back if neighbour.found],
+        "links": _distinct(_stated_link(found_document.collection, link) for link in out if _is_stated(link)),
+        "outlinks": _distinct(show_neighbour(neighbour, is_incoming=False) for neighbour in out if neighbour.found),
+        "backlinks": _distinct(show_neighbour(neighbour, is_incoming=True) for neighbour in back if neighbour.found),
     }
+
+
+def _distinct(rows: Iterable[JsonObject]) -> list[Json]:
+    """The rows without those that a page with the same link in several places repeats."""
+    return list({tuple(row.values()): row for row in rows}.values())
 
 
 def show_neighbour(neighbour: LinkedDocument, *, is_incoming: bool) -> JsonObject:
