@@ -35,13 +35,17 @@ model: setup ## the model for searching by meaning, made once from published wei
 run: setup ## index KB (default: examples/kb), ask one question over MCP, print the client's entry: make run KB=~/notes
 	@$(BIN)/python tools/run_demo.py "$(KB)"
 
+# Thousands of writes are flushed to the disk; in memory, where programs can run and there is room, nobody waits for it.
+SCRATCH = $(shell ! grep -qs ' /dev/shm .*noexec' /proc/mounts && \
+  [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge 4000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
+
 # Compiled files are kept, whatever the shell says: hundreds of processes would compile what was edited again and again.
 test: setup-dev model ## the whole suite
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(SCRATCH) $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 # Rules and services in this process: what starts servers, clients or Git is left to `make test`.
 test-quick: setup-dev ## the unit tests that start no server, for whoever edits
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal \
+	@env -u PYTHONDONTWRITEBYTECODE $(SCRATCH) $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal \
 	  tests/unit/domain tests/unit/services tests/unit/settings tests/unit/plugins $(ARGS)
 
 check: lint types imports docstrings sizes dups excepts text words licences tables ## every static check; each also alone:

@@ -13,12 +13,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pygit2
 from mcp_types import CallToolResult, TextContent
 
 from agent import Agent
 from remotes import canary
 from shell import Shell
-from support import GitRepo, digests
+from support import digests
 
 Connect = Callable[..., AbstractContextManager[Agent]]
 _LITTER = {canary.NAME, "activity.log"}
@@ -58,11 +59,18 @@ def accept_all(folder: Path, state: Path) -> None:
 
 def served(folder: Path) -> dict[str, str]:
     """Digest of each file of the folder, its branches and Git's index."""
-    repo = GitRepo(folder)
     files = {path: digest for path, digest in digests(folder).items() if Path(path).name not in _LITTER}
-    refs = {line: "" for line in repo.git("for-each-ref").splitlines() if "/proposals/" not in line}
+    refs = {name: target for name, target in _references(folder).items() if "/proposals/" not in name}
     own = {name: _digest(folder / ".git" / name) for name in ("HEAD", "index", "logs/HEAD")}
     return files | refs | own
+
+
+def _references(folder: Path) -> dict[str, str]:
+    """What each reference of the folder's repository points to; none where there is no repository."""
+    if not (folder / ".git").exists():
+        return {}
+    repo = pygit2.Repository(folder)
+    return {name: str(repo.references[name].target) for name in repo.references}
 
 
 def _at_propose(arguments: Sequence[Any]) -> list[Any]:
@@ -79,13 +87,14 @@ def _accepted(
     values: dict[str, Any],
 ) -> CallToolResult:
     """The result of a call, after what it proposed was accepted."""
-    before = [served(folder) for folder in folders]
+    before, drafts = [served(folder) for folder in folders], [_references(folder) for folder in folders]
     result = raw(tool, **values)
     assert [served(folder) for folder in folders] == before
     texts = [block for block in result.content if isinstance(block, TextContent)]
     if any("PROPOSED" in text.text for text in texts):
-        for folder in folders:
-            accept(folder)
+        for folder, old in zip(folders, drafts, strict=True):
+            if _references(folder) != old:
+                accept(folder)
     for text in texts:
         text.text = _MARK.sub("", text.text)
     if result.structured_content:
