@@ -88,6 +88,11 @@ class Citation(NamedTuple):
         fragment = self.fragment or lines
         return f"{self.target}{f'#{fragment}' if fragment else ''}{f'@{self.commit}' if self.commit else ''}"
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Equal for citations that say the same: the source, the day on which it was read, and the quotation."""
+        return self.place, self.read, comparable(self.quotation).strip("'")
+
 
 def citations_of(document: Document) -> tuple[Citation, ...]:
     """The citations of a page: those of its `sources`, then its footnotes, at most `MAX_CITATIONS`."""

@@ -31,6 +31,7 @@ from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
 from commonplace.toolsets.notes.mcp.text_output import line_of
 from commonplace.toolsets.notes.rules.page_edits import section_of
+from commonplace.toolsets.notes.rules.replaced_texts import source_key, source_texts
 from commonplace.toolsets.notes.service.made_calls import CallMadeError
 from commonplace.toolsets.notes.service.page_lookup import shown_path
 from commonplace.toolsets.notes.service.repeats import WriteAnswer
@@ -183,16 +184,17 @@ def _old_link_lines(call: Call, collection: Collection, element: StepResult) -> 
 
 
 def _source_lines(result: StepResult) -> list[str]:
-    """The sources that a write adds, with their numbers in the page."""
+    """The sources that a write adds, and those of its changes that were there, with their numbers in the page."""
     if result.after is None or isinstance(result.step, (DeleteStep, MoveStep)):
         return []
-    before = {
-        (each.place, each.quotation) for each in citations_of(read_document(result.address, result.before or b""))
-    }
+    changes = result.step.changes if isinstance(result.step, EditStep) else ()
+    texts = [text for change in changes for text in source_texts(change.sources, result.address.folder)]
+    before = {each.key for each in citations_of(read_document(result.address, result.before or b""))}
+    before -= set(map(source_key, texts))
     added = [
         f"[{each.label}] {line_of(each.place, MAX_SHOWN_LINE)}"
         for each in citations_of(read_document(result.address, result.after))
-        if (each.place, each.quotation) not in before
+        if each.key not in before
     ]
     more = f" and {len(added) - MAX_SHOWN_SOURCES} more" if len(added) > MAX_SHOWN_SOURCES else ""
     return [f"Sources: {'; '.join(added[:MAX_SHOWN_SOURCES])}{more}"] if added else []

@@ -33,6 +33,7 @@ MAX_NEAREST_TASKS = 3
 """Maximum number of tasks that an error names."""
 _ENDS_OWN_LINE = re.compile(r"[ \t>]*(?:\||`{3}|~{3}|\$\$)")
 """The last line of a table, a fenced block or a formula, whose block id stands below a blank line."""
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
 _NO_FIELDS: Mapping[str, Json] = {}
 
 
@@ -85,7 +86,7 @@ def _with_sources(document: Document, change: PageChange) -> bytes:
     if not change.sources:
         return _CHANGES[change.kind](document, change)
     texts = source_texts(change.sources, document.address.folder)
-    text, labels = with_references(document, change.text, len(texts))
+    text, labels = with_references(document, change.text, texts)
     return with_sources(_CHANGES[change.kind](document, replace(change, text=text)), document, texts, labels)
 
 
@@ -100,8 +101,11 @@ def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
 def is_appended(document: Document, change: PageChange) -> bool:
     """Whether the text of an `append` is already the end of its section, as after a repeated call."""
     start, end = _own_range(document, change)
-    lines = _lines(change.text)
+    texts = source_texts(change.sources, document.address.folder)
+    lines = _lines(with_references(document, change.text, texts)[0])
     have = _lines(document.raw[start:end].decode("utf-8", "replace"))
+    while texts and have and (not have[-1] or _FOOTNOTE.match(have[-1])):  # a page ends with its footnotes
+        have.pop()
     return bool(lines) and have[-len(lines) :] == lines
 
 

@@ -9,7 +9,7 @@ from posixpath import relpath
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
-from commonplace.domain.citations import citation_text, free_labels, read_citation, uses_list
+from commonplace.domain.citations import citation_text, citations_of, free_labels, read_citation, uses_list
 from commonplace.domain.document_reader import read_again, read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
@@ -19,6 +19,7 @@ from commonplace.domain.json import Json
 HISTORY_HEADINGS = ("history", "superseded", "former versions", "archive")
 """Headings of the section in which a page keeps what it superseded, regardless of case; the first is the default."""
 _TAIL = re.compile(r"(\s*)\Z")
+_REFERENCE = re.compile(r"\[\^(\d+)\](?!:)")
 _UNFIT = re.compile(r"[\s\"'{}]")
 
 
@@ -130,18 +131,21 @@ def source_texts(sources: Sequence[str], folder: str) -> list[str]:
     return texts
 
 
-def with_references(document: Document, text: str, count: int) -> tuple[str, list[str]]:
-    """A new text with references to `count` footnotes, and their labels; unchanged in a page with a list, or if empty.
+def with_references(document: Document, text: str, texts: Sequence[str]) -> tuple[str, list[str]]:
+    """A new text with references to the footnotes of sources, and their labels; unchanged in a page with a list.
 
-    `[^2]` in the text refers to the second source, unless the page has such a footnote. The others are referred to at
-    the end.
+    A source that the page cites in a footnote already has its label. `[^2]` in the text refers to the second source,
+    unless the page has such a footnote. The others are referred to at the end. An empty text has no references.
     """
-    if uses_list(document) or not count or not text.strip():
+    if uses_list(document) or not texts or not text.strip():
         return text, []
-    numbers = [str(number) for number in range(1, count + 1)]
+    numbers = [str(number) for number in range(1, len(texts) + 1)]
     own = [label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text]
-    labels = _labels(document, numbers, own)
-    return _referring(text, "".join(f"[^{label}]" for label in labels if label not in own)), labels
+    labels = _labels(document, texts, numbers, own)
+    renamed = {number: label for number, label in zip(numbers, labels, strict=True) if number in own}
+    text = _REFERENCE.sub(lambda match: f"[^{renamed.get(match[1], match[1])}]", text)
+    missing = dict.fromkeys(label for label in labels if not re.search(rf"\[\^{re.escape(label)}\](?!:)", text))
+    return _referring(text, "".join(f"[^{label}]" for label in missing)), labels
 
 
 def _referring(text: str, references: str) -> str:
@@ -152,21 +156,34 @@ def _referring(text: str, references: str) -> str:
     return text[:end] + below + references + text[end:]
 
 
-def _labels(document: Document, numbers: Sequence[str], own: Sequence[str]) -> list[str]:
-    """The numbers that the text refers to, and free ones in place of the others."""
+def _labels(document: Document, texts: Sequence[str], numbers: Sequence[str], own: Sequence[str]) -> list[str]:
+    """The labels of sources: of their footnotes in the page, else the numbers in the text, else free ones."""
+    labels = {citation.key: citation.label for citation in citations_of(document) if citation.line}
     free = (label for label in free_labels(document, 2 * len(numbers)) if label not in own)
-    return [label if label in own else next(free) for label in numbers]
+    for text, number in zip(texts, numbers, strict=True):
+        if source_key(text) not in labels:
+            labels[source_key(text)] = number if number in own else next(free)
+    return [labels[source_key(text)] for text in texts]
 
 
-def with_sources(raw: bytes, document: Document, texts: list[str], labels: list[str]) -> bytes:
-    """The page with sources: items of its list, or the footnotes with these labels at its end."""
+def source_key(text: str) -> tuple[str, str, str]:
+    """The key of the citation in a text of `source_texts`."""
+    citation = read_citation(text)
+    return citation.key if citation else (text, "", "")
+
+
+def with_sources(raw: bytes, document: Document, texts: Sequence[str], labels: Sequence[str]) -> bytes:
+    """The page with sources: items of its list, or the footnotes with these labels at its end; none is there twice."""
     changed = read_again(document, raw)
     if not labels:
         value = changed.frontmatter.values.get("sources")
         listed: list[Json] = list(value) if isinstance(value, (list, tuple)) else [value] if value else []
-        return set_fields(changed, {"sources": [*listed, *(element for element in texts if element not in listed)]})
-    notes = "\n".join(f"[^{label}]: {text}" for label, text in zip(labels, texts, strict=True))
-    return edits.insert_text(changed, len(changed.raw), notes)
+        keys = {citation.key for citation in citations_of(changed)}
+        fresh = {source_key(text): text for text in texts if source_key(text) not in keys}
+        return set_fields(changed, {"sources": [*listed, *fresh.values()]}) if fresh else raw
+    fresh = {label: text for label, text in zip(labels, texts, strict=True) if f"[^{label}]:" not in changed.text}
+    notes = "\n".join(f"[^{label}]: {text}" for label, text in fresh.items())
+    return edits.insert_text(changed, len(changed.raw), notes) if notes else raw
 
 
 def text_with_sources(address: Address, text: str, sources: Sequence[str]) -> str:
@@ -179,5 +196,5 @@ def text_with_sources(address: Address, text: str, sources: Sequence[str]) -> st
         return text
     texts = source_texts(sources, address.folder)
     document = read_document(address, text.encode())
-    referring, labels = with_references(document, text, len(texts))
+    referring, labels = with_references(document, text, texts)
     return with_sources(referring.encode(), document, texts, labels).decode()

@@ -11,7 +11,7 @@ from commonplace.domain.citations import citations_of
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.status import declared_statuses
-from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes
+from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended
 from commonplace.toolsets.notes.rules.replaced_texts import text_with_sources
 
 PAGE = "---\nstatus: accepted\n---\n# Network\n\n## Port {#port}\n\nIt is 8080.\n\n## Host\n\nIt is alpha.\n"
@@ -90,6 +90,26 @@ def test_sources_are_footnotes_or_items_of_the_list() -> None:
     assert bare == "# A\n\n[^1]\n\n[^1]: [b](b.md)\n"
     whole = text_with_sources(Address("a.md"), "# A\n\nText.\n", ["b.md"])
     assert whole == "# A\n\nText.[^1]\n\n[^1]: [b](b.md)\n"
+
+
+def test_a_source_that_the_page_cites_already_is_not_cited_twice() -> None:
+    sources = ('guide/setup.md#install "Install it."', "https://example.org/a")
+    text = _changed(PAGE, kind="append", section="Port", text="Sure.", sources=sources)
+    again = _changed(text, kind="append", section="Host", text="Yes.[^2]", sources=(*sources[::-1], "b.md", "b.md"))
+    assert again.startswith(text[: text.index("## Host")] + "## Host\n\nIt is alpha.\n")
+    assert "Yes.[^2][^1][^3]\n" in again
+    assert [line[:6] for line in again.splitlines() if line.startswith("[^")] == ["[^1]: ", "[^2]: ", "[^3]: "]
+    assert '[^1]: [setup](../guide/setup.md#install): "Install it."' in again
+    other = _changed(text, kind="append", section="Port", text="Not.", sources=('guide/setup.md#install "Other."',))
+    assert "Not.[^3]" in other
+    whole = text_with_sources(Address("notes/network.md"), text, sources)
+    assert whole == text
+    page = "---\nsources:\n  - path: b.md\n    quote: “One two three.”\n---\n# A\n"
+    assert _changed(page, kind="append", text="x", sources=('[[b.md]] "one two  three."',)).count("b.md") == 1
+    assert is_appended(
+        read_document(Address("notes/network.md"), again.encode()),
+        PageChange(kind="append", section="Host", text="Yes.[^2]", sources=(*sources[::-1], "b.md")),
+    )
 
 
 def test_a_review_sets_its_day_and_the_next() -> None:
