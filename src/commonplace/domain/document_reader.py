@@ -37,7 +37,7 @@ from commonplace.domain.markdown.structure import (
     unclosed_block,
 )
 from commonplace.domain.markdown.tags import body_tags
-from commonplace.domain.markdown.wikitext import read_head, scan_below
+from commonplace.domain.markdown.wikitext import is_wikitext, read_head, scan_below, to_tiddler
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.slugs import anchor, comparable_heading, heading_in_link
 from commonplace.domain.words.text_decoder import decoded
@@ -86,7 +86,10 @@ def read_document(address: Address, raw: bytes) -> Document:
 
     def links() -> tuple[Link, ...]:
         html = _html_links(source, written, base, structure, readable.tags)
-        return (*read_frontmatter_links(source, frontmatter), *_links(source, base, body, structure.links, html))
+        own = _links(source, base, body, structure.links, html)
+        if frontmatter.is_fields and not is_wikitext(frontmatter):
+            own = map(to_tiddler, own)
+        return (*read_frontmatter_links(source, frontmatter), *own)
 
     return Document(
         address=address,

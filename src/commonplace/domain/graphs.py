@@ -42,6 +42,7 @@ _JOURNAL_FORMATS = (DEFAULT_JOURNAL_TITLE, "yyyy-MM-dd", DEFAULT_JOURNAL_FILE)
 _MAX_INDENT = 200
 _RESERVED, _RESERVED_BEFORE = re.compile(r'[<>:"|?*\\#%]'), re.compile(r'[<>:"|?*\\#%.]')
 """Characters of a name that are percent-encoded in the name of its file, in graphs of the newer and the older form."""
+_RESERVED_IN_TITLES = re.compile(r'[<>:"/|?*\\#%\x00-\x1f]')
 _MAX_DAY_CHARS = 60
 """Maximum number of characters of a name that may be a day."""
 
@@ -102,7 +103,12 @@ class Graph:
             yield name
 
     def path_of(self, name: str) -> str:
-        """The path, from the folder of a graph of Logseq, of the file for the page of a name, without suffix."""
+        """The path of the file for the page of a name in Logseq or TiddlyWiki, from the graph's folder, without suffix.
+
+        In TiddlyWiki the name is the title, which the file's name has with reserved characters encoded.
+        """
+        if self.names == "title":
+            return f"tiddlers/{_RESERVED_IN_TITLES.sub(lambda letter: f'%{ord(letter[0]):02X}', name)}"
         if day := self.day(name):
             return f"{self.journals}/{written_day(day, self.journal_file)}"
         reserved = _RESERVED if self.slashes != "." else _RESERVED_BEFORE
@@ -125,10 +131,17 @@ class Graph:
         path = address.path[len(folder) :].strip("/")
         return any(path == hidden or path.startswith(f"{hidden}/") for hidden in self.hidden)
 
-    def other_files(self, name: str) -> Iterator[str]:
-        """The files of other formats that can be the page of a name, from the folder of the graph."""
-        if not self.slashes:
-            return
+    def other_files(self, name: str, folder: str) -> Iterator[str]:
+        """The files of other formats in a graph in this folder that can be the page of a name.
+
+        In TiddlyWiki a picture or script with a file of fields has a title, too.
+        """
+        if self.names == "title":
+            yield from (path for path, title in self.titles.items() if title == name)
+        if self.slashes:
+            yield from (f"{folder}/{path}".lstrip("/") for path in self._files_of_logseq(name))
+
+    def _files_of_logseq(self, name: str) -> Iterator[str]:
         stem = name.strip("/").replace("/", self.slashes if self.slashes != "." else "%2F")
         for spelling in dict.fromkeys((stem, stem.lower())):
             yield f"{self.pages}/{spelling}.org"

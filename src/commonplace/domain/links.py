@@ -179,10 +179,16 @@ def graph_keys(address: Address, sites: Sequence[SiteTree]) -> frozenset[str]:
 
 
 def is_stub(link: Link, source: Address, lookup: LinkLookup) -> bool:
-    """Whether a link names the pages below a name of Dendron that has no page of its own: `[[a]]` beside `a.b.md`."""
+    """Whether a link names what needs no page of its own.
+
+    In Dendron these are the pages below a name, `[[a]]` beside `a.b.md`; in TiddlyWiki tiddlers of the program and its
+    plugins, `[[$:/ControlPanel]]`.
+    """
     site = site_of(lookup.sites, source) if lookup.sites else None
     if site is None or site.graph is None or link.kind in MARKDOWN_KINDS:
         return False
+    if site.graph.names == "title":
+        return link.target.startswith("$:/")
     name = fold(link.target.removesuffix(".*"))
     below = lookup.named(link_key(name))
     return any(name in map(fold, site.graph.stubs(document.address)) for document in below)
@@ -354,8 +360,7 @@ def _in_graph(site: SiteTree, graph: Graph, name: str, source: Address | None, l
     for way, fitting in _named_in_graph(graph, name, source, _pages_like(site, graph, name, lookup)):
         if fitting:
             return _only(fitting, way)
-    paths = (joined(site.folder, path) or "" for path in graph.other_files(name))
-    file = next(filter(None, map(lookup.at, paths)), None)
+    file = next(filter(None, map(lookup.at, graph.other_files(name, site.folder))), None)
     return (file, Way.PATH) if file else _NOWHERE
 
 

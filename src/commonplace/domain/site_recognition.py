@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import cast
 
-from commonplace.domain.addresses import is_document_path
 from commonplace.domain.graphs import Graph, read_graph
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
 from commonplace.domain.markdown.paths import joined
@@ -370,13 +369,13 @@ def _tiddlywiki(config: ConfigFile) -> SiteTree:
 
 
 def _tiddler_titles(config: ConfigFile, folder: str) -> Iterator[tuple[str, str]]:
-    """The documents below a folder that have a file of fields beside them, each with its title."""
+    """The files below a folder that have a file of fields beside them, each with its title."""
     for name in config.files(folder):
-        document = f"{folder}/{name.removesuffix(META_SUFFIX)}".lstrip("/")
-        if name.endswith(META_SUFFIX) and is_document_path(document):
-            title = parsed_fields(config.read(f"{document}{META_SUFFIX}")).get("title")
+        path = f"{folder}/{name.removesuffix(META_SUFFIX)}".lstrip("/")
+        if name.endswith(META_SUFFIX):
+            title = parsed_fields(config.read(f"{path}{META_SUFFIX}")).get("title")
             if isinstance(title, str):
-                yield document, title
+                yield path, title
     for name in config.folders(folder):
         yield from _tiddler_titles(config, f"{folder}/{name}".lstrip("/"))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
+from commonplace.services.collections import Collection
 from commonplace.services.writes.links_after import RedirectedLink
 
 MAX_NAMED_PAGES = 5
@@ -51,6 +53,23 @@ def moved_link_lines(pinned: Sequence[str], gained: Sequence[str]) -> list[str]:
     if gained:
         lines.append(f"Links that led nowhere now lead here in {named_pages(gained)}")
     return lines
+
+
+def kept_title_lines(titles: Mapping[str, str]) -> list[str]:
+    """The message about titles of moved tiddlers, by which links name them; none without such files.
+
+    Args:
+        titles: The title by the name of the file.
+    """
+    shown = named_pages([f"{title!r} ({name})" for name, title in titles.items()])
+    return [f"Links name the title of a tiddler, which a move does not change: {shown}"] if titles else []
+
+
+def titles_of_tiddlers(collection: Collection, addresses: Iterable[Address]) -> dict[str, str]:
+    """The titles of those of some moved pages that are tiddlers, by path."""
+    tiddlers = [address for address in addresses if address.path.lower().endswith(TIDDLER_SUFFIX)]
+    records = filter(None, map(collection.index.record, tiddlers))
+    return {record.address.path: record.title for record in records}
 
 
 def ignored_lines(names: Sequence[str]) -> list[str]:

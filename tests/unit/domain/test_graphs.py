@@ -79,4 +79,4 @@ def test_a_name_gets_the_file_that_names_it() -> None:
 def test_the_names_above_a_name_are_stubs_in_dendron_alone() -> None:
     assert list(Graph(journal_title="").stubs(Address("a.b.c.md"))) == ["a.b", "a"]
     assert list(LOGSEQ.stubs(Address("a.b.c.md"))) == []
-    assert "pages/a___b.org" in LOGSEQ.other_files("a/b")
+    assert "pages/a___b.org" in LOGSEQ.other_files("a/b", "")

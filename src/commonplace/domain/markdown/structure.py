@@ -220,6 +220,8 @@ def unclosed_block(source: bytes, structure: Structure) -> UnclosedBlock | None:
     if fence := _FENCE.match(text):
         first, _, last = text.rpartition(b"\n")
         mark, closing = fence[1], last.strip(b" \t>")
+        if mark[:1] == b"`" and b"`" in text[len(mark) :].partition(b"\n")[0]:  # a code span
+            return None
         if first and len(closing) >= len(mark) and not closing.strip(mark[:1]):
             return None
         return UnclosedBlock("code fence", start, _line_end(source, start))

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime
+from urllib.parse import unquote
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.documents import Frontmatter, Span
+from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import read_any_frontmatter
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.structure import HeadingEvent, Structure, scan
@@ -25,14 +27,32 @@ META_SUFFIX = ".meta"
 _END_OF_FIELDS = re.compile(rb"\r?\n\r?\n")
 _TAG = re.compile(r"(?:^|(?<=\s))(?:\[\[(.*?)\]\](?=\s|$)|(\S+))")
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:(\d\d)(?:\d{3})?)?")
-_WIKITEXT_TYPES = frozenset({"", "text/vnd.tiddlywiki"})
+WIKITEXT_TYPE, MARKDOWN_TYPE = "text/vnd.tiddlywiki", "text/x-markdown"
+_WIKITEXT_TYPES = frozenset({"", WIKITEXT_TYPE})
 
-_FENCE = re.compile(rb"(?m)^```[^\n]*\n(?s:.*?)(?:^```[ \t]*\r?$|\Z)")
+_FENCE = re.compile(
+    rb"(?m)^```[\w-]*\r?\n(?s:.*?)(?:^```[ \t]*\r?$|\Z)"
+    rb"|^ {1,3}```[\w-]*\r?\n(?s:.*?)(?:^ {0,3}```[ \t]*\r?$|\Z)"
+)
+_OPENING = re.compile(rb"\A( +)(```[\w-]*)")
+"""An indented beginning of code, which in Markdown might end with the list around it."""
+_INNER_FENCE = re.compile(rb"(?m)^( {1,3})```(?=[ \t]*\r?\n)")
+"""A line of code that in Markdown would be the end of the code."""
+_CODE_INDENT = 4
 _HEADING = re.compile(rb"(?m)^(!{1,6})(?:\.\S+(?=[ \t]))?[ \t]*(?=[^\s!])([^\r\n]*)")
-_MARK = re.compile(rb"(?m)^(?:(!{1,6})(?=[ \t])|!{1,6}|([*#]+)(?=[ \t])|#+|(?:-{3,}|=+)(?=[ \t]*\r?$)|[ \t]{4,}(?=\S))")
+_MARK = re.compile(
+    rb"(?m)^(?:[ \t]*(?:`{3,}|~{3,})|(!{1,6})(?=[ \t])|!{1,6}|([*#]+)(?=[ \t])|#+|(?:-{3,}|=+)(?=[ \t]*\r?$)"
+    rb"|[ \t]{4,}(?=\S)|[ \t]*\t(?=\S))"
+)
 _LINK = re.compile(rb"\[\[([^\[\]\n|]*)\|(?=[^\[\]\n|]+\]\])|\[\[(?=[a-zA-Z][a-zA-Z0-9+.-]*://)")
-_CALL = re.compile(rb"<<(?:[^>]|>(?!>))*>>|\{\{\{(?:[^}]|\}(?!\}\}))*\}\}\}|<\$[^<>]*>")
-"""A call of a macro, a filter or a widget, in which `[[` begins no link."""
+_QUOTED = rb'(?s:""".{0,4000}?""")|(?<=[\s=:])"[^"]{0,4000}"|(?<=[\s=:])\'[^\']{0,4000}\''
+_CALL = re.compile(
+    rb"(?P<code>``[^`]{1,1000}``|`[^`]{1,1000}`)"
+    rb"|<<(?![<\s>])(?:" + _QUOTED + rb"|[^>]|>(?!>)){0,4000}+>>"
+    rb"|\{\{\{(?:[^}]|\}(?!\}\})){0,4000}+\}\}\}"
+    rb"|<\$(?:" + _QUOTED + rb"|<<[^<>]{0,4000}>>|\{\{\{[^}]{0,4000}\}\}\}|[^<>]){0,4000}+>"
+)
+"""Inline code, or a call of a macro, a filter or a widget, in which `[[` begins no link."""
 _ELEMENT = re.compile(rb"</?[a-zA-Z][^<>]*>")
 """A tag of HTML, in which wikitext goes on, while Markdown would not."""
 _BRACKETS = str.maketrans("", "", "[]")
@@ -65,6 +85,19 @@ def _value(name: str, text: str) -> Json:
     return f"{time[1]}-{time[2]}-{time[3]}T{time[4]}:{time[5]}:{time[6] or '00'}Z" if time else text
 
 
+def with_fields(address: Address, content: bytes, now: datetime) -> bytes:
+    """The content of a new tiddler with the fields that it needs: its times, the title of its file's name, its type.
+
+    A content that begins with fields, and that of any other file, stays as it is. A text is taken for Markdown.
+    """
+    if not address.path.lower().endswith(TIDDLER_SUFFIX) or "title" in read_fields(content).values:
+        return content
+    moment = f"{now:%Y%m%d%H%M%S}000"
+    kind = MARKDOWN_TYPE if content.strip() else WIKITEXT_TYPE
+    fields = {"created": moment, "modified": moment, "title": unquote(address.stem), "type": kind}
+    return "".join(f"{name}: {value}\n" for name, value in fields.items()).encode() + b"\n" + content
+
+
 def is_wikitext(fields: Frontmatter) -> bool:
     """Whether the text below some fields is wikitext and not, for example, Markdown."""
     return fields.values.get("content-type", "") in _WIKITEXT_TYPES
@@ -72,12 +105,19 @@ def is_wikitext(fields: Frontmatter) -> bool:
 
 def as_markdown(source: bytes) -> bytes:
     """Wikitext as Markdown of the same length: headings, lists and links where they were, code as it is."""
-    return b"".join(part if is_code else _readable(part) for is_code, part in _parts(source))
+    return b"".join(_code(part) if is_code else _readable(part) for is_code, part in _parts(source))
+
+
+def _code(text: bytes) -> bytes:
+    """A block of code in Markdown's form."""
+    if text[:1] == b" ":
+        return _OPENING.sub(rb"\2\1", text)
+    return _INNER_FENCE.sub(rb"\1'''", text)
 
 
 def _readable(text: bytes) -> bytes:
     """A text without code in Markdown's form."""
-    plain = _CALL.sub(lambda call: call[0].replace(b"[[", b"  "), text)
+    plain = _CALL.sub(lambda call: call[0] if call["code"] else call[0].replace(b"[[", b"  "), text)
     plain = _ELEMENT.sub(lambda tag: re.sub(rb"[^\r\n]", b" ", tag[0]), plain)
     return _LINK.sub(_link, _MARK.sub(_mark, plain))
 
@@ -93,13 +133,14 @@ def _parts(source: bytes) -> Iterator[tuple[bool, bytes]]:
 
 
 def _mark(match: re.Match[bytes]) -> bytes:
-    """The marks at the beginning of a line in Markdown's form. Indented text is no code."""
+    """The marks at the beginning of a line in Markdown's form. Indented text and other fences are no code."""
     text = match[0]
     if match[1]:
         return b"#" * len(text)
     if match[2]:
         return b"-".ljust(len(text))
-    return b" \n".rjust(len(text), b"\n") if text[:1] in b" \t" else b" " * len(text)
+    is_deep = text[:1] in b" \t" and len(text) >= _CODE_INDENT
+    return b" \n".rjust(len(text), b"\n") if is_deep else b" " * len(text)
 
 
 def _link(match: re.Match[bytes]) -> bytes:
@@ -126,6 +167,15 @@ def read_head(address: Address, source: bytes, start: int) -> Frontmatter:
     """The block at the top of a document: the fields of a tiddler, or any other front matter."""
     is_tiddler = address.path.lower().endswith(TIDDLER_SUFFIX)
     return read_fields(source, start) if is_tiddler else read_any_frontmatter(source, start)
+
+
+def to_tiddler(link: Link) -> Link:
+    """A link of a tiddler in Markdown, where `[label](#Title)` leads to a tiddler and not into the page."""
+    if link.target or not link.fragment or link.kind is not LinkKind.MARKDOWN:
+        return link
+    start = link.target_span.end + 1
+    span = Span(start, start + len(link.raw.removeprefix("#").encode()))
+    return link._replace(kind=LinkKind.WIKI, target=link.fragment, fragment="", target_span=span)
 
 
 def scan_below(fields: Frontmatter, body: str, written: bytes) -> Structure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 
 from commonplace.domain import edits
@@ -19,6 +20,7 @@ from commonplace.domain.errors import (
     NotFoundError,
     TooLargeError,
 )
+from commonplace.domain.markdown.wikitext import with_fields
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.sites import site_of
@@ -54,6 +56,7 @@ def create(
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     _check_size(content)
+    content = with_fields(address, content, datetime.now(UTC))
     with collection.store.transaction(intent.message or f"Create: {address.id}", intent.author) as transaction:
         require_free(collection, transaction, address, content)
         transaction.put(address, content)

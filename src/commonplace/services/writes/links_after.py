@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as AbstractCollection
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
@@ -22,6 +23,7 @@ from commonplace.domain.links import (
     resolve_target,
 )
 from commonplace.domain.markdown.paths import INDEX_NAMES
+from commonplace.domain.markdown.wikitext import with_fields
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.records import build_record, names_of_record
 from commonplace.domain.sites import SiteTree
@@ -173,7 +175,7 @@ def redirected_by(
     """
     if before is not None and after is not None and _names_in(address, before) == _names_in(address, after):
         return []
-    came = {} if after is None else {address: after}
+    came = {} if after is None else {address: with_fields(address, after, datetime.now(UTC))}
     return list(LinksAfter(collection, came, {address}).redirected())
 
 

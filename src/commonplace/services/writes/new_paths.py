@@ -15,6 +15,7 @@ from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, Not
 from commonplace.domain.graphs import written_day
 from commonplace.domain.links import link_key
 from commonplace.domain.markdown.paths import ends_path
+from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.services.collections import Collection, as_stored, is_other_file
 
@@ -38,7 +39,8 @@ def new_page_address(collection: Collection, reference: str) -> Address:
             path of another file.
         AlreadyExistsError: the reference is a name that other pages have; context holds `nearest`, their paths.
     """
-    reference = _path_in_graph(collection, reference) or reference
+    in_graph = _path_in_graph(collection, reference)
+    name, reference = reference, in_graph or reference
     address = as_stored(collection.index, parse_document_address(reference))
     if is_other_file(collection.index, reference):
         raise InvalidInputError(
@@ -48,9 +50,11 @@ def new_page_address(collection: Collection, reference: str) -> Address:
         )
     if collection.store.stat(address) is not None:
         return address
-    if not is_document_path(reference):
-        _require_no_folder(collection, address)
-        others = [] if "/" in reference else _called(collection, reference)
+    is_tiddler = in_graph.endswith(TIDDLER_SUFFIX)
+    if is_tiddler or not is_document_path(reference):
+        if not is_tiddler:
+            _require_no_folder(collection, address)
+        others = [] if "/" in reference and not is_tiddler else _called(collection, name)
         if others:
             raise AlreadyExistsError(
                 f"There is a page of this name: {', '.join(others[:MAX_NAMED_PAGES])}.",
@@ -66,7 +70,7 @@ def title_and_name(collection: Collection, reference: str) -> tuple[str, str]:
     """The title of a new page, and its reference with a file name that every system allows.
 
     A path with the suffix of a page stays as it is, and its title is "": that of the file. The name of a page of Logseq
-    is its title, and stays as it is: the name of its file encodes what not every system allows.
+    or TiddlyWiki is its title, and stays as it is: the name of its file encodes what not every system allows.
     """
     if is_document_path(reference):
         return "", reference
@@ -95,7 +99,8 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
     if is_document_path(path):
         return parse_document_address(path)
     suffix = old.path[len(old.id) :]
-    if in_graph := _path_in_graph(collection, path):
+    in_graph = _path_in_graph(collection, path)
+    if in_graph and not in_graph.endswith(TIDDLER_SUFFIX):
         return parse_document_address(f"{in_graph.removesuffix('.md')}{suffix}")
     within = f"{old.folder}/{path}" if old.folder and "/" not in to else path
     address = parse_document_address(f"{within}{suffix}")
@@ -112,14 +117,19 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
 
 
 def _path_in_graph(collection: Collection, name: str) -> str:
-    """The path that Logseq gives the page of a name (`pages/a___b.md` for `a/b`); "" for a path, and elsewhere."""
+    """The path that Logseq or TiddlyWiki gives the page of a name; "" for a path, and elsewhere.
+
+    For `a/b` these are `pages/a___b.md` and `tiddlers/a%2Fb.tid`.
+    """
     if is_document_path(name) or name.startswith((".", "/")) or name.endswith("/"):
         return ""
-    graphs = [(site, site.graph) for site in collection.index.lookup().sites if site.graph and site.graph.slashes]
+    sites = collection.index.lookup().sites
+    graphs = [(site, graph) for site in sites if (graph := site.graph) and (graph.slashes or graph.names == "title")]
     if len(graphs) != 1 or ("/" in name and has_folder(collection, name.partition("/")[0])):
         return ""
     site, graph = graphs[0]
-    return f"{site.folder}/{graph.path_of(name)}.md".lstrip("/")
+    suffix = TIDDLER_SUFFIX if graph.names == "title" else ".md"
+    return f"{site.folder}/{graph.path_of(name)}{suffix}".lstrip("/")
 
 
 def daily_folder(collection: Collection) -> str:
@@ -144,9 +154,10 @@ def template_names(collection: Collection) -> list[str]:
 
 
 def new_page_text(collection: Collection, title: str, now: datetime, template: str = "", *, daily: bool = False) -> str:
-    """The text of a new page from a template; without one a heading, or nothing for the page of a day in Logseq.
+    """The text of a new page from a template; without one a heading.
 
-    A daily page has its own template if there is one.
+    A daily page has its own template if there is one. Without a template, the page of a day in Logseq and a tiddler,
+    which shows its title, have no text.
 
     Raises:
         NotFoundError: kind "template": there is no such template; context holds `nearest`, the names of all.
@@ -167,12 +178,9 @@ def new_page_text(collection: Collection, title: str, now: datetime, template: s
             hint=f"Templates: {', '.join(names)}." if names else "Templates are pages in the folder templates/.",
             nearest=names,
         )
-    return "" if daily and _has_journals(collection) else f"# {title}\n\n"
-
-
-def _has_journals(collection: Collection) -> bool:
-    """Whether a collection is a graph of Logseq, where the page of a day is a list without a heading."""
-    return any(site.graph and site.graph.slashes for site in collection.index.lookup().sites)
+    graphs = [site.graph for site in collection.index.lookup().sites if site.graph]
+    is_list = daily and any(graph.slashes for graph in graphs)
+    return "" if is_list or any(graph.names == "title" for graph in graphs) else f"# {title}\n\n"
 
 
 def has_folder(collection: Collection, path: str) -> bool:

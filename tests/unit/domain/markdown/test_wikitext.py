@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
 from commonplace.domain.markdown.wikitext import as_markdown
+from commonplace.services.writes import create
+from commonplace.services.writes.new_paths import new_page_address, new_page_text
 from commonplace.services.writes.renames import rename
 from indexed import Indexed
+from ways.linear import assert_linear
 
 TIDDLER = """created: 20240102030405678
 # a comment
@@ -85,6 +90,58 @@ def test_links_of_a_base_lead_by_title_alone_also_that_of_a_file_of_fields(tmp_p
         base.write("tiddlers/c.md.meta", "title: Renamed\n")
         base.index.sync()
         assert targets("tiddlers/c.md") == ["", "", ""]
+
+
+def test_links_to_tiddlers_of_the_program_to_files_and_from_markdown(tmp_path: Path) -> None:
+    files = {
+        "tiddlywiki.info": "{}",
+        "tiddlers/a.tid": "title: Two Words\n\n[[$:/ControlPanel]] [[run.js]] [[Gone]]\n",
+        "tiddlers/b.js": "let x",
+        "tiddlers/b.js.meta": "title: run.js\ntype: application/javascript\n",
+        "tiddlers/c.tid": "title: C\ntype: text/x-markdown\n\n# H\n\n[x](#Two%20Words) [y](#H)\n",
+    }
+    with Indexed(tmp_path, files) as base:
+        targets = [link.target.path if link.target else "" for link in base.index.links_from(Address("tiddlers/a.tid"))]
+        assert targets == ["", "tiddlers/b.js", ""]
+        assert [link.target for link in base.index.links_from(Address("tiddlers/c.tid"))] == [
+            Address("tiddlers/a.tid"), None
+        ]  # fmt: skip
+        assert sorted(link.link.target or link.link.fragment for link in base.index.broken()) == ["Gone", "H"]
+        assert base.index.dead_links() == []
+        rename(base.collection, Address("tiddlers/a.tid"), Address("tiddlers/z.tid"))
+        assert base.collection.store.read(Address("tiddlers/c.tid")).decode() == files["tiddlers/c.tid"]
+
+
+def test_a_new_page_of_a_wiki_is_a_tiddler(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"tiddlywiki.info": "{}", "tiddlers/a.tid": "title: A\n\nText\n"}) as base:
+        address = new_page_address(base.collection, "Tea: hot/cold?")
+        create(base.collection, address, b"# H\n")
+        document = base.index.document(address)
+        assert (address.path, document.title) == ("tiddlers/Tea%3A hot%2Fcold%3F.tid", "Tea: hot/cold?")
+        assert document.raw.endswith(b"\ntitle: Tea: hot/cold?\ntype: text/x-markdown\n\n# H\n")
+        assert new_page_address(base.collection, "notes/x.md") == Address("notes/x.md")
+        assert new_page_text(base.collection, "X", datetime.now(UTC)) == ""
+        with pytest.raises(AlreadyExistsError):
+            new_page_address(base.collection, "tea: hot/cold?")
+        whole = b"title: Other\ntags: x\n\nText\n"
+        create(base.collection, Address("tiddlers/o.tid"), whole)
+        assert base.collection.store.read(Address("tiddlers/o.tid")) == whole
+
+
+def test_code_in_wikitext_ends_where_the_program_ends_it() -> None:
+    for text, links in (
+        ("x ```--verbose```", []),
+        ("* item\n\n  ```bash\nrun [[a]]\n```\n* [[b]]", ["b"]),
+        ("```\n ```js\n ```\n[[a]]\n```\n\n[[b]]", ["b"]),
+        ('<<.x """```\n[[a]]\n```""">>\n\n[[b]]', ["b"]),
+        ("<<<\n[[a]]\n<<<\n\n[[b]] >>", ["a", "b"]),
+        ("|`<<<`|[[a]]|\n<<.x '[[no]] >'>>", ["a"]),
+        ('<$railroad text="""\n[["no"]] > <b>\n"""/> [[a]]', ["a"]),
+        ("~~~\n\t\t\t[[a]]", ["a"]),
+    ):
+        document = read_document(Address("a.tid"), f"title: T\n\n{text}\n".encode())
+        assert ([link.target for link in document.links], document.findings) == (links, ()), text
+    assert_linear(lambda size: partial(as_markdown, b"<<a \"x<$b 'y{{{z" * size), 2_000)
 
 
 def test_a_wikilink_of_foam_leads_by_the_end_of_a_path_and_a_definition_is_a_link_beside_it(tmp_path: Path) -> None:

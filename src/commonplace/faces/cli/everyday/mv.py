@@ -24,7 +24,14 @@ from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.output import BOLD
 from commonplace.faces.cli.session import Session
 from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.redirected_links import ignored_lines, moved_link_lines, named_pages, not_rewritten_lines
+from commonplace.faces.redirected_links import (
+    ignored_lines,
+    kept_title_lines,
+    moved_link_lines,
+    named_pages,
+    not_rewritten_lines,
+    titles_of_tiddlers,
+)
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.findings import findings_of_writes
@@ -112,6 +119,7 @@ def _show(session: Session, collection: Collection, move: _FolderMove, new: NewF
     for line in (
         *moved_link_lines(pinned, gained),
         *ignored_lines(ignored),
+        *kept_title_lines({} if move.planned else titles_of_tiddlers(collection, move.moves.values())),
         *not_rewritten_lines(lost, would=move.planned),
         *new_finding_lines(new),
     ):

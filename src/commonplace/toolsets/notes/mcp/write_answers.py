@@ -19,10 +19,12 @@ from commonplace.faces.mcp.toolset import Call
 from commonplace.faces.new_findings import new_finding_lines
 from commonplace.faces.redirected_links import (
     ignored_lines,
+    kept_title_lines,
     moved_link_lines,
     named_pages,
     not_rewritten_lines,
     redirect_lines,
+    titles_of_tiddlers,
 )
 from commonplace.services import links
 from commonplace.services.collections import Collection
@@ -162,6 +164,7 @@ def _link_lines(call: Call, collection: Collection, element: StepResult) -> list
     if isinstance(element.step, MoveStep):
         lines = moved_link_lines([*map(name, element.pinned)], [*map(name, element.gained)])
         lines += ignored_lines([*map(name, element.ignored)])
+        lines += kept_title_lines(titles_of_tiddlers(collection, [new for _, new in element.step.moves]))
         return lines + not_rewritten_lines([*map(name, element.not_rewritten)])
     return redirect_lines(element.redirected, element.address, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from commonplace.domain import edits
@@ -17,6 +18,7 @@ from commonplace.domain.errors import (
     KnowledgeError,
     TooLargeError,
 )
+from commonplace.domain.markdown.wikitext import with_fields
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
@@ -231,7 +233,7 @@ class _Run:
     def _write(self, step: WriteStep) -> StepResult:
         address, transaction = step.address, self._transaction
         if not transaction.exists(address) or transaction.is_ignored(address):  # the store refuses ignored ones
-            content = step.text.encode()
+            content = with_fields(address, step.text.encode(), datetime.now(UTC))
             self._check_new(address, content)
             redirected = self._redirected(address, None, content)
             self._put(address, content, SeenEvidence.SHOWN)
