@@ -69,6 +69,11 @@ class Graph:
     titles: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Titles by path, as files `.meta` of TiddlyWiki give them."""
 
+    @property
+    def has_own_files(self) -> bool:
+        """Whether the program has a place of its own for a new page, as `path_of` says."""
+        return bool(self.slashes) or self.names == "title"
+
     def page_name(self, address: Address) -> str:
         """The name of the page of a file without a property `title::`."""
         if title := self.titles.get(address.path):

@@ -220,8 +220,6 @@ def unclosed_block(source: bytes, structure: Structure) -> UnclosedBlock | None:
     if fence := _FENCE.match(text):
         first, _, last = text.rpartition(b"\n")
         mark, closing = fence[1], last.strip(b" \t>")
-        if mark[:1] == b"`" and b"`" in text[len(mark) :].partition(b"\n")[0]:  # a code span
-            return None
         if first and len(closing) >= len(mark) and not closing.strip(mark[:1]):
             return None
         return UnclosedBlock("code fence", start, _line_end(source, start))
@@ -242,7 +240,8 @@ def _line_end(source: bytes, at: int) -> int:
     return end + 1 if end >= 0 else len(source)
 
 
-_FENCE = re.compile(rb"(`{3,}|~{3,})")
+_FENCE = re.compile(rb"(`{3,}(?![^`\n]*`)|~{3,})")
+"""The beginning of fenced code. That of a code span has another backtick in its line."""
 
 
 class LinkDefinition(NamedTuple):

@@ -12,11 +12,12 @@ from datetime import date, datetime
 
 from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address, portable_name
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
-from commonplace.domain.graphs import written_day
+from commonplace.domain.graphs import Graph, written_day
 from commonplace.domain.links import link_key
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
 from commonplace.domain.query import Filter, ListQuery
+from commonplace.domain.sites import SiteTree
 from commonplace.services.collections import Collection, as_stored, is_other_file
 
 TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
@@ -123,13 +124,16 @@ def _path_in_graph(collection: Collection, name: str) -> str:
     """
     if is_document_path(name) or name.startswith((".", "/")) or name.endswith("/"):
         return ""
-    sites = collection.index.lookup().sites
-    graphs = [(site, graph) for site in sites if (graph := site.graph) and (graph.slashes or graph.names == "title")]
+    graphs = [(site, graph) for site, graph in _graphs(collection) if graph.has_own_files]
     if len(graphs) != 1 or ("/" in name and has_folder(collection, name.partition("/")[0])):
         return ""
     site, graph = graphs[0]
     suffix = TIDDLER_SUFFIX if graph.names == "title" else ".md"
     return f"{site.folder}/{graph.path_of(name)}{suffix}".lstrip("/")
+
+
+def _graphs(collection: Collection) -> list[tuple[SiteTree, Graph]]:
+    return [(site, site.graph) for site in collection.index.lookup().sites if site.graph]
 
 
 def daily_folder(collection: Collection) -> str:
@@ -178,9 +182,12 @@ def new_page_text(collection: Collection, title: str, now: datetime, template: s
             hint=f"Templates: {', '.join(names)}." if names else "Templates are pages in the folder templates/.",
             nearest=names,
         )
-    graphs = [site.graph for site in collection.index.lookup().sites if site.graph]
-    is_list = daily and any(graph.slashes for graph in graphs)
-    return "" if is_list or any(graph.names == "title" for graph in graphs) else f"# {title}\n\n"
+    return "" if _begins_without_heading(collection, daily=daily) else f"# {title}\n\n"
+
+
+def _begins_without_heading(collection: Collection, *, daily: bool) -> bool:
+    graphs = [graph for _, graph in _graphs(collection)]
+    return any((daily and graph.slashes) or graph.names == "title" for graph in graphs)
 
 
 def has_folder(collection: Collection, path: str) -> bool:

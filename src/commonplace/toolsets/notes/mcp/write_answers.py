@@ -190,10 +190,8 @@ def _source_lines(result: StepResult) -> list[str]:
     """The sources that a write adds, and those of its changes that were there, with their numbers in the page."""
     if result.after is None or isinstance(result.step, (DeleteStep, MoveStep)):
         return []
-    changes = result.step.changes if isinstance(result.step, EditStep) else ()
-    texts = [text for change in changes for text in source_texts(change.sources, result.address.folder)]
     before = {each.key for each in citations_of(read_document(result.address, result.before or b""))}
-    before -= set(map(source_key, texts))
+    before -= _cited(result)
     added = [
         f"[{each.label}] {line_of(each.place, MAX_SHOWN_LINE)}"
         for each in citations_of(read_document(result.address, result.after))
@@ -201,6 +199,12 @@ def _source_lines(result: StepResult) -> list[str]:
     ]
     more = f" and {len(added) - MAX_SHOWN_SOURCES} more" if len(added) > MAX_SHOWN_SOURCES else ""
     return [f"Sources: {'; '.join(added[:MAX_SHOWN_SOURCES])}{more}"] if added else []
+
+
+def _cited(result: StepResult) -> set[tuple[str, str, str]]:
+    """The keys of the sources that the changes of an edit give."""
+    changes = result.step.changes if isinstance(result.step, EditStep) else ()
+    return {source_key(text) for change in changes for text in source_texts(change.sources, result.address.folder)}
 
 
 def _line_counts(before: bytes, after: bytes) -> str:

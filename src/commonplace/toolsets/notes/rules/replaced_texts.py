@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from posixpath import relpath
 
@@ -19,7 +19,7 @@ from commonplace.domain.json import Json
 HISTORY_HEADINGS = ("history", "superseded", "former versions", "archive")
 """Headings of the section in which a page keeps what it superseded, regardless of case; the first is the default."""
 _TAIL = re.compile(r"(\s*)\Z")
-_REFERENCE = re.compile(r"\[\^(\d+)\](?!:)")
+_REFERENCE = re.compile(r"\[\^([^\]\s]+)\](?!:)")
 _UNFIT = re.compile(r"[\s\"'{}]")
 
 
@@ -142,14 +142,19 @@ def with_references(document: Document, text: str, texts: Sequence[str]) -> tupl
     numbers = [str(number) for number in range(1, len(texts) + 1)]
     own = [label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text]
     labels = _labels(document, texts, numbers, own)
-    renamed = {number: label for number, label in zip(numbers, labels, strict=True) if number in own}
-    text = _REFERENCE.sub(lambda match: f"[^{renamed.get(match[1], match[1])}]", text)
-    missing = dict.fromkeys(label for label in labels if not re.search(rf"\[\^{re.escape(label)}\](?!:)", text))
-    return _referring(text, "".join(f"[^{label}]" for label in missing)), labels
+    text = _with_labels(text, {number: label for number, label in zip(numbers, labels, strict=True) if number in own})
+    there = {match[1] for match in _REFERENCE.finditer(text)}
+    return _referring(text, [label for label in dict.fromkeys(labels) if label not in there]), labels
 
 
-def _referring(text: str, references: str) -> str:
+def _with_labels(text: str, labels: Mapping[str, str]) -> str:
+    """A text in which references with these labels have others."""
+    return _REFERENCE.sub(lambda match: f"[^{labels.get(match[1], match[1])}]", text)
+
+
+def _referring(text: str, labels: Sequence[str]) -> str:
     """A text with references at its end, below a heading, which has none."""
+    references = "".join(f"[^{label}]" for label in labels)
     tail = _TAIL.search(text)
     end = tail.start() if tail else len(text)
     below = "\n\n" if references and text[:end].rpartition("\n")[2].startswith("#") else ""
@@ -176,14 +181,19 @@ def with_sources(raw: bytes, document: Document, texts: Sequence[str], labels: S
     """The page with sources: items of its list, or the footnotes with these labels at its end; none is there twice."""
     changed = read_again(document, raw)
     if not labels:
-        value = changed.frontmatter.values.get("sources")
-        listed: list[Json] = list(value) if isinstance(value, (list, tuple)) else [value] if value else []
-        keys = {citation.key for citation in citations_of(changed)}
-        fresh = {source_key(text): text for text in texts if source_key(text) not in keys}
-        return set_fields(changed, {"sources": [*listed, *fresh.values()]}) if fresh else raw
+        return _with_listed(changed, texts)
     fresh = {label: text for label, text in zip(labels, texts, strict=True) if f"[^{label}]:" not in changed.text}
     notes = "\n".join(f"[^{label}]: {text}" for label, text in fresh.items())
     return edits.insert_text(changed, len(changed.raw), notes) if notes else raw
+
+
+def _with_listed(document: Document, texts: Sequence[str]) -> bytes:
+    """The page with sources in the list of its front matter, without those that it cites already."""
+    value = document.frontmatter.values.get("sources")
+    listed: list[Json] = list(value) if isinstance(value, (list, tuple)) else [value] if value else []
+    keys = {citation.key for citation in citations_of(document)}
+    fresh = {key: text for text in texts if (key := source_key(text)) not in keys}
+    return set_fields(document, {"sources": [*listed, *fresh.values()]}) if fresh else document.raw
 
 
 def text_with_sources(address: Address, text: str, sources: Sequence[str]) -> str:
