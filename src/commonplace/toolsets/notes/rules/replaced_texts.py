@@ -142,9 +142,8 @@ def with_references(document: Document, text: str, texts: Sequence[str]) -> tupl
     numbers = [str(number) for number in range(1, len(texts) + 1)]
     own = [label for label in numbers if f"[^{label}]" in text and f"[^{label}]:" not in document.text + text]
     labels = _labels(document, texts, numbers, own)
-    text = _with_labels(text, {number: label for number, label in zip(numbers, labels, strict=True) if number in own})
-    there = {match[1] for match in _REFERENCE.finditer(text)}
-    return _referring(text, [label for label in dict.fromkeys(labels) if label not in there]), labels
+    text = _with_labels(text, dict(pair for pair in zip(numbers, labels, strict=True) if pair[0] in own))
+    return _referring(text, labels), labels
 
 
 def _with_labels(text: str, labels: Mapping[str, str]) -> str:
@@ -153,8 +152,9 @@ def _with_labels(text: str, labels: Mapping[str, str]) -> str:
 
 
 def _referring(text: str, labels: Sequence[str]) -> str:
-    """A text with references at its end, below a heading, which has none."""
-    references = "".join(f"[^{label}]" for label in labels)
+    """A text with the references that it lacks at its end, below a heading, which has none."""
+    there = {match[1] for match in _REFERENCE.finditer(text)}
+    references = "".join(f"[^{label}]" for label in dict.fromkeys(labels) if label not in there)
     tail = _TAIL.search(text)
     end = tail.start() if tail else len(text)
     below = "\n\n" if references and text[:end].rpartition("\n")[2].startswith("#") else ""
