@@ -523,3 +523,23 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     expect(page.locator("#ui-results .status")).to_have_text("Speed: SUPERSEDED by (unpublished page)", timeout=20_000)
     assert wrong == []
     context.close()
+
+
+def test_a_page_is_rendered_again_only_for_what_it_shows_of_a_changed_one(tmp_path: Path) -> None:
+    repo = new_repo(
+        tmp_path / "notes",
+        {
+            "Target.md": "# Target\n\n## Part\n\nText.\n",
+            "Plain.md": "# Plain\n\n[[Target]]\n",
+            "Part.md": "# Part of it\n\n[[Target#Part]]\n",
+            "Embeds.md": "# Embeds\n\n![[Target]]\n",
+            "Embeds twice.md": "# Embeds twice\n\n![[Embeds]]\n",
+        },
+    )
+    target, out = repo.path / "Target.md", tmp_path / "out"
+    publish(repo, out, "--no-search")
+    for text, rendered in (("## Part\n\nOther text.", 3), ("## Other part\n\nOther text.", 4)):
+        target.write_text(f"# Target\n\n{text}\n")
+        assert publish(repo, out, "--no-search")["rendered"] == rendered, text
+    publish(repo, tmp_path / "new", "--no-search")
+    assert files_of(out) == files_of(tmp_path / "new")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from html import escape
@@ -18,6 +18,7 @@ from markupsafe import Markup
 from commonplace import build
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.attachment_types import is_plain_svg
+from commonplace.domain.document_reader import fragment_marks
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, install_command
 from commonplace.domain.navigation import Place
@@ -80,6 +81,12 @@ class _Written:
     """Paths of the pictures and other files that it uses."""
     notes: list[str] = field(default_factory=list[str])
     """Sentences about its status, which changes with the day and with what replaces it."""
+    shown: list[str] = field(default_factory=list[str])
+    """Paths of the pages whose text it may show, because it embeds them."""
+    named: list[str] = field(default_factory=list[str])
+    """Paths of the pages whose headings and other parts its links name."""
+    parts: str = ""
+    """Changes with what links may name in it."""
 
 
 def publish(collection: Collection, base: Path, out: Path, url: str, *, search: bool) -> PublishReport:
@@ -220,7 +227,7 @@ class Publication:
         return style_sheet(self._whole, self._site.settings)
 
     def _stale(self, old: Mapping[str, _Written]) -> set[str]:
-        """The pages to render: changed ones, those that link to them, and two steps around changed links."""
+        """The pages to render: changed ones, those that show or name what changed in them, and two steps around links."""
         records = self._selection.records
         changed = {path for path, record in records.items() if path not in old or old[path].revision != record.revision}
         before = self._folder.earlier
@@ -230,12 +237,27 @@ class Publication:
         moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
         ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
         around = changed | (ends & records.keys())
-        linking = {source for path in changed for source in self._links[path][1]}  # some embed it, or name its headings
+        other_parts = {
+            path for path in changed if path in old and (not old[path].parts or self._parts(path) != old[path].parts)
+        }
+        reading = {
+            path
+            for path, page in old.items()
+            if not (changed.isdisjoint(page.shown) and other_parts.isdisjoint(page.named))
+        }
         return (
             around
-            | linking
+            | (reading & records.keys())
             | {element for path in ends & records.keys() for side in self._links[path] for element in side}
         )
+
+    def _parts(self, path: str) -> str:
+        """A value that changes with the headings, elements and blocks of a page that links may name."""
+        document = parsed_document(self._collection, self._selection.records[path].address)
+        marks = fragment_marks(document)
+        names = [*((*section.path, section.anchor) for section in document.sections), *marks.sources.items()]
+        text = repr((names, list(marks.elements), list(marks.blocks)))
+        return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
     def _attach(self, path: str) -> bool:
         """Whether a file may be published, and if so, note that the current page uses it."""
@@ -263,6 +285,8 @@ class Publication:
     def _page(self, path: str) -> _Written:
         record = self._selection.records[path]
         self._used = []
+        reads = self._index_view.reads
+        reads.clear()
         text = parsed_document(self._collection, record.address)
         renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
         lang, direction = language_and_direction(text)
@@ -293,7 +317,15 @@ class Publication:
             lang=lang,
             dir=direction,
         )
-        return _Written(record.revision, sorted(self._links[path][0]), sorted(set(self._used)), self._notes_of(path))
+        return _Written(
+            record.revision,
+            targets=sorted(self._links[path][0]),
+            files=sorted(set(self._used)),
+            notes=self._notes_of(path),
+            shown=sorted(address.path for address in reads.shown if address.is_document),
+            named=sorted(address.path for address in reads.named - {record.address} if address.is_document),
+            parts=self._parts(path),
+        )
 
     @cached_property
     def _status_notes(self) -> Mapping[str, Sequence[CardRow]]:
@@ -540,7 +572,10 @@ def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
         values = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
         revision, targets, files = values.get("revision"), _texts(values.get("targets")), _texts(values.get("files"))
         if isinstance(revision, str) and targets is not None and files is not None:
-            yield path, _Written(revision, targets, files, _texts(values.get("notes")) or [])
+            shown, named, parts = _texts(values.get("shown")), _texts(values.get("named")), values.get("parts")
+            if shown is None or named is None or not isinstance(parts, str):
+                revision, shown, named, parts = "", [], [], ""
+            yield path, _Written(revision, targets, files, _texts(values.get("notes")) or [], shown, named, parts)
 
 
 def _texts(value: object) -> list[str] | None:
@@ -550,7 +585,7 @@ def _texts(value: object) -> list[str] | None:
 
 
 def _as_json(written: _Written) -> dict[str, object]:
-    return {"revision": written.revision, "targets": written.targets, "files": written.files, "notes": written.notes}
+    return asdict(written)
 
 
 def _from_root(html: str, prefix: str) -> str:

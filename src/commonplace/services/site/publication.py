@@ -14,7 +14,7 @@ from commonplace.domain.json import Json, scalar_text
 from commonplace.domain.query import Record
 from commonplace.domain.site_file import SITE_FILE, PublishRules, is_meant_as_site_file
 from commonplace.services.collections import Collection
-from commonplace.services.site.published_view import PublishedIndex, PublishedStore, names_of_path
+from commonplace.services.site.published_view import PublishedIndex, PublishedStore, Reads, names_of_path
 from commonplace.services.sites import site_findings, site_with
 
 _FALSE, _TRUE = frozenset({"false", "no", "off", "0"}), frozenset({"true", "yes", "on", "1"})
@@ -140,15 +140,17 @@ def published_collection(
     """
     hidden = frozenset(Address(left_out.path) for left_out in selection.left_out)
     unlisted_names = frozenset(fold(name) for path in unlisted for name in names_of_path(path))
+    reads = Reads()
     index = PublishedIndex(
         collection.index,
         selection.records,
         hidden,
         lambda path: fold(path) in unlisted_names or bool(excluded_by(path, rules)),
+        reads,
     )
     published = replace(
         collection,
-        store=PublishedStore(collection.store, hidden),
+        store=PublishedStore(collection.store, hidden, reads),
         index=index,
         semantic_index=None,
         past=None,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from posixpath import normpath
 
 from commonplace.domain.addresses import Address, document_suffixes, fold
@@ -45,17 +45,34 @@ def names_of_path(path: str) -> Iterator[str]:
         yield end.rpartition(".")[0] or end
 
 
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The files that were read since it was cleared."""
+
+    shown: set[Address] = field(default_factory=set[Address])
+    """Those whose text may be shown, as of an embedded page."""
+    named: set[Address] = field(default_factory=set[Address])
+    """Those of which only the names of parts may be used, as of a page whose headings links name."""
+
+    def clear(self) -> None:
+        """Forget them."""
+        self.shown.clear()
+        self.named.clear()
+
+
 class PublishedStore:
     """A store in which the files of hidden pages do not exist. It can only be read.
 
     Args:
         store: The store of all pages.
         hidden: The addresses of the pages that are not published.
+        reads: Notes which files are read.
     """
 
-    def __init__(self, store: Store, hidden: AbstractSet[Address]) -> None:
+    def __init__(self, store: Store, hidden: AbstractSet[Address], reads: Reads | None = None) -> None:
         self._store = store
         self._hidden = hidden
+        self._reads = reads or Reads()
         self.name = store.name
         self.identity = f"{store.identity}#published"
         """A key of its own, so that nothing that is derived from all pages is used."""
@@ -75,6 +92,7 @@ class PublishedStore:
 
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of a file that is published."""
+        self._reads.shown.add(address)
         return None if address in self._hidden else self._store.stat(address)
 
     def read(self, address: Address) -> bytes:
@@ -84,6 +102,7 @@ class PublishedStore:
     def _read(self, read: Callable[[Address], bytes], address: Address) -> bytes:
         if address in self._hidden:
             raise NotFoundError("There is no such file.", kind="file")
+        self._reads.named.add(address)
         return read(address)
 
     @contextmanager
@@ -158,6 +177,7 @@ class PublishedIndex:
         records: The records of the published pages by path.
         hidden: The addresses of all others.
         is_left_out: Whether a path is that of a file beside the pages, or of a former page, that is not published.
+        reads: Notes which pages are read.
     """
 
     def __init__(
@@ -166,11 +186,13 @@ class PublishedIndex:
         records: Mapping[str, Record],
         hidden: AbstractSet[Address],
         is_left_out: Callable[[str], bool] = lambda _: False,
+        reads: Reads | None = None,
     ) -> None:
         self._index = index
         self._records = records
         self._hidden = hidden
         self._is_left_out = is_left_out
+        self.reads = reads or Reads()
 
     # What is about the index as a whole is asked of the whole index.
 
@@ -216,7 +238,7 @@ class PublishedIndex:
 
     def preferring_last(self) -> Index:
         """The same pages in the whole index's other side."""
-        return PublishedIndex(self._index.preferring_last(), self._records, self._hidden, self._is_left_out)
+        return PublishedIndex(self._index.preferring_last(), self._records, self._hidden, self._is_left_out, self.reads)
 
     # Pages.
 
@@ -233,6 +255,7 @@ class PublishedIndex:
         """A published page."""
         if address in self._hidden:
             raise NotFoundError("There is no such page.", kind="document")
+        self.reads.shown.add(address)
         return self._index.document(address)
 
     def outlined(self, addresses: Sequence[Address]) -> Mapping[Address, OutlinedText]:
