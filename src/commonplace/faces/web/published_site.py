@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -21,6 +22,7 @@ from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.document_reader import fragment_marks
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, install_command
+from commonplace.domain.json import Json, scalar_text
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record
 from commonplace.domain.site_file import ENGLISH
@@ -227,7 +229,7 @@ class Publication:
         return style_sheet(self._whole, self._site.settings)
 
     def _stale(self, old: Mapping[str, _Written]) -> set[str]:
-        """The pages to render: changed ones, those that show or name what changed in them, and two steps around links."""
+        """The pages to render: changed ones, those that show or name what changed, and two steps around links."""
         records = self._selection.records
         changed = {path for path, record in records.items() if path not in old or old[path].revision != record.revision}
         before = self._folder.earlier
@@ -237,19 +239,22 @@ class Publication:
         moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
         ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
         around = changed | (ends & records.keys())
-        other_parts = {
-            path for path in changed if path in old and (not old[path].parts or self._parts(path) != old[path].parts)
-        }
+        return (
+            around
+            | self._reading(old, changed)
+            | {element for path in ends & records.keys() for side in self._links[path] for element in side}
+        )
+
+    def _reading(self, old: Mapping[str, _Written], changed: AbstractSet[str]) -> set[str]:
+        """The pages that show the text of changed ones, or whose links name parts of changed ones that have others."""
+        earlier = {path: old[path].parts for path in changed & old.keys()}
+        other_parts = {path for path, parts in earlier.items() if not parts or parts != self._parts(path)}
         reading = {
             path
             for path, page in old.items()
             if not (changed.isdisjoint(page.shown) and other_parts.isdisjoint(page.named))
         }
-        return (
-            around
-            | (reading & records.keys())
-            | {element for path in ends & records.keys() for side in self._links[path] for element in side}
-        )
+        return reading & self._selection.records.keys()
 
     def _parts(self, path: str) -> str:
         """A value that changes with the headings, elements and blocks of a page that links may name."""
@@ -572,10 +577,9 @@ def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
         values = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
         revision, targets, files = values.get("revision"), _texts(values.get("targets")), _texts(values.get("files"))
         if isinstance(revision, str) and targets is not None and files is not None:
-            shown, named, parts = _texts(values.get("shown")), _texts(values.get("named")), values.get("parts")
-            if shown is None or named is None or not isinstance(parts, str):
-                revision, shown, named, parts = "", [], [], ""
-            yield path, _Written(revision, targets, files, _texts(values.get("notes")) or [], shown, named, parts)
+            notes, shown, named = (_texts(values.get(key)) or [] for key in ("notes", "shown", "named"))
+            parts = scalar_text(cast("Json", values.get("parts")))  # "" in those of an earlier version
+            yield path, _Written(revision if parts else "", targets, files, notes, shown, named, parts)
 
 
 def _texts(value: object) -> list[str] | None:

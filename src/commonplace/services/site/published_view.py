@@ -50,9 +50,9 @@ class Reads:
     """The files that were read since it was cleared."""
 
     shown: set[Address] = field(default_factory=set[Address])
-    """Those whose text may be shown, as of an embedded page."""
+    """The files whose text may be shown, as that of an embedded page."""
     named: set[Address] = field(default_factory=set[Address])
-    """Those of which only the names of parts may be used, as of a page whose headings links name."""
+    """The files of which only the names of parts may be used, as of a page whose headings links name."""
 
     def clear(self) -> None:
         """Forget them."""
