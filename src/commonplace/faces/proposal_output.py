@@ -153,6 +153,7 @@ def _file_lines(file: FileReport) -> list[str]:
     return [
         _action_line(file.file),
         *diff,
+        *([one_line(f"moved since: the page is {file.now.path} now")] if file.now else []),
         *(f"! changed since, at line {conflict.line}: accept it with its final text" for conflict in file.conflicts),
         *(one_line(f"! {finding.path}: {finding.message}") for finding in file.new_findings),
         *(one_line(f"mends {finding.path}: {finding.message}") for finding in file.mended),
@@ -216,6 +217,7 @@ def _file_json(report: FileReport) -> dict[str, Json]:
         "base": file.base,
         "proposed": file.proposed,
         "current": report.current,
+        "now": report.now.path if report.now else None,
         "diff": report.diff,
         "conflicts": [
             {

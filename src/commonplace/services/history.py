@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
-from commonplace.domain.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
+from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, require_revision, revision_of
 from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
@@ -374,6 +375,23 @@ def moved_on(collection: Collection, address: Address, removed: Commit) -> Addre
             break
         removed = touched[0]
     return None if place == address else place
+
+
+def now_at(collection: Collection, address: Address) -> Address | None:
+    """The path at which a file is that was moved away from this one; None if it was deleted, or nothing is known of it.
+
+    A move counts as Git counts it, and those of this program exactly; one that is not committed yet counts, too.
+
+    Args:
+        collection: Collection of the file.
+        address: A path at which there is no file now.
+    """
+    last = last_commits(collection, address)
+    moved = moved_on(collection, address, last.touched) if last else None
+    if last and last.touched.id == last.containing:
+        with suppress(GitError):  # too many files to be compared
+            moved = collection.store.history.moved([present for present, _ in collection.store.scan()]).get(address)
+    return moved if moved and collection.store.stat(moved) is not None else None
 
 
 def _require_no_copy(collection: Collection, address: Address, at: str) -> None:

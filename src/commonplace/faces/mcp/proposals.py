@@ -27,7 +27,6 @@ from commonplace.faces.mcp.toolset import (
     Toolset,
     bind,
 )
-from commonplace.services.collections import current_bytes
 from commonplace.settings import Tier
 
 if TYPE_CHECKING:
@@ -148,9 +147,10 @@ def _accepted(call: Call, proposal: decisions.FoundProposal, arguments: Proposal
     request = _request(arguments)
     if request.text is not None and request.pages and call.session is not None:
         file = reports.proposed_file(proposal, request.pages[0])
-        address = reports.served_at(proposal.collection, file)
+        served = reports.served_side(proposal, file)
+        address = served.address
         shown = call.session.seen(proposal.collection.name, address.path)
-        if shown is None and current_bytes(proposal.collection, address) is not None:
+        if shown is None and served.current is not None:
             raise ConflictError(
                 f"The text would replace {address.path}, which was not read in this session.",
                 kind="document",

@@ -97,6 +97,8 @@ class ProposedPage(BaseModel):
     moved_from: str | None
     base: Annotated[str, Field(description="Revision that the proposer saw; empty for none")]
     proposed: Annotated[str, Field(description="Proposed revision; empty for a deletion")]
+    current: Annotated[str, Field(description="Revision of the page that is served; empty for none")]
+    now: Annotated[str | None, Field(description="Path of that page, if others have moved it since")]
     diff: Annotated[str, Field(description="Unified diff; empty for a file that is not text")]
     conflicts: list[ProposalConflict]
     new_findings: list[ProposalFinding]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, StatedMessage, committed_by, is_credit, split_trailers
@@ -40,6 +40,7 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection, Collections, merged_text
 from commonplace.services.findings import MAX_NEW, new_findings
 from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, select, shown_paths
+from commonplace.services.proposals.served_files import ServedFile, served_file, with_sources
 from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, index_written, require_free
@@ -77,6 +78,8 @@ class FileConflict:
 
     address: Address
     found: TextConflict
+    now: Address | None = None
+    """The page's address now, if others have moved it since."""
 
 
 class ProposalConflictError(ConflictError):
@@ -353,10 +356,15 @@ class _Merge:
         by_address = {file.address: file for file in files}
         self.moves = moves = self._moves(by_address)
         plan = plan_moves(self._collection, self._transaction, moves) if moves else _NO_MOVES
-        merged = {
-            file.address: self._merged_file(file, by_address, plan) for file in files if file.address not in moves
-        }
-        self.rest |= dict.fromkeys(moves, (None, None))
+        merged: dict[Address, bytes | None] = {}
+        for file in with_sources(files):
+            target, content = self._merged_file(file, plan)
+            if target in merged or target in by_address.keys() - {file.address}:
+                self._conflict(file, ServedFile(target, None, content, self._read(target), meets=True))
+            merged[target] = content
+        sources = by_address.keys() & {file.moved_from for file in files}
+        merged |= {old: self._left_place(by_address[old]) for old in sorted(sources - moves.keys())}
+        self.rest |= dict.fromkeys(sources, (None, None))
         if self._conflicts:
             raise _conflict(self._conflicts)
         for old in moves:
@@ -380,40 +388,51 @@ class _Merge:
         stated = {file.moved_from: file.address for file in files.values() if file.moved_from in files}
         return {old: new for old, new in stated.items() if old and exists(old) and not exists(new)}
 
-    def _merged_file(self, file: ProposedFile, files: Mapping[Address, ProposedFile], plan: MovePlan) -> bytes | None:
-        """A file with what is accepted of it, on top of what is served; None for none."""
+    def _merged_file(self, file: ProposedFile, plan: MovePlan) -> tuple[Address, bytes | None]:
+        """The address at which a file of `with_sources` is written, and its bytes with what is accepted; None for none."""
         address = file.address
+        base, whole, proposed = self._sides(file)
+        served = served_file(self._collection, file, base, proposed, self._read)
+        target = served.target(file)
         if address in self._selection.final:
             content = self._selection.final[address]
             if content is not None:
-                self._require_seen(file)
+                self._require_seen(served)
             self.rest[address] = content, content
-            return content
-        source = plan.came_from.get(address, address)
-        base, whole, proposed = self._sides(file)
+            return target, content
         self.rest[address] = proposed, whole if self._selection.section else proposed
-        if source != address:
-            base = self._branches.content(files[source].base)
-        current = self._read(source)
-        if base is not None and current is not None and address in plan.contents:
-            current = with_rewritten(base, current, plan.contents[address])
-        merged = merged_text(self._collection, address, base, proposed, current)
-        self._conflicts += [FileConflict(address, conflict) for conflict in merged.conflicts]
+        if served.base is not None and served.current is not None and target in plan.contents:
+            served = replace(served, current=with_rewritten(served.base, served.current, plan.contents[target]))
+        return target, self._conflict(file, served)
+
+    def _conflict(self, file: ProposedFile, served: ServedFile) -> bytes | None:
+        """The merged bytes of a file; the places where it cannot be merged are noted."""
+        merged = served.merged(self._collection, file)
+        now = served.address if served.address not in {file.address, file.moved_from} else None
+        self._conflicts += [FileConflict(file.address, conflict, now) for conflict in merged.conflicts]
         return merged.content
 
-    def _require_seen(self, file: ProposedFile) -> None:
-        """Check that a final text was written over the page that is served; a moved one is still at its old place.
+    def _left_place(self, file: ProposedFile) -> bytes | None:
+        """The bytes at the old address of a move that cannot be made again: none, unless the page was changed since."""
+        base, current = self._branches.content(file.base), self._read(file.address)
+        if file.address in self._selection.final or current is None:
+            return None
+        merged = merged_text(self._collection, file.address, base, None, current)
+        self._conflicts += [FileConflict(file.address, conflict) for conflict in merged.conflicts]
+        return merged.content
+
+    def _require_seen(self, served: ServedFile) -> None:
+        """Check that a final text was written over the page that is served.
 
         Raises:
             ConflictError: it has changed since.
         """
-        seen, old = self._selection.seen, file.moved_from
-        current = self._read(old if old and self._transaction.exists(old) else file.address)
+        seen, current = self._selection.seen, served.current
         if seen and current is not None:
             require_revision(current, seen)
         elif seen is not None and (seen or current is not None):
             raise ConflictError(
-                f"The page {file.address.id!r} was {'deleted' if seen else 'created'} since its text was written.",
+                f"The page {served.address.id!r} was {'deleted' if seen else 'created'} since its text was written.",
                 kind="document",
                 hint="Look at it as it is now, then decide.",
             )
@@ -513,15 +532,24 @@ def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: A
 def _conflict(conflicts: Sequence[FileConflict]) -> ProposalConflictError:
     places = [f"{conflict.address}:{conflict.found.line}" for conflict in conflicts]
     page = conflicts[0].address.path
+    moved = {conflict.address.path: conflict.now.path for conflict in conflicts if conflict.now}
+    now = "".join(f" {old} was moved since: the page is {new} now." for old, new in list(moved.items())[:10])
     error = ProposalConflictError(
-        f"The proposal and later writes changed the same places: {', '.join(places[:10])}. Nothing was written.",
+        f"The proposal and later writes changed the same places: {', '.join(places[:10])}.{now} Nothing was written.",
         kind="proposal",
-        hint=f"Write the final text of {page}, then accept it with that text. Or accept the other pages, or have it "
-        "amended.",
+        hint=f"Write the final text of {page}, then accept it with that text{_where(conflicts[0])}. Or accept the "
+        "other pages, or have it amended.",
     )
     error.conflicts = tuple(conflicts)
     error.changes = tuple(line for conflict in conflicts for line in conflict_lines(conflict.address, conflict.found))
     return error
+
+
+def _where(conflict: FileConflict) -> str:
+    """Where a final text lands, if that is not where the proposal has the page."""
+    if conflict.now is None:
+        return ""
+    return f": the page stays {conflict.now.path}. Or move that to {conflict.address.path} first, then accept"
 
 
 def _not_acceptable(proposal: Proposal, left_out: Sequence[str]) -> InvalidInputError:

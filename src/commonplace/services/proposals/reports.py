@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
-from functools import cached_property
+from functools import cached_property, partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
@@ -13,10 +13,11 @@ from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import TextConflict, split_lines
 from commonplace.domain.proposals import Proposal, ProposalBranches, ProposedFile
 from commonplace.domain.revisions import revision_of
-from commonplace.services.collections import Collection, Collections, current_bytes, merged_text
+from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
 from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.selection import named_file
+from commonplace.services.proposals.served_files import ServedFile, served_file, with_sources
 from commonplace.services.proposals.views import proposal_view
 
 
@@ -45,6 +46,8 @@ class FileReport:
     """Errors and warnings that it would end: the page does not have them afterwards, and no other page gets them."""
     current: Revision = ""
     """The page that is served; "" for none, and for a closed proposal."""
+    now: Address | None = None
+    """The address of that page, if others have moved it since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def report(collections: Collections, proposal: FoundProposal, shown: FileRange |
     messages = [change.message for change in changes if change.files & addresses] or [
         change.message for change in changes
     ]
-    every = _with_sources(files)
+    every = with_sources(files)
     chosen = _chosen(proposal.collection, files, every, shown)
     result = ProposalReport(
         proposal.proposal,
@@ -108,19 +111,13 @@ def proposed_file(proposal: FoundProposal, name: str) -> ProposedFile:
         NotFoundError: the proposal does not change such a page.
     """
     files = proposal.branches.files(proposal.proposal)
-    return _chosen(proposal.collection, files, _with_sources(files), FileRange(page=name))[0]
+    return _chosen(proposal.collection, files, with_sources(files), FileRange(page=name))[0]
 
 
-def file_sides(proposal: FoundProposal, file: ProposedFile) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """A file of `proposed_file` as the proposer saw it, as it is proposed, and as it is served now."""
+def served_side(proposal: FoundProposal, file: ProposedFile) -> ServedFile:
+    """A file of `proposed_file` beside the page that is served now."""
     base, proposed = (proposal.branches.content(revision) for revision in (file.base, file.proposed))
-    return base, proposed, current_bytes(proposal.collection, served_at(proposal.collection, file))
-
-
-def served_at(collection: Collection, file: ProposedFile) -> Address:
-    """The address of the served page that a file of a proposal changes; its old one as long as that is served."""
-    old = file.moved_from
-    return old if old and collection.store.stat(old) is not None else file.address
+    return served_file(proposal.collection, file, base, proposed, partial(current_bytes, proposal.collection))
 
 
 def _chosen(
@@ -130,17 +127,6 @@ def _chosen(
         address = named_file(collection, files, shown.page).address
         return [file for file in every if address in {file.address, file.moved_from}]
     return every[shown.offset :][: shown.limit]
-
-
-def _with_sources(files: Sequence[ProposedFile]) -> Sequence[ProposedFile]:
-    """The files, each moved one with the base that it had at its old place, and without that place itself."""
-    bases = {file.address: file.base for file in files}
-    moved = {file.moved_from for file in files}
-    return [
-        replace(file, base=bases.get(file.moved_from, file.base)) if file.moved_from else file
-        for file in files
-        if file.address not in moved
-    ]
 
 
 def _plain_report(branches: ProposalBranches, file: ProposedFile) -> FileReport:
@@ -171,15 +157,16 @@ class _Comparison:
 
     def report(self, file: ProposedFile) -> FileReport:
         """The report on one file."""
-        base, proposed, current = file_sides(self._proposal, file)
-        source = served_at(self._before, file)
-        merged = merged_text(self._before, file.address, base, proposed, current)
-        now = "" if current is None else revision_of(current)
-        plain = replace(_plain_report(self._branches, file), conflicts=merged.conflicts, current=now)
+        served = served_side(self._proposal, file)
+        conflicts = served.merged(self._before, file).conflicts
+        now = "" if served.current is None else revision_of(served.current)
+        place = served.address if served.address not in {file.address, file.moved_from} else None
+        plain = replace(_plain_report(self._branches, file), conflicts=conflicts, current=now, now=place)
         if not file.address.is_document:
             return plain
-        moved_back = file.address if source != file.address else None
-        mended = new_findings(self._served, self._before, source, (proposed, current), moved_back)
+        moved_back = file.address if served.address != file.address else None
+        texts = self._branches.content(file.proposed), served.current
+        mended = new_findings(self._served, self._before, served.address, texts, moved_back)
         return replace(
             plain,
             new_findings=_first([finding for finding in self._new(file) if not self._was_there(file, finding)]),

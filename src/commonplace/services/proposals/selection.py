@@ -10,6 +10,7 @@ from commonplace.domain.addresses import Address, address_or_none, fold, parse_a
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.proposals import ProposedFile
 from commonplace.services.collections import Collection, Collections, find_document
+from commonplace.services.history import now_at
 
 MAX_NAMED = 10
 """Maximum number of pages that an error names."""
@@ -116,6 +117,10 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         served = find_document(Collections(lambda: [collection]), name).record.address
         if served in by_address:
             return by_address[served]
+        gone = [file for file in files if file.base and collection.store.stat(file.address) is None]
+        moved = [file for file in gone if now_at(collection, file.address) == served]
+        if moved:
+            return moved[0]
     alike = [file for file in files if fold(file.address.stem) == fold(name)]
     if len(alike) == 1:
         return alike[0]

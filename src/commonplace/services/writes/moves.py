@@ -200,6 +200,23 @@ class _PreviewEnd(Exception):  # noqa: N818 - not an error
         self.plan = plan
 
 
+def moved_text(collection: Collection, old: Address, new: Address, text: bytes) -> bytes:
+    """A text of a page from before it was moved, with the links that it would have if it had been moved, too.
+
+    Args:
+        collection: The collection, which has the page at its new address.
+        old: The address of the text.
+        new: The address of the page.
+        text: The text.
+    """
+    if not old.is_document or old == new:
+        return text
+    before = LinksAfter(collection, {old: text}, {new})
+    return _Relinks(collection, {old: new}, LinksAfter(collection, {new: text}), before).rewritten(
+        read_document(old, text)
+    )
+
+
 def _require_free(collection: Collection, transaction: Transaction, moves: Mapping[Address, Address]) -> None:
     taken: set[str] = set()
     for old, new in moves.items():
@@ -280,13 +297,19 @@ class _AffectedLink(NamedTuple):
 class _Relinks:
     """Rewrites the links of documents so that each link keeps its target in a move."""
 
-    def __init__(self, collection: Collection, moves: Mapping[Address, Address], after: LinksAfter) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        moves: Mapping[Address, Address],
+        after: LinksAfter,
+        before: LinksAfter | None = None,
+    ) -> None:
         self._collection = collection
         self.moves = moves
         self._after = after
         self._earlier = EarlierLinks(collection, moves, after)
-        self._before = LinksAfter(collection, {})
-        """Targets of links after no change: those of now."""
+        self._before = before or LinksAfter(collection, {})
+        """Targets of links before the move; by default those of now."""
         self.pinned: set[Address] = set()
         """The documents, by their new addresses, with links to other documents that the move would have taken over."""
         self.not_rewritten: set[Address] = set()

@@ -7,7 +7,7 @@ is merged into the text and shown, and never overwritten.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.browser_text import with_browser_text
 from commonplace.domain.document_reader import read_document
@@ -32,7 +32,6 @@ from commonplace.faces.web.views.merges import (
     unpacked,
     with_choices,
 )
-from commonplace.services.collections import merged_text
 from commonplace.services.proposals import decisions, reports
 from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.selection import AcceptRequest
@@ -56,7 +55,7 @@ class _Editing:
     @property
     def current(self) -> bytes | None:
         """The page that is served now."""
-        return reports.file_sides(self.proposal, self.file)[2]
+        return reports.served_side(self.proposal, self.file).current
 
     def form(
         self,
@@ -145,12 +144,12 @@ def edit(request: PageRequest, proposal: FoundProposal) -> PageResponse:
     if is_sent:
         return _sent(request, proposal, file)
     editing = _Editing(request, proposal, file, proposal.proposal.tip)
-    base, proposed, current = reports.file_sides(proposal, file)
-    merged = merged_text(proposal.collection, file.address, base, proposed, current)
-    if merged.conflicts and current is not None:
-        return editing.merged(base, proposed or b"", PROPOSER)
-    text = text_of(file.address, merged.content or proposed or b"")
-    return editing.form(text, current, note="gone" if merged.conflicts else "")
+    served = reports.served_side(proposal, file)
+    merged = served.merged(proposal.collection, file)
+    if merged.conflicts and served.current is not None:
+        return editing.merged(served.base, served.proposed or b"", PROPOSER)
+    text = text_of(file.address, merged.content or served.proposed or b"")
+    return editing.form(text, served.current, note="gone" if merged.conflicts else "")
 
 
 def _sent(request: PageRequest, proposal: FoundProposal, file: ProposedFile) -> PageResponse:
@@ -185,8 +184,8 @@ def _sent(request: PageRequest, proposal: FoundProposal, file: ProposedFile) -> 
 
 def _shown(proposal: FoundProposal, file: ProposedFile, served: bytes | None) -> bytes:
     """The bytes that a form which was made from a served page showed first, so that equal lines keep theirs."""
-    base, proposed, _ = reports.file_sides(proposal, file)
-    return merged_text(proposal.collection, file.address, base, proposed, served).content or served or proposed or b""
+    side = replace(reports.served_side(proposal, file), current=served)
+    return side.merged(proposal.collection, file).content or served or side.proposed or b""
 
 
 def _revision(content: bytes | None) -> str:

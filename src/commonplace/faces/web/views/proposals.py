@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -25,10 +25,10 @@ from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, edit
-from commonplace.services.collections import Collection, merged_text
+from commonplace.services.collections import Collection
 from commonplace.services.proposals import decisions
 from commonplace.services.proposals.decisions import FoundProposal, ProposalConflictError
-from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, file_sides, report
+from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report, served_side
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.related_documents import NearDuplicates
@@ -211,16 +211,15 @@ def _changed_sections(file: ProposedFile, base: bytes | None, proposed: bytes | 
 
 def _offered_sections(proposal: FoundProposal, file_report: FileReport) -> Sequence[str]:
     """The sections that can be accepted alone; none if that is the same as the whole page."""
-    base, proposed, current = file_sides(proposal, file_report.file)
-    sections = _changed_sections(file_report.file, base, proposed)
+    file, served = file_report.file, served_side(proposal, file_report.file)
+    sections = _changed_sections(file, served.base, served.proposed)
     if not file_report.conflicts:
         return sections if len(sections) > 1 else ()
-    address = file_report.file.address
-    parts = {section: with_section(address, base, proposed, section) for section in sections}
+    parts = {section: with_section(file.address, served.base, served.proposed, section) for section in sections}
     return [
         section
         for section, part in parts.items()
-        if not merged_text(proposal.collection, address, base, part, current).conflicts
+        if not replace(served, proposed=part).merged(proposal.collection, file).conflicts
     ]
 
 

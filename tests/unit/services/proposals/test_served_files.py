@@ -1,0 +1,114 @@
+"""Proposals of pages that others have moved since: followed, or a conflict that names where the page is now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.revisions import revision_of
+from commonplace.services import writes
+from commonplace.services.proposals import reports
+from commonplace.services.proposals.decisions import ProposalConflictError
+from commonplace.services.proposals.selection import AcceptRequest
+from proposing import ProposedBase
+
+B = "# B\n\nbeta, see [a](a.md)\n\n## Plan\n\none\n\n## Log\n\ntwo\n"
+MOVED = B.replace("a.md", "../a.md")
+PAGES: dict[str, str | bytes] = {"a.md": "# A\n\nalpha [b](b.md)\n", "b.md": B}
+OLD, NOW, ELSEWHERE = Address("b.md"), Address("teas/b.md"), Address("drinks/b.md")
+
+
+def test_what_is_proposed_lands_on_the_page_under_its_new_name(tmp_path: Path) -> None:
+    for number, commit in enumerate(("auto", "manual")):
+        with ProposedBase(tmp_path / str(number), PAGES, commit) as base:  # type: ignore[arg-type]
+            with base.view() as view:
+                writes.replace_once(view, OLD, "one", "ONE, see [a](a.md) and [here](b.md#log)")
+                writes.replace_once(view, OLD, "two", "TWO")
+            writes.rename(base.collection, OLD, NOW)
+            writes.replace_once(base.collection, NOW, "beta", "BETA")
+            (shown,) = reports.report(base.services.collections, base.found()).files
+            assert (shown.now, shown.conflicts, shown.current) == (NOW, (), revision_of(base.texts()[NOW.path]))
+            text = MOVED.replace("beta", "BETA").replace("two", "TWO")
+            receipt = base.accept("", AcceptRequest(pages=("teas/b",), section="Log"))
+            assert (receipt.written, receipt.proposal.state) == ((NOW,), "open")
+            assert base.texts()[NOW.path] == text.encode()
+            assert base.accept().proposal.state == "accepted"
+            text = text.replace("one", "ONE, see [a](../a.md) and [here](b.md#log)")
+            assert base.texts() == {"a.md": b"# A\n\nalpha [b](teas/b.md)\n", NOW.path: text.encode()}
+
+
+def test_a_deletion_and_an_equal_move_follow_a_move(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path / "deleted", PAGES) as base:
+        with base.view() as view:
+            writes.delete(view, OLD)
+        writes.rename(base.collection, OLD, NOW)
+        assert base.accept().removed == (NOW,)
+    with ProposedBase(tmp_path / "changed", PAGES) as base:
+        with base.view() as view:
+            writes.delete(view, OLD)
+        writes.rename(base.collection, OLD, NOW)
+        writes.append(base.collection, NOW, "More\n")
+        with pytest.raises(ProposalConflictError, match=r"b\.md was moved since: the page is teas/b\.md now"):
+            base.accept()
+        assert NOW.path in base.texts()
+    with ProposedBase(tmp_path / "moved", PAGES) as base:
+        with base.view() as view:
+            writes.rename(view, OLD, NOW)
+            writes.replace_once(view, NOW, "one", "ONE")
+        writes.rename(base.collection, OLD, NOW)
+        writes.replace_once(base.collection, NOW, "two", "TWO")
+        assert base.accept().proposal.state == "accepted"
+        assert base.texts()[NOW.path] == MOVED.replace("one", "ONE").replace("two", "TWO").encode()
+
+
+def test_a_page_that_both_moved_is_a_conflict_that_names_where_it_is(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.rename(view, OLD, ELSEWHERE)
+            writes.replace_once(view, ELSEWHERE, "one", "ONE")
+        writes.rename(base.collection, OLD, NOW)
+        before = base.served()
+        (shown,) = [file for file in reports.report(base.services.collections, base.found()).files if file.now]
+        assert (shown.file.address, shown.now, len(shown.conflicts)) == (ELSEWHERE, NOW, 1)
+        with pytest.raises(ProposalConflictError, match=r"the page is teas/b\.md now") as caught:
+            base.accept("", AcceptRequest(pages=("drinks/b",)))
+        assert "the page stays teas/b.md. Or move that to drinks/b.md first" in caught.value.hint
+        assert base.served() == before
+        writes.rename(base.collection, NOW, ELSEWHERE)
+        base.accept()
+        assert base.texts()[ELSEWHERE.path] == MOVED.replace("one", "ONE").encode()
+        assert base.texts()["a.md"] == b"# A\n\nalpha [b](drinks/b.md)\n"
+    with ProposedBase(tmp_path / "final", PAGES) as base:
+        with base.view() as view:
+            writes.rename(view, OLD, ELSEWHERE)
+        writes.rename(base.collection, OLD, NOW)
+        base.accept("", AcceptRequest(pages=("drinks/b",), text="# B\n\nboth\n"))
+        assert base.texts()[NOW.path] == b"# B\n\nboth\n"
+        assert not {OLD.path, ELSEWHERE.path} & base.texts().keys()
+
+
+def test_a_move_onto_a_taken_path_or_of_a_deleted_page_is_a_conflict(tmp_path: Path) -> None:
+    for number, (meet, place) in enumerate(
+        (
+            (lambda base: writes.create(base.collection, NOW, b"# Other\n"), "teas/b.md:1"),
+            (lambda base: writes.delete(base.collection, OLD), "teas/b.md:1"),
+        )
+    ):
+        with ProposedBase(tmp_path / str(number), PAGES) as base:
+            with base.view() as view:
+                writes.rename(view, OLD, NOW)
+            meet(base)
+            before = base.served()
+            (shown,) = [
+                file for file in reports.report(base.services.collections, base.found()).files if file.conflicts
+            ]
+            assert shown.file.address == NOW
+            with pytest.raises(ProposalConflictError, match=place):
+                base.accept()
+            assert base.served() == before
+            stale = AcceptRequest(pages=(NOW.path,), text="# Mine\n", seen="0" * 40)
+            with pytest.raises(ProposalConflictError.__base__):
+                base.accept("", stale)
+            assert base.served() == before
