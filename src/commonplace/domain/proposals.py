@@ -70,6 +70,8 @@ class AcceptedBefore:
     """The commit of the served branch; "" if the files were written without one."""
     pages: str
     """The files, for people: `a.md, part of b.md`."""
+    word: str = ""
+    """The words with which they were accepted."""
 
     @classmethod
     def of(cls, accepted: AcceptedFiles, commit: str) -> AcceptedBefore:
@@ -78,10 +80,10 @@ class AcceptedBefore:
         return cls(commit, ", ".join(names))
 
     @classmethod
-    def parsed(cls, trailer: str) -> AcceptedBefore:
-        """The part that a `trailer` states."""
+    def parsed(cls, trailer: str, word: str = "") -> AcceptedBefore:
+        """The part that a `trailer` states, with the words."""
         commit, _, pages = trailer.partition(" ")
-        return cls("" if commit == _NO_COMMIT else commit, pages)
+        return cls("" if commit == _NO_COMMIT else commit, pages, word)
 
     @property
     def trailer(self) -> str:
@@ -91,7 +93,8 @@ class AcceptedBefore:
     @property
     def line(self) -> str:
         """The part in one line."""
-        return f"{self.pages} ({f'commit {self.commit[:12]}' if self.commit else 'not committed'})"
+        word = f": {self.word}" if self.word else ""
+        return f"{self.pages} ({f'commit {self.commit[:12]}' if self.commit else 'not committed'}){word}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +169,17 @@ class ProposalStore(Store, Protocol):
         ...
 
 
+class TrialStore(Store, Protocol):
+    """The served files with other contents, which nothing keeps. It takes no writes."""
+
+    contents: Mapping[Address, bytes | None]
+    """The bytes by address; None for no file."""
+
+    def changed(self) -> Mapping[Address, Revision]:
+        """The files of the trial with their revisions; "" for one that is gone."""
+        ...
+
+
 class ProposalBranches(Protocol):
     """The proposals of one folder. Every call reads the repository, so that other programs' changes count."""
 
@@ -223,6 +237,10 @@ class ProposalBranches(Protocol):
         """
         ...
 
+    def trial(self) -> TrialStore:
+        """The served files with other contents."""
+        ...
+
     def locked(self) -> AbstractContextManager[None]:
         """Hold the lock under which proposals of this folder change. Taken before the folder's writer lock.
 
@@ -239,13 +257,14 @@ class ProposalBranches(Protocol):
         """
         ...
 
-    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "") -> Proposal:
+    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "", word: str = "") -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock.
 
         Args:
             proposal: The proposal.
             accepted: By address the new base, and what stays proposed.
             commit: The commit of the served branch that accepts them; "" for none.
+            word: Words to the proposer.
         """
         ...
 
@@ -284,6 +303,14 @@ class ProposalStates(Protocol):
 
     def opened(self, identifier: str, proposer: Proposer | None = None) -> AbstractContextManager[tuple[Store, Index]]:
         """The served files with the changes of a proposal, and their index, for the duration of a `with` block."""
+        ...
+
+    def tried(self, contents: Mapping[Address, bytes | None]) -> AbstractContextManager[tuple[Store, Index]]:
+        """The served files with other contents, and their index, for the duration of a `with` block; one at a time.
+
+        Args:
+            contents: The bytes by address; None for no file.
+        """
         ...
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.proposals import decisions
+from commonplace.services.proposals.merging import ProposalConflictError
 from commonplace.services.proposals.selection import AcceptRequest, shown_paths
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from commonplace.domain.findings import NewFinding
     from commonplace.domain.proposals import Proposal, ProposedFile
     from commonplace.services.proposals.decisions import AcceptReceipt, FoundProposal
-    from commonplace.services.proposals.reports import FileReport, ProposalReport
+    from commonplace.services.proposals.reports import FileReport, PartFindings, ProposalReport
 
 
 MAX_SUBJECTS = 20
@@ -50,6 +51,8 @@ def accept_json(proposal: FoundProposal, receipt: AcceptReceipt) -> dict[str, Js
         "removed": [address.path for address in receipt.removed],
         "left_out": list(receipt.left_out),
         "new_findings": [_finding_json(finding) for finding in receipt.new_findings],
+        "mended": [_finding_json(finding) for finding in receipt.mended],
+        "dry_run": False,
     }
 
 
@@ -70,7 +73,7 @@ def accepted(
     """
     try:
         return decisions.accept(proposal, request, person)
-    except decisions.ProposalConflictError as error:
+    except ProposalConflictError as error:
         path = error.conflicts[0].address.path
         error.hint += f" The call: {call(proposal.proposal.id, path)}"
         raise
@@ -176,6 +179,23 @@ def accept_lines(receipt: AcceptReceipt) -> list[str]:
     return [*lines, *(one_line(f"! {finding.path}: {finding.message}") for finding in receipt.new_findings)]
 
 
+def part_json(proposal: FoundProposal, part: PartFindings) -> dict[str, Json]:
+    """What an acceptance would do, as the result of one that wrote nothing."""
+    now = proposal.proposal
+    receipt = decisions.AcceptReceipt(now, "", "", part.written, part.removed, part.new_findings, mended=part.mended)
+    return {**accept_json(proposal, receipt), "dry_run": True}
+
+
+def part_lines(proposal: FoundProposal, part: PartFindings) -> list[str]:
+    """What an acceptance would do."""
+    paths = ", ".join(address.path for address in (*part.written, *part.removed)) or "nothing"
+    return [
+        one_line(f"Would accept of {proposal.proposal.id}: {paths}"),
+        *(one_line(f"! {finding.path}: {finding.message}") for finding in part.new_findings),
+        *(one_line(f"mends {finding.path}: {finding.message}") for finding in part.mended),
+    ]
+
+
 def accepted_lines(proposal: Proposal) -> list[str]:
     """The parts of a proposal that were accepted before the rest of it was decided on."""
     return [one_line(f"Accepted before: {part.line}") for part in proposal.accepted]
@@ -204,7 +224,9 @@ def _facts(proposal: Proposal) -> dict[str, Json]:
         "tip": proposal.tip,
         "word": proposal.word,
         "accepted_as": proposal.commit,
-        "accepted_before": [{"commit": part.commit, "pages": part.pages} for part in proposal.accepted],
+        "accepted_before": [
+            {"commit": part.commit, "pages": part.pages, "word": part.word} for part in proposal.accepted
+        ],
     }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import secrets
 import shutil
 import sqlite3
 import threading
@@ -28,7 +29,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import Index, Store
-from commonplace.domain.proposals import ProposalBranches, ProposalStore, Proposer
+from commonplace.domain.proposals import ProposalBranches, ProposalStore, Proposer, TrialStore
 from commonplace.domain.query import ListQuery
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.catalogue.database import Catalogue, grow, read_meta, write_meta
@@ -276,6 +277,9 @@ class IndexedProposals(IndexedStates):
         """The files of the proposal that an index has, with their revisions."""
         self._waiting: WeakKeyDictionary[Index, set[Address]] = WeakKeyDictionary()
         """The served files that have changed since an index was last brought up to date."""
+        self._trial, self._trying = branches.trial(), threading.Lock()
+        self._trial_key = f"tried-{secrets.token_hex(8)}"
+        """Key of the index of trials, which only this process has."""
         live.listen(self._served_changed)
 
     @property
@@ -291,6 +295,15 @@ class IndexedProposals(IndexedStates):
             self._follow(store, state.index)
             yield store, state.index
 
+    @contextmanager
+    def tried(self, contents: Mapping[Address, bytes | None]) -> Generator[tuple[Store, Index]]:
+        """The served files with other contents, and their index, which one trial after the other uses."""
+        with self._trying:
+            self._trial.contents = contents
+            with self._state(self._trial_key, lambda: self._trial) as state:
+                self._follow(self._trial, state.index)
+                yield self._trial, state.index
+
     def _new_index(self, store: Store, folder: Path) -> LocalIndex:
         index = self._create(store, folder)
         with self._lock:
@@ -301,7 +314,7 @@ class IndexedProposals(IndexedStates):
         del stats
         return self._live if revisions_of(self._live) is not None else None
 
-    def _follow(self, store: ProposalStore, index: LocalIndex) -> None:
+    def _follow(self, store: ProposalStore | TrialStore, index: LocalIndex) -> None:
         """Index what has changed in the proposal and among the served files since the last call."""
         self._served.by_id("")  # waits for the writes that were acknowledged, and so for their notices
         now = dict(store.changed())

@@ -134,7 +134,9 @@ def _nothing(collections: Collections) -> str:
 
 
 def _shown(collections: Collections, proposal: decisions.FoundProposal, page: str = "", offset: int = 0) -> str:
-    report = reports.report(collections, proposal, reports.FileRange(page=page, offset=offset, limit=MAX_FILES))
+    name, _, section = page.partition("#")
+    shown = reports.FileRange(page=name, section=section.replace("#", " > "), offset=offset, limit=MAX_FILES)
+    report = reports.report(collections, proposal, shown)
     return "\n".join(proposal_output.report_lines(proposal, report, MAX_SHOWN))
 
 

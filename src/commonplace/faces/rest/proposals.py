@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from commonplace.domain import proposals
 from commonplace.domain.addresses import parse_document_address
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.proposal_output import accept_json, accepted, proposal_json, report_json
+from commonplace.faces.proposal_output import accept_json, accepted, part_json, proposal_json, report_json
 from commonplace.faces.rest.endpoint import (
     PATH_FACTS,
     Endpoint,
@@ -44,6 +44,7 @@ class AcceptedPart(BaseModel):
 
     commit: Annotated[str, Field(description="The commit; empty if the files were written without one")]
     pages: Annotated[str, Field(description="The files, in words")]
+    word: Annotated[str, Field(description="The words with which they were accepted")]
 
 
 class Proposal(BaseModel):
@@ -124,6 +125,8 @@ class Acceptance(Proposal):
     removed: list[str]
     left_out: list[str]
     new_findings: list[ProposalFinding]
+    mended: Annotated[list[ProposalFinding], Field(description="Only with `dry_run`: what it would end")]
+    dry_run: Annotated[bool, Field(description="Whether nothing was written")]
 
 
 class ProposalsParameters(QueryParameters):
@@ -137,7 +140,8 @@ class ProposalsParameters(QueryParameters):
 class ShowProposalParameters(QueryParameters):
     """Parameters of GET /proposals/{id}."""
 
-    page: Annotated[PageName, Field(description="Show this page only")] = ""
+    page: Annotated[PageName, Field(description="Show this page only, with the findings of accepting it alone")] = ""
+    section: Annotated[str, Field(max_length=1_000, description="With the findings of this section of it alone")] = ""
     limit: Annotated[int, Field(ge=1, le=MAX_FILES, description="Number of files")] = 20
     offset: Annotated[int, Field(ge=0)] = 0
 
@@ -159,6 +163,9 @@ class Accept(RequestBody):
     ] = None
     word: Word = ""
     tip: Tip | None = None
+    dry_run: Annotated[bool, Field(description="Only say what would be written, and what that would cause and end")] = (
+        False
+    )
 
 
 class Decline(RequestBody):
@@ -267,7 +274,7 @@ def _list(request: RestRequest) -> RestResponse:
 def _show(request: RestRequest) -> RestResponse:
     query = cast("ShowProposalParameters", request.query)
     proposal = _found(request)
-    shown = reports.FileRange(page=query.page, offset=query.offset, limit=query.limit)
+    shown = reports.FileRange(page=query.page, section=query.section, offset=query.offset, limit=query.limit)
     report = reports.report(request.served.decided, proposal, shown)
     return RestResponse(FullProposal.model_validate(report_json(proposal, report)))
 
@@ -283,6 +290,9 @@ def _accept(request: RestRequest) -> RestResponse:
         seen=body.seen,
     )
     proposal = _found(request)
+    if body.dry_run:
+        part = reports.findings_of_part(request.served.decided, proposal, accept_request)
+        return RestResponse(Acceptance.model_validate(part_json(proposal, part)))
     receipt = accepted(proposal, accept_request, request.caller.person, _call)
     return RestResponse(Acceptance.model_validate(accept_json(proposal, receipt)))
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from functools import cached_property, partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import TextConflict, split_lines
 from commonplace.domain.proposals import Proposal, ProposalBranches, ProposedFile
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
+from commonplace.services.proposals import decisions
 from commonplace.services.proposals.decisions import FoundProposal
-from commonplace.services.proposals.selection import named_file
+from commonplace.services.proposals.selection import AcceptRequest, named_file
 from commonplace.services.proposals.served_files import ServedFile, served_file, with_sources
-from commonplace.services.proposals.views import proposal_view
+from commonplace.services.proposals.views import proposal_view, trial_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,10 @@ class FileRange:
 
     page: str = ""
     """The one page to show, as a reader names it; "" for those of the range."""
+    section: str = ""
+    """Heading of the one section of it that is considered; "" for all of the page."""
+    alone: bool = True
+    """Whether the findings of the one page are those of accepting it alone, for who could do so."""
     offset: int = 0
     limit: int | None = None
     """Maximum number of files; None for all."""
@@ -100,7 +106,91 @@ def report(collections: Collections, proposal: FoundProposal, shown: FileRange |
         return replace(result, files=[_plain_report(branches, file) for file in chosen])
     with proposal_view(proposal.collection, proposal.proposal) as after:
         comparison = _Comparison(collections, proposal, after, every)
-        return replace(result, files=[comparison.report(file) for file in chosen])
+        reported = [comparison.report(file) for file in chosen]
+    if shown.page and shown.alone:
+        reported = [_alone(collections, proposal, shown, file) for file in reported]
+    return replace(result, files=reported)
+
+
+def _alone(collections: Collections, proposal: FoundProposal, shown: FileRange, file: FileReport) -> FileReport:
+    """The report with the findings of accepting the file, or one section of it, alone.
+
+    As it is if that cannot be accepted, as its conflict says, or not by this caller.
+
+    Raises:
+        NotFoundError, InvalidInputError: the file has no such section.
+    """
+    request = AcceptRequest(pages=(shown.page,), section=shown.section)
+    try:
+        part = findings_of_part(collections, proposal, request)
+    except KnowledgeError as error:
+        if shown.section and isinstance(error, NotFoundError | InvalidInputError):
+            raise
+        return file
+    return replace(file, new_findings=part.new_findings, mended=part.mended)
+
+
+@dataclass(frozen=True, slots=True)
+class PartFindings:
+    """What the acceptance of a part would cause and end, if the rest of the proposal is not there."""
+
+    new_findings: tuple[NewFinding, ...]
+    mended: tuple[NewFinding, ...]
+    written: tuple[Address, ...] = ()
+    removed: tuple[Address, ...] = ()
+
+
+def findings_of_part(collections: Collections, proposal: FoundProposal, request: AcceptRequest) -> PartFindings:
+    """The findings of what is going to be accepted, and of nothing else. Writes nothing.
+
+    Raises:
+        KnowledgeError: as from `decisions.accept`: it cannot be accepted.
+    """
+    accepted = decisions.tried(proposal, request)
+    before = proposal.collection
+    others = [collection for collection in collections if collection.name != before.name]
+    served = Collections(lambda: [before, *others])
+    with trial_view(before, {address: new for address, (_, new) in accepted.results.items()}) as after:
+        tried = Collections(lambda: [after, *others])
+        causes = list(decisions.findings_of(accepted, after, tried))
+        kinds = _Kinds(served, before), _Kinds(tried, after)
+        moves = {old.path: new for old, new in accepted.moves.items()}
+        own = {address.path for address in accepted.results}
+        new = [row for row in causes if row.path in own or kind_of_finding(row) not in kinds[0].of(Address(row.path))]
+        caused = set(map(kind_of_finding, causes))
+        mended: list[NewFinding] = []
+        for address, (old, now), moved_from in accepted.pages():
+            back = new_findings(served, before, moved_from or address, (now, old), address if moved_from else None)
+            mended += [
+                row
+                for row in back
+                if kind_of_finding(row) not in caused
+                and kind_of_finding(row) not in kinds[1].of(moves.get(row.path, Address(row.path)))
+            ]
+    files = sorted(accepted.results)
+    return PartFindings(
+        _first(new),
+        _first(mended),
+        tuple(address for address in files if accepted.results[address][1] is not None),
+        tuple(address for address in files if accepted.results[address][1] is None),
+    )
+
+
+class _Kinds:
+    """The kinds of the findings of pages, each looked up once."""
+
+    def __init__(self, collections: Collections, collection: Collection) -> None:
+        self._collections = collections
+        self._collection = collection
+        self._known: dict[Address, frozenset[tuple[str, str]]] = {}
+
+    def of(self, address: Address) -> frozenset[tuple[str, str]]:
+        """The kinds of the findings of a page; none if there is no such page."""
+        if address not in self._known:
+            record = self._collection.index.record(address)
+            issues = page_issues(self._collections, self._collection, record) if record else ()
+            self._known[address] = frozenset(map(kind_of_finding, issues))
+        return self._known[address]
 
 
 def proposed_file(proposal: FoundProposal, name: str) -> ProposedFile:
@@ -153,7 +243,7 @@ class _Comparison:
         self._branches = proposal.branches
         self._files = files
         self._moves = {file.moved_from.path: file.address for file in files if file.moved_from}
-        self._known: dict[tuple[int, Address], frozenset[tuple[str, str]]] = {}
+        self._kinds_now, self._kinds_then = _Kinds(self._served, before), _Kinds(self._proposed, after)
 
     def report(self, file: ProposedFile) -> FileReport:
         """The report on one file."""
@@ -180,32 +270,19 @@ class _Comparison:
     def _was_there(self, file: ProposedFile, finding: NewFinding) -> bool:
         """Whether a finding in another page is there already."""
         is_own = finding.path in {file.address.path, file.moved_from.path if file.moved_from else ""}
-        return not is_own and kind_of_finding(finding) in self._kinds(self._served, self._before, Address(finding.path))
+        return not is_own and kind_of_finding(finding) in self._kinds_now.of(Address(finding.path))
 
     def _ends(self, finding: NewFinding) -> bool:
         """Whether a finding of a served page is gone afterwards, and not only in another line or page."""
         kind = kind_of_finding(finding)
         address = self._moves.get(finding.path, Address(finding.path))
-        return kind not in self._kinds(self._proposed, self._after, address) and kind not in self._caused
+        return kind not in self._kinds_then.of(address) and kind not in self._caused
 
     @cached_property
     def _caused(self) -> frozenset[tuple[str, str]]:
         """The kinds of all findings that the proposal would cause."""
         documents = (file for file in self._files if file.address.is_document)
         return frozenset(kind_of_finding(finding) for file in documents for finding in self._new(file))
-
-    def _kinds(self, collections: Collections, collection: Collection, address: Address) -> frozenset[tuple[str, str]]:
-        """The kinds of the findings of a page; none if there is no such page."""
-        key = id(collection), address
-        if key not in self._known:
-            self._known[key] = frozenset(_kinds_of(collections, collection, address))
-        return self._known[key]
-
-
-def _kinds_of(collections: Collections, collection: Collection, address: Address) -> Iterator[tuple[str, str]]:
-    record = collection.index.record(address)
-    if record is not None:
-        yield from map(kind_of_finding, page_issues(collections, collection, record))
 
 
 def _diff(file: ProposedFile, base: bytes | None, proposed: bytes | None) -> str:

@@ -1,8 +1,8 @@
 """The served page that a file of a proposal changes, also if others have moved it since, and the merge of both.
 
-A move by others is followed as Git follows it, and one of this program exactly: what is proposed lands on the page under
-its new name, with the links that the move would have given it. Where both sides moved the page to different places, or
-one moved what the other deleted, there is a conflict.
+A move by others is followed as Git follows it, and one of this program exactly: what is proposed lands on the page
+under its new name, with the links that the move would have given it. Where both sides moved the page to different
+places, or one moved what the other deleted, there is a conflict.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import TypeVar
 from commonplace.domain.activity import PlannedWrite, require_decision, session_id
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.ports import Index, Store
 from commonplace.domain.proposals import (
     ANONYMOUS,
     MAX_PURPOSE,
@@ -182,10 +183,23 @@ def proposal_view(
         yield _proposed(collection, opened, states, proposal.id, proposer)
 
 
+@contextmanager
+def trial_view(collection: Collection, contents: Mapping[Address, bytes | None]) -> Generator[Collection]:
+    """A collection with other contents, which nothing keeps, for the duration of a `with` block."""
+    states = collection.proposals
+    if states is None:
+        raise RuntimeError("the collection has no proposals")
+    with states.tried(contents) as (store, index):
+        yield _seen(collection, store, index)
+
+
 def _proposed(
     collection: Collection, opened: ExitStack, states: ProposalStates, identifier: str, proposer: Proposer | None
 ) -> Collection:
-    store, index = opened.enter_context(states.opened(identifier, proposer))
+    return _seen(collection, *opened.enter_context(states.opened(identifier, proposer)))
+
+
+def _seen(collection: Collection, store: Store, index: Index) -> Collection:
     return replace(collection, store=store, index=index, semantic_index=None, past=None, proposals=None, replica=None)
 
 

@@ -67,6 +67,8 @@ MAX_SEARCHED = 1_000
 MAX_CLOSED = 1_000
 """Maximum number of closed proposals that are kept; the oldest go."""
 _TRAILER_LINE = re.compile(r"(Proposal(?:-[A-Za-z]+)?): (.*)")
+_NO_WORD = "Without what was accepted"
+"""Message of a commit that states an acceptance without words."""
 _CACHED, _CACHED_FILES = 2_000, 100
 Files = Mapping[str, TreeEntry | None]
 """New entries by path from the repository's root; None for a removed file."""
@@ -245,13 +247,13 @@ class GitProposals:
             self._publish(new, RefMove(reference, base, tip))
         return tip
 
-    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "") -> Proposal:
+    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "", word: str = "") -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock."""
         bases = {file.address: file.base for file in self.files(proposal)}
         taken = {self.prefix + address.path: self.content(bases[address]) for address in accepted}
         left = {self.prefix + address.path: pair for address, pair in accepted.items() if pair[0] != pair[1]}
         trailer = AcceptedBefore.of(accepted, commit).trailer
-        parts = [BranchPart(taken, "Without what was accepted", BASE, accepted=trailer)]
+        parts = [BranchPart(taken, word.strip() or _NO_WORD, BASE, accepted=trailer)]
         if left:
             parts.append(BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", BASE))
             parts.append(BranchPart({path: rest for path, (_, rest) in left.items()}, "The rest", REST))
@@ -397,10 +399,14 @@ class GitProposals:
             message=_without_trailers(_text(changes[0])),
             more=len(subjects) - 1,
             when=chain[-1].commit_time,
-            word=_word(latest, state) if is_closed else "",
+            word=_word(latest, state.capitalize()) if is_closed else "",
             commit=stated.get("Proposal-Commit", "") if is_closed else "",
             branch=stated.get("Proposal-Branch", ""),
-            accepted=tuple(AcceptedBefore.parsed(text) for row in chain if (text := _stated(row).get(ACCEPTED, ""))),
+            accepted=tuple(
+                AcceptedBefore.parsed(text, _word(row, _NO_WORD))
+                for row in chain
+                if (text := _stated(row).get(ACCEPTED, ""))
+            ),
         )
 
     def _chain(self, identifier: str, tip: str) -> list[pygit2.Commit]:
@@ -555,10 +561,10 @@ def _without_trailers(message: str) -> str:
     return "\n\n".join([head, "\n".join(lines)]).strip("\n")
 
 
-def _word(commit: pygit2.Commit, state: str) -> str:
-    """The word of a closing commit, without the line that names the program through which it was closed."""
+def _word(commit: pygit2.Commit, default: str) -> str:
+    """The word of a decision, without the line that names the program through which it was made; "" for the default."""
     text = uncredited(_without_trailers(_text(commit)))
-    return "" if text == state.capitalize() else text
+    return "" if text == default else text
 
 
 def _line(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 
 from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address
@@ -45,6 +46,10 @@ class FolderProposals(GitProposals):
     def store(self, identifier: str, proposer: Proposer | None = None) -> ProposedStore:
         """The served files with the changes of a proposal, which may not exist yet."""
         return ProposedStore(self._served, self, identifier, proposer, self._check, self._hides)
+
+    def trial(self) -> TriedStore:
+        """The served files with other contents, which nothing keeps."""
+        return TriedStore(self._served, self, "tried", None, self._check, self._hides)
 
 
 class ProposedStore(ServedView):
@@ -206,13 +211,38 @@ class ProposedStore(ServedView):
         revision = changed.get(address)
         if revision is None:
             return served(address)
-        content = self._branches.content(revision)
+        content = self._content(revision)
         if content is None or (address.is_document and self._hides(address)):
             raise missing_file(address)
         return content
 
+    def _content(self, revision: Revision) -> bytes | None:
+        return self._branches.content(revision)
+
     def _facts(self, revision: Revision) -> FileStat:
         return FileStat(self._branches.repository.size(revision), 0, 0, int(revision[:15], 16))
+
+
+class TriedStore(ProposedStore):
+    """`domain.proposals.TrialStore`: the contents are in memory."""
+
+    contents: Mapping[Address, bytes | None] = MappingProxyType({})
+
+    def changed(self) -> Mapping[Address, Revision]:
+        """The files of the trial with their revisions; "" for one that is gone."""
+        return {address: "" if raw is None else revision_of(raw) for address, raw in self.contents.items()}
+
+    @contextmanager
+    def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
+        """Raises ReadOnlyError: what is tried is not written."""
+        with ServedView(self._served, "it is a trial").transaction(message, author) as draft:
+            yield draft
+
+    def _facts(self, revision: Revision) -> FileStat:
+        return FileStat(len(self._content(revision) or b""), 0, 0, int(revision[:15], 16))
+
+    def _content(self, revision: Revision) -> bytes | None:
+        return next((raw for raw in self.contents.values() if raw is not None and revision_of(raw) == revision), None)
 
 
 class _ProposalDraft:

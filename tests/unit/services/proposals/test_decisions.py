@@ -14,7 +14,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.faces.proposal_output import accept_lines
 from commonplace.services import writes
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import ProposalConflictError
+from commonplace.services.proposals.merging import ProposalConflictError
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of
 from proposing import AGENT, ProposedBase, text_of

@@ -10,7 +10,8 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.proposal_output import report_lines
 from commonplace.services import writes
-from commonplace.services.proposals.reports import FileRange, ProposalReport, report
+from commonplace.services.proposals.reports import FileRange, ProposalReport, findings_of_part, report
+from commonplace.services.proposals.selection import AcceptRequest
 from proposing import ProposedBase
 
 
@@ -32,7 +33,8 @@ def test_a_finding_that_moves_to_another_page_is_not_mended(tmp_path: Path) -> N
             writes.replace_once(view, Address("a.md"), "[[gone]]\n\n", "")
             writes.append(view, Address("b.md"), "[[gone]]\n")
         assert findings(shown(base)) == ([("b.md", "broken_link")], [])
-        assert findings(shown(base, FileRange(page="a"))) == ([], [])
+        assert findings(shown(base, FileRange(page="a", alone=False))) == ([], [])
+        assert findings(shown(base, FileRange(page="a"))) == ([], [("a.md", "broken_link")]), "accepted alone"
 
 
 def test_a_finding_that_moves_within_its_page_is_neither_new_nor_mended(tmp_path: Path) -> None:
@@ -111,3 +113,33 @@ def test_a_long_diff_is_cut_and_its_length_said(tmp_path: Path) -> None:
         whole = report_lines(base.found(), shown(base))
         assert left == len(whole) - (len(lines) - 1)
         assert lines[-1].endswith("more lines of this diff are left out.")
+
+
+def test_the_findings_of_a_part_are_those_of_accepting_that_part_alone(tmp_path: Path) -> None:
+    pages: dict[str, str | bytes] = {"a.md": "# A\n\none\n\n## Plan\n\ntwo\n", "b.md": "# B\n\n[[lost]]\n"}
+    with ProposedBase(tmp_path, pages) as base:
+        with base.view() as view:
+            writes.create(view, Address("new.md"), b"# New\n")
+            writes.create(view, Address("lost.md"), b"# Lost\n\n[a](a.md)\n")
+            writes.replace_once(view, Address("a.md"), "one", "one, see [[new]]")
+            writes.replace_once(view, Address("a.md"), "two", "two, see [[new]]")
+        before, proposal, all_of = base.served(), base.found(), base.services.collections
+        whole = report(all_of, proposal).files
+        assert [finding for file in whole for finding in file.new_findings] == []
+        for shown, request in (
+            (FileRange(page="a"), AcceptRequest(pages=("a",))),
+            (FileRange(page="a", section="Plan"), AcceptRequest(pages=("a",), section="Plan")),
+        ):
+            (file,) = report(all_of, proposal, shown).files
+            part = findings_of_part(all_of, proposal, request)
+            for findings in (file.new_findings, part.new_findings):
+                assert [(row.path, row.message) for row in findings] == [("a.md", "The link to 'new' leads nowhere.")]
+        part = findings_of_part(all_of, proposal, AcceptRequest(pages=("a", "new", "lost")))
+        assert (part.new_findings, [row.path for row in part.mended]) == ((), ["b.md"])
+        with pytest.raises(NotFoundError):
+            report(all_of, proposal, FileRange(page="a", section="Nowhere"))
+        assert base.served() == before
+        receipt = base.accept("", AcceptRequest(pages=("a",), word="Only this"))
+        assert [row.path for row in receipt.new_findings] == ["a.md"]
+        (accepted,) = base.found().proposal.accepted
+        assert (accepted.pages, accepted.word) == ("a.md", "Only this")

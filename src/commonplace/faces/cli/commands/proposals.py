@@ -5,9 +5,10 @@ As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "autho
 `accepted_before` has `commit` and `pages` of each part that was accepted. The list is `{"proposals": [..]}`.
 `show` adds `messages`, `total`, `offset`, `left_out` (changed paths that cannot be accepted here) and `files`, each
 with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`, `base`, `proposed`, `current`, `diff`,
-`conflicts` (`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept` adds `commit`, `branch` (if
-the proposal began on another one), `written`, `removed`, `left_out` and `new_findings`; `push` gives
-`{"pushed": TEXT}`.
+`now` (path of the page, if others have moved it since), `conflicts` (`line`, `base`, `proposed`, `current`),
+`new_findings` and `mended`: of one page, those of accepting it alone. `accept` adds `commit`, `branch` (if the
+proposal began on another one), `written`, `removed`, `left_out`, `new_findings`, and with `--dry-run` `mended`;
+`push` gives `{"pushed": TEXT}`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from commonplace.faces.proposal_output import (
     accept_lines,
     accepted,
     closed_line,
+    part_json,
+    part_lines,
     proposal_json,
     proposal_line,
     report_json,
@@ -64,6 +67,9 @@ class DecisionOptions:
         str | None,
         typer.Option(metavar="COMMIT", help="Accept only if this is still its latest commit; see show --json."),
     ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Accept nothing; say what would be written, and what that would cause.")
+    ] = False
     offset: Annotated[int, typer.Option(metavar="N", min=0, help="Show the files after the first N.")] = 0
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show at most N files.")] = None
     all_: Annotated[bool, typer.Option("--all", help="List closed proposals, too.")] = False
@@ -103,12 +109,17 @@ def command(
     if action == "show":
         with session.opened() as collections:
             proposal = decisions.find(collections, identifier)
-            report = reports.report(collections, proposal, FileRange(page=page, offset=how.offset, limit=how.limit))
+            shown_page = page or (session.relative(how.pages[0]) if len(how.pages) == 1 else "")
+            shown_files = FileRange(page=shown_page, section=how.section, offset=how.offset, limit=how.limit)
+            report = reports.report(collections, proposal, shown_files)
             _say(session, report_json(proposal, report), report_lines(proposal, report))
         return
     with session.opened_for_writing(commit=True) as collections:
         found_proposal = decisions.find(collections, identifier)
-        if action == "accept":
+        if action == "accept" and how.dry_run:
+            part = reports.findings_of_part(collections, found_proposal, _request(session, how))
+            _say(session, part_json(found_proposal, part), part_lines(found_proposal, part))
+        elif action == "accept":
             receipt = accepted(found_proposal, _request(session, how), None, _call)
             _say(session, accept_json(found_proposal, receipt), accept_lines(receipt))
         elif action == "amend":

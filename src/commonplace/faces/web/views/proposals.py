@@ -27,7 +27,8 @@ from commonplace.faces.web.pages import page
 from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, edit
 from commonplace.services.collections import Collection
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import FoundProposal, ProposalConflictError
+from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.proposals.merging import ProposalConflictError
 from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report, served_side
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposal_view
