@@ -137,6 +137,10 @@ _TRAILERS_READ = re.compile(
 """Beginnings of the lines of a commit's message by which this program or Git says who did what."""
 
 
+CREDITS_COMMITTER = "Co-authored-by: {committer}"
+"""A trailer of a `StatedMessage` that credits the committer with a part of the text; left out for the author's own."""
+
+
 class StatedMessage(str):
     """A commit's message with trailers of this program. The lines of any other message are its caller's words."""
 

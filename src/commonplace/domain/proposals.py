@@ -211,6 +211,10 @@ class ProposalBranches(Protocol):
         """The changed paths, from the repository's root, that are none of `files`, such as links and other folders'."""
         ...
 
+    def changes_below(self, proposal: Proposal, path: str) -> bool:
+        """Whether a proposal changes, moves or deletes the file of a path, or one below it."""
+        ...
+
     def content(self, revision: Revision) -> bytes | None:
         """The bytes of a base or proposed file; None for ""."""
         ...
@@ -247,6 +251,10 @@ class ProposalBranches(Protocol):
         Raises:
             UnavailableError: the proposals are branches of a remote, and it cannot be read now.
         """
+        ...
+
+    def settled(self, proposal: Proposal) -> Proposal:
+        """The proposal after a decision on it that is under way, for which some seconds are waited."""
         ...
 
     def refresh(self) -> None:

@@ -81,7 +81,9 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             hint="Amend the proposal, or withdraw it.",
         )
     if action in {"list", "undo"}:
-        return _listed(collections, viewer, arguments.offset or 0) if action == "list" else _undone(call, arguments)
+        only = decisions.ProposalFilter(page=arguments.page or "", text=arguments.text or "")
+        offset = arguments.offset or 0
+        return _listed(collections, viewer, offset, only) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
     proposal = decisions.find(collections, arguments.id, viewer)
@@ -112,16 +114,20 @@ def _undone(call: Call, arguments: ProposalParameters) -> str:
     return "\n".join(activity_output.undo_lines(results))
 
 
-def _listed(collections: Collections, viewer: Proposer | None, offset: int = 0) -> str:
-    both = (decisions.listed(collections, viewer, closed=closed) for closed in (False, viewer is not None))
+def _listed(
+    collections: Collections, viewer: Proposer | None, offset: int = 0, only: decisions.ProposalFilter | None = None
+) -> str:
+    only = only or decisions.ALL
+    both = (decisions.listed(collections, viewer, closed=closed, only=only) for closed in (False, viewer is not None))
     found_proposals = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
     total, end = len(found_proposals), offset + MAX_LISTED
     lines = [proposal_output.proposal_line(proposal) for proposal in found_proposals[offset:end]]
     if total > end:
-        lines.append(f"and {total - end} more: list with offset {end}")
+        lines.append(f"and {total - end} more: list with offset {end}, or narrow it: page (or folder), text (words)")
     if total and not lines:
         return f"There are {total} proposals, none after the first {offset}."
-    return "\n".join(lines) or _nothing(collections)
+    nothing = "" if only == decisions.ALL else "No proposal has this page and text."
+    return "\n".join(lines) or nothing or _nothing(collections)
 
 
 def _nothing(collections: Collections) -> str:

@@ -20,7 +20,7 @@ from commonplace.faces.rest.endpoint import (
     RestResponse,
 )
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.proposals.decisions import FoundProposal, ProposalFilter
 from commonplace.services.proposals.selection import AcceptRequest
 
 MAX_ROWS = 1_000
@@ -132,7 +132,11 @@ class Acceptance(Proposal):
 class ProposalsParameters(QueryParameters):
     """Parameters of GET /proposals."""
 
-    state: Literal["open", "closed", "all"] = "open"
+    state: Literal["open", "closed", "all", "accepted", "declined", "withdrawn"] = "open"
+    author: Annotated[str, Field(max_length=200, description="Name or e-mail of the author")] = ""
+    client: Annotated[str, Field(max_length=200, description="The program that proposed")] = ""
+    page: Annotated[str, Field(max_length=1_000, description="Path of a changed page, or of a folder with one")] = ""
+    q: Annotated[str, Field(max_length=200, description="A part of the title, purpose, message, author or client")] = ""
     limit: Annotated[int, Field(ge=1, le=MAX_ROWS)] = 100
     offset: Annotated[int, Field(ge=0)] = 0
 
@@ -261,9 +265,15 @@ def _decisions() -> tuple[Endpoint, ...]:
 
 def _list(request: RestRequest) -> RestResponse:
     query = cast("ProposalsParameters", request.query)
-    states = {"open": (False,), "closed": (True,), "all": (False, True)}[query.state]
+    states = {"open": (False,), "all": (False, True)}.get(query.state, (True,))
     collections = request.served.decided
-    every = [proposal for closed in states for proposal in decisions.listed(collections, request.viewer, closed=closed)]
+    state = "" if query.state in {"closed", "all"} else query.state
+    only = ProposalFilter(author=query.author, client=query.client, page=query.page, text=query.q, state=state)
+    every = [
+        proposal
+        for closed in states
+        for proposal in decisions.listed(collections, request.viewer, closed=closed, only=only)
+    ]
     every.sort(key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
     rows = every[query.offset :][: query.limit]
     return RestResponse(
@@ -316,7 +326,9 @@ def _amend(request: RestRequest) -> RestResponse:
     if body.page is None or body.text is None:
         return _answer(proposal, decisions.amend(proposal, request.proposer))
     address = parse_document_address(body.page)
-    return _answer(proposal, decisions.write_page(proposal, address, body.text.encode(), body.message))
+    return _answer(
+        proposal, decisions.write_page(proposal, address, body.text.encode(), body.message, request.caller.person)
+    )
 
 
 def _withdraw(request: RestRequest) -> RestResponse:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
-from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, StatedMessage, committed_by, is_credit, split_trailers
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.changes import CREDITS_COMMITTER, Author, StatedMessage, committed_by, is_credit, split_trailers
 from commonplace.domain.errors import (
     ConflictError,
     ForbiddenError,
@@ -26,10 +27,11 @@ from commonplace.domain.proposals import (
     title_of,
 )
 from commonplace.services import writes
-from commonplace.services.collections import Collection, Collections
+from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.findings import MAX_NEW, new_findings
 from commonplace.services.proposals.merging import AcceptanceMerge, AcceptedBytes
 from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, select, shown_paths
+from commonplace.services.proposals.served_files import served_file, with_sources
 from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.documents import index_written
@@ -89,8 +91,51 @@ def branches_of(collection: Collection) -> ProposalBranches:
     return collection.proposals.branches
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalFilter:
+    """Narrows a list of proposals; "" takes every one. Upper and lower case do not count."""
+
+    author: str = ""
+    """Name or e-mail of the author."""
+    client: str = ""
+    """Name of the program that proposed."""
+    page: str = ""
+    """Path of a page that is changed, with or without `.md`, or of a folder in which one is."""
+    text: str = ""
+    """A part of the title, purpose, message, author or program."""
+    state: str = ""
+    """`open`, `accepted`, `declined` or `withdrawn`."""
+
+    def takes(self, found_proposal: FoundProposal) -> bool:
+        """Whether a proposal is wanted."""
+        proposal = found_proposal.proposal
+        author, client = proposal.author, proposal.proposer.client
+        return (
+            self.state in {"", proposal.state}
+            and fold(self.author) in {"", fold(author.name), fold(author.email)}
+            and fold(self.client) in {"", fold(client)}
+            and fold(self.text)
+            in fold("\n".join([proposal.title, proposal.proposer.purpose, proposal.message, author.name, client]))
+            and self._takes_page(found_proposal)
+        )
+
+    def _takes_page(self, found_proposal: FoundProposal) -> bool:
+        path = self.page.removeprefix(f"{found_proposal.collection.name}:").strip("/")
+        names = dict.fromkeys((path, f"{path}.md"))
+        return not path or any(found_proposal.branches.changes_below(found_proposal.proposal, name) for name in names)
+
+
+ALL = ProposalFilter()
+"""Takes every proposal."""
+
+
 def listed(
-    collections: Collections, viewer: Proposer | None = None, *, closed: bool = False, page: Address | None = None
+    collections: Collections,
+    viewer: Proposer | None = None,
+    *,
+    closed: bool = False,
+    page: Address | None = None,
+    only: ProposalFilter = ALL,
 ) -> list[FoundProposal]:
     """The proposals that a caller may see, newest first.
 
@@ -99,6 +144,7 @@ def listed(
         viewer: The caller, who sees only the own ones; None for one who may see all.
         closed: Whether to list closed proposals instead of open ones.
         page: List only the open ones that change, move or delete this page.
+        only: List only those that it takes.
     """
     proposals: list[FoundProposal] = []
     for collection in collections:
@@ -109,6 +155,7 @@ def listed(
         proposals += [
             FoundProposal(collection, proposal) for proposal in every if viewer is None or viewer.owns(proposal)
         ]
+    proposals = [proposal for proposal in proposals if only.takes(proposal)] if only != ALL else proposals
     return sorted(proposals, key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
 
 
@@ -166,6 +213,8 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
         selection = select(found_proposal.collection, files, request)
         require_acceptable(found_proposal.collection, branches, selection.files)
         message = _message(proposal, branches.changes(proposal), selection)
+        if _is_rewritten(found_proposal.collection, branches, selection):
+            message = StatedMessage(message, CREDITS_COMMITTER)
         if len(selection.files) == len(files) and not selection.section and not left_out:
             message = StatedMessage(message, f"Proposal-Tip: {proposal.tip}")
         branch = branches.branch
@@ -184,6 +233,17 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
     removed = tuple(sorted(address for address, (_, new) in results.items() if new is None))
     other = branch if proposal.branch not in {"", branch} else ""
     return AcceptReceipt(after, receipt.commit, other, written, removed, findings[:MAX_NEW], tuple(left_out))
+
+
+def _is_rewritten(collection: Collection, branches: ProposalBranches, selection: AcceptedPart) -> bool:
+    """Whether a final text says something else than the proposer's text and what was written since."""
+    read = partial(current_bytes, collection)
+    for file in with_sources([file for file in selection.files if selection.final.get(file.address) is not None]):
+        base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
+        merged = served_file(collection, file, base, proposed, read).merged(collection, file)
+        if merged.content != selection.final[file.address]:
+            return True
+    return False
 
 
 class _TriedError(Exception):
@@ -271,6 +331,28 @@ def decline(found_proposal: FoundProposal, word: str, person: Author | None = No
         return found_proposal.branches.close(proposal, "declined", word, author=person)
 
 
+def decline_all(
+    proposals: Sequence[FoundProposal], word: str, person: Author | None = None, tips: Mapping[str, str] | None = None
+) -> list[Proposal]:
+    """Close several proposals with the same word. All are looked at before the first is closed.
+
+    Args:
+        proposals: The proposals.
+        word: Words to the proposers.
+        person: Who declines.
+        tips: The commit of each proposal that the person saw, by id; None for whatever they are now.
+
+    Raises:
+        ConflictError: one is no longer open, or no longer as the person saw it. None was closed.
+        ForbiddenError: kind "limit": the caller could not accept one of them. None was closed.
+    """
+    seen: Mapping[str, str] = tips or {}
+    for proposal in proposals:
+        now = _current(proposal, seen.get(proposal.proposal.id, ""))
+        require_acceptable(proposal.collection, proposal.branches, now)
+    return [decline(proposal, word, person, seen.get(proposal.proposal.id, "")) for proposal in proposals]
+
+
 def withdraw(proposal: FoundProposal, proposer: Proposer) -> Proposal:
     """Take back an own proposal.
 
@@ -299,8 +381,17 @@ def amend(proposal: FoundProposal, proposer: Proposer) -> Proposal:
         return proposal.branches.take_up(_current(proposal), proposer)
 
 
-def write_page(proposal: FoundProposal, address: Address, text: bytes, message: str = "") -> Proposal:
-    """Write a page into a proposal, in the name of its proposer.
+def write_page(
+    proposal: FoundProposal, address: Address, text: bytes, message: str = "", person: Author | None = None
+) -> Proposal:
+    """Write a page into a proposal, in the name of its proposer. The commit credits the one who writes it, too.
+
+    Args:
+        proposal: The proposal.
+        address: The page.
+        text: Its bytes.
+        message: What was changed; "" for no words.
+        person: Who writes; None for whoever Git's configuration names.
 
     Raises:
         ConflictError: the proposal is no longer open.
@@ -308,9 +399,10 @@ def write_page(proposal: FoundProposal, address: Address, text: bytes, message: 
         KnowledgeError: an error of any write.
     """
     require_acceptable(proposal.collection, proposal.branches, _current(proposal))
-    with proposal_view(proposal.collection, proposal.proposal) as proposed:
+    stated = StatedMessage(message or f"Update: {address.id}", CREDITS_COMMITTER)
+    with committed_by(person), proposal_view(proposal.collection, proposal.proposal) as proposed:
         write = writes.replace if proposed.store.stat(address) is not None else writes.create
-        write(proposed, address, text, WriteRequest(message=message, author=proposal.proposal.author))
+        write(proposed, address, text, WriteRequest(message=stated, author=proposal.proposal.author))
     return proposal.branches.proposal(proposal.proposal.id)
 
 

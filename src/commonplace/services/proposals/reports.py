@@ -33,6 +33,8 @@ class FileRange:
     """Heading of the one section of it that is considered; "" for all of the page."""
     alone: bool = True
     """Whether the findings of the one page are those of accepting it alone, for who could do so."""
+    settled: bool = False
+    """Whether no decision is waited for that may be the reason of a conflict."""
     offset: int = 0
     limit: int | None = None
     """Maximum number of files; None for all."""
@@ -107,6 +109,9 @@ def report(collections: Collections, proposal: FoundProposal, shown: FileRange |
     with proposal_view(proposal.collection, proposal.proposal) as after:
         comparison = _Comparison(collections, proposal, after, every)
         reported = [comparison.report(file) for file in chosen]
+    if not shown.settled and any(file.conflicts for file in reported):  # what is accepted just now meets itself
+        now = FoundProposal(proposal.collection, branches.settled(proposal.proposal))
+        return report(collections, now, replace(shown, settled=True))
     if shown.page and shown.alone:
         reported = [_alone(collections, proposal, shown, file) for file in reported]
     return replace(result, files=reported)

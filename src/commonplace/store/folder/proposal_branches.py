@@ -23,7 +23,7 @@ from pygit2.enums import SortMode
 from commonplace.domain.addresses import Address, address_or_none, has_direction
 from commonplace.domain.budget import seconds_left
 from commonplace.domain.changes import Author, Revision, escaped_controls, plain_message, uncredited
-from commonplace.domain.errors import GitError, NotFoundError, TooLargeError
+from commonplace.domain.errors import GitError, NotFoundError, StorageError, TooLargeError, UnavailableError
 from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
     AcceptedBefore,
@@ -67,6 +67,8 @@ MAX_SEARCHED = 1_000
 MAX_CLOSED = 1_000
 """Maximum number of closed proposals that are kept; the oldest go."""
 _TRAILER_LINE = re.compile(r"(Proposal(?:-[A-Za-z]+)?): (.*)")
+SETTLING_SECONDS = 5.0
+"""Maximum time in seconds for which a report with a conflict waits for a decision that is under way."""
 _NO_WORD = "Without what was accepted"
 """Message of a commit that states an acceptance without words."""
 _CACHED, _CACHED_FILES = 2_000, 100
@@ -162,6 +164,15 @@ class GitProposals:
         proposals = (proposal for proposal in self.listed() if path in self._paths(proposal.id, proposal.tip))
         return [proposal for proposal in proposals if address in self.changed_files(proposal)]
 
+    def changes_below(self, proposal: Proposal, path: str) -> bool:
+        """Whether a proposal changes, moves or deletes the file of a path, or one below it."""
+        whole, start = self.prefix + path, f"{self.prefix}{path}/"
+        if not any(other == whole or other.startswith(start) for other in self._paths(proposal.id, proposal.tip)):
+            return False
+        return any(
+            address.path == path or address.path.startswith(f"{path}/") for address in self.changed_files(proposal)
+        )
+
     def _paths_of(self, identifier: str, tip: str) -> frozenset[str]:
         return frozenset(self._changed(identifier, tip)[0])
 
@@ -200,6 +211,13 @@ class GitProposals:
             self.refresh()
             self._close_accepted()
             yield
+
+    def settled(self, proposal: Proposal) -> Proposal:
+        """The proposal after a decision on it that is under way, for which at most `SETTLING_SECONDS` are waited."""
+        wait = self._lock.held(seconds_left(SETTLING_SECONDS))
+        with suppress(UnavailableError, StorageError), storage_errors("to lock the proposals"), wait:
+            pass
+        return self.proposal(proposal.id)
 
     def refresh(self) -> None:
         """Do nothing: the branches are in this repository."""

@@ -15,6 +15,7 @@ import pygit2
 
 from commonplace.domain.changes import (
     COMMITTER,
+    CREDITS_COMMITTER,
     CURRENT_CLIENT,
     WRITER,
     Author,
@@ -77,9 +78,12 @@ def commit_message(
     if program and client and client.credit == "author" and author is None:
         author, program = program, None
     text = clean_message(plain_message(message.text if isinstance(message, StatedMessage) else message))
-    for line in message.trailers if isinstance(message, StatedMessage) else ():
-        text = with_trailer(text, line)
     writer = signature("author", repository.setting, author)
+    for line in message.trailers if isinstance(message, StatedMessage) else ():
+        if line != CREDITS_COMMITTER:
+            text = with_trailer(text, line)
+        elif person_line(committer) != person_line(writer):
+            text = with_trailer(text, f"Co-authored-by: {person_line(committer)}")
     stated = [f"Co-authored-by: {program.name} <{program.email}>"] if program else []
     for line in [*stated, *(client.trailers(writer.author.name) if client else ())]:
         if line not in text.splitlines():
@@ -87,6 +91,11 @@ def commit_message(
     if sign_off:
         text = with_trailer(text, f"Signed-off-by: {committer.author.name} <{committer.author.email}>")
     return CommitMessage(text, writer, committer)
+
+
+def person_line(person: Signature) -> str:
+    """Name and e-mail as they stand in a trailer."""
+    return f"{person.author.name} <{person.author.email}>"
 
 
 def message_of_commit(commit: pygit2.Commit) -> CommitMessage:

@@ -40,7 +40,7 @@ from commonplace.faces.proposal_output import (
 )
 from commonplace.services.collections import Collections
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.proposals.decisions import FoundProposal, ProposalFilter
 from commonplace.services.proposals.reports import FileRange
 from commonplace.services.proposals.selection import AcceptRequest
 
@@ -52,7 +52,8 @@ class DecisionOptions:
     """The part that is accepted, and the word."""
 
     pages: Annotated[
-        list[str], typer.Option("--page", metavar="PAGE", help="Accept this page only; repeated: several.")
+        list[str],
+        typer.Option("--page", metavar="PAGE", help="Accept only this page, or list what changes it. May be repeated."),
     ] = field(default_factory=list[str])
     section: Annotated[str, typer.Option(metavar="HEADING", help="Accept this section of the one --page only.")] = ""
     text: Annotated[
@@ -73,14 +74,22 @@ class DecisionOptions:
     offset: Annotated[int, typer.Option(metavar="N", min=0, help="Show the files after the first N.")] = 0
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show at most N files.")] = None
     all_: Annotated[bool, typer.Option("--all", help="List closed proposals, too.")] = False
+    author: Annotated[str, typer.Option(metavar="NAME", help="List those of an author, by name or e-mail.")] = ""
+    client: Annotated[str, typer.Option(metavar="NAME", help="List those of a program.")] = ""
+    matching: Annotated[
+        str, typer.Option(metavar="TEXT", help="List those with TEXT in title, purpose, message, author or program.")
+    ] = ""
+    state: Annotated[
+        Literal["open", "accepted", "declined", "withdrawn"] | None,
+        typer.Option(help="List those of a state instead of the open ones."),
+    ] = None
 
 
 def command(
     session: Session,
     action: Annotated[ProposalsAction, typer.Argument(metavar="ACTION", hidden=True)] = "list",
     identifier: Annotated[str, typer.Argument(metavar="ID", hidden=True)] = "",
-    page: Annotated[str, typer.Argument(metavar="PAGE", hidden=True)] = "",
-    file: Annotated[str, typer.Argument(metavar="FILE", hidden=True)] = "-",
+    names: Annotated[list[str] | None, typer.Argument(metavar="PAGE", hidden=True)] = None,
     *,
     how: DecisionOptions,
 ) -> None:
@@ -93,39 +102,48 @@ def command(
         commonplace proposals accept 20260301-1a2b3c --page idea --section Plan
         commonplace proposals accept 20260301-1a2b3c --page idea --text final.md
         commonplace proposals decline 20260301-1a2b3c --word "Keep the title"
+        commonplace proposals list --client my-agent --page inbox --matching "clean up"
         commonplace proposals amend 20260301-1a2b3c idea.md better.md
 
     ACTION is list, show, accept, decline, amend, withdraw or push. A proposal is what an agent or person with the tier
     propose has written: a branch that waits for a decision. Accept merges it into what the pages say now, and refuses
     where both changed the same place. Amend writes PAGE from FILE into the proposal. Withdraw takes it back, decline
-    leaves a word for the proposer, and push sends its branch to the remote origin.
+    leaves a word for the proposer, and takes several IDs, and push sends its branch to the remote origin.
     """
     if action == "list":
         with session.opened_as_is() as collections:
-            _list(session, collections, with_closed=how.all_)
+            _list(session, collections, how)
         return
     if not identifier:
         raise InvalidInputError("Which proposal? Give its ID.", kind="argument", hint="Run: commonplace proposals")
     if action == "show":
         with session.opened() as collections:
             proposal = decisions.find(collections, identifier)
-            shown_page = page or (session.relative(how.pages[0]) if len(how.pages) == 1 else "")
+            shown_page = names[0] if names else (session.relative(how.pages[0]) if len(how.pages) == 1 else "")
             shown_files = FileRange(page=shown_page, section=how.section, offset=how.offset, limit=how.limit)
             report = reports.report(collections, proposal, shown_files)
             _say(session, report_json(proposal, report), report_lines(proposal, report))
         return
+    page, file, *_ = [*(names or []), "", ""]
     with session.opened_for_writing(commit=True) as collections:
         found_proposal = decisions.find(collections, identifier)
-        if action == "accept" and how.dry_run:
-            part = reports.findings_of_part(collections, found_proposal, _request(session, how))
-            _say(session, part_json(found_proposal, part), part_lines(found_proposal, part))
+        if action == "decline" and names:
+            _decline_all(session, collections, [identifier, *names], how)
         elif action == "accept":
-            receipt = accepted(found_proposal, _request(session, how), None, _call)
-            _say(session, accept_json(found_proposal, receipt), accept_lines(receipt))
+            _accept(session, collections, found_proposal, how)
         elif action == "amend":
-            _amend(session, found_proposal, page, file, how.word)
+            _amend(session, found_proposal, page, file or "-", how.word)
         else:
             _other_actions(action)(session, found_proposal, how)
+
+
+def _accept(session: Session, collections: Collections, proposal: FoundProposal, how: DecisionOptions) -> None:
+    if how.dry_run:
+        part = reports.findings_of_part(collections, proposal, _request(session, how))
+        _say(session, part_json(proposal, part), part_lines(proposal, part))
+        return
+    receipt = accepted(proposal, _request(session, how), None, _call)
+    _say(session, accept_json(proposal, receipt), accept_lines(receipt))
 
 
 def _call(identifier: str, page: str) -> str:
@@ -136,11 +154,24 @@ def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal,
     return {"decline": _decline, "withdraw": _withdraw, "push": _push}[action]
 
 
-def _list(session: Session, collections: Collections, *, with_closed: bool) -> None:
+def _list(session: Session, collections: Collections, how: DecisionOptions) -> None:
     if not any(collection.proposals is not None for collection in collections):
         decisions.branches_of(collections.members[0])
-    proposals = decisions.listed(collections)
-    proposals += decisions.listed(collections, closed=True) if with_closed else []
+    places = how.pages or [""]
+    filters = [
+        ProposalFilter(
+            author=how.author, client=how.client, page=session.relative(page), text=how.matching, state=how.state or ""
+        )
+        for page in places
+    ]
+    states = (False, True) if how.all_ or how.state not in {None, "open"} else (False,)
+    found_proposals = (
+        proposal
+        for closed in states
+        for only in filters
+        for proposal in decisions.listed(collections, closed=closed, only=only)
+    )
+    proposals = list({proposal.proposal.id: proposal for proposal in found_proposals}.values())
     rows: list[Json] = [proposal_json(proposal) for proposal in proposals]
     if session.out.as_json:
         session.out.json({"proposals": rows})
@@ -177,6 +208,17 @@ def _amend(session: Session, proposal: FoundProposal, page: str, file: str, mess
 def _decline(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
     closed = decisions.decline(proposal, how.word, tip=_tip(how))
     _say(session, proposal_json(FoundProposal(proposal.collection, closed)), closed_line(closed).split("\n"))
+
+
+def _decline_all(session: Session, collections: Collections, identifiers: list[str], how: DecisionOptions) -> None:
+    if _tip(how):
+        raise InvalidInputError("A tip is that of one proposal.", kind="tip", hint="Decline them one by one.")
+    proposals = [decisions.find(collections, identifier) for identifier in dict.fromkeys(identifiers)]
+    closed = decisions.decline_all(proposals, how.word)
+    rows: list[Json] = [
+        proposal_json(FoundProposal(proposal.collection, now)) for proposal, now in zip(proposals, closed, strict=True)
+    ]
+    _say(session, {"proposals": rows}, [line for now in closed for line in closed_line(now).split("\n")])
 
 
 def _withdraw(session: Session, proposal: FoundProposal, how: DecisionOptions) -> None:
