@@ -188,18 +188,81 @@ def test_a_write_made_while_the_form_was_open_is_merged_and_shown(site: Site) ->
     assert "It was accepted" in page(site.server, url, key=site.keys["write"])
 
 
-def test_a_form_of_a_proposal_that_was_amended_accepts_nothing(site: Site) -> None:
+def test_a_form_of_a_proposal_that_was_amended_is_merged_and_loses_nothing(site: Site) -> None:
     site.edit("tea", ("Three", "Two"))
     url, _ = site.proposal()
     form = fields(page(site.server, f"{url}/edit?file=tea.md", key=site.keys["write"]))
-    site.edit("tea", ("Two", "One"))
-    for _ in range(2):
-        refused = sent(site.server, f"{url}/edit", key=site.keys["write"], **form)
-        assert refused.status == 409
-        form = fields(refused.body.decode())
+    form["text"] = form["text"].replace("Boil.", "Heat.")
+    site.edit("tea", ("Five", "Six"))
+    html = sent(site.server, f"{url}/edit", key=site.keys["write"], **form).body.decode()
+    assert "the proposal was amended since you opened it" in html
+    assert "start again from the amended text" in html
+    form = fields(html)
+    assert [word in form["text"] for word in ("Heat.", "Two", "Six")] == [True] * 3
+    form["text"] = form["text"].replace("Six", "Seven")
+    site.edit("tea", ("Six", "Eight"))
+    html = sent(site.server, f"{url}/edit", key=site.keys["write"], **form).body.decode()
+    for words in ("The proposal has changed since", "As amended", "1 place was changed by both"):
+        assert words in html, words
+    assert (site.repo.path / "tea.md").read_bytes() == TEA.encode()
+    chosen = fields(html) | {"choice-1": "mine", "action": "merge"}
+    form = fields(sent(site.server, f"{url}/edit", key=site.keys["write"], **chosen).body.decode())
+    assert sent(site.server, f"{url}/edit", key=site.keys["write"], **form).status == 303
+    tea = TEA.replace("Boil.", "Heat.").replace("Three", "Two").replace("Five", "Seven")
+    assert (site.repo.path / "tea.md").read_bytes() == tea.encode()
+    assert "Co-authored-by: Grace write" in site.repo.git("log", "-1", "--format=%B")
+    closed = sent(site.server, f"{url}/edit", key=site.keys["write"], **(form | {"text": "# Not lost\n"}))
+    assert (closed.status, "# Not lost" in closed.body.decode()) == (409, True)
     del form["revision"]
     assert sent(site.server, f"{url}/edit", key=site.keys["write"], **form).status == 422
-    assert (site.repo.path / "tea.md").read_bytes() == TEA.encode()
+
+
+def test_a_part_that_would_break_links_alone_is_asked_for_and_keeps_the_word(site: Site) -> None:
+    site.edit("tea", ("Three", "See [[new]]. Three"), ("Five", "Four"))
+    site.write("write", page="new.md", text="# New\n")
+    url, html = site.proposal()
+    form = fields(html, '<form method="post" action="/proposals/') | {"word": "Only this", "file": "tea.md"}
+    form.pop("action", None)
+    asked = sent(site.server, url, key=site.keys["write"], **form).body.decode()
+    for words in ("tea.md alone would cause", "&#39;new&#39; leads nowhere", "Only this"):
+        assert words in asked, words
+    assert "leads nowhere" in page(site.server, f"{url}?file=tea.md", key=site.keys["write"])
+    section = form | {"part": "tea.md", "section:tea.md": "Tea > Black", "word": "Four is right"}
+    del section["file"]
+    assert sent(site.server, url, key=site.keys["write"], **section).status == 303
+    assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Five", "Four").encode()
+    _, html = site.proposal()
+    assert "“Four is right”" in page(site.server, url, key=site.keys["propose"])
+    form["tip"] = fields(html, 'id="ui-decide"')["tip"]
+    asked = sent(site.server, url, key=site.keys["write"], **form)
+    sure = fields(asked.body.decode(), '<div class="callout-body">') | {"action": "accept"}
+    assert sent(site.server, url, key=site.keys["write"], **sure).status == 303
+    assert "See [[new]]" in (site.repo.path / "tea.md").read_text()
+    assert "“Only this”" in page(site.server, url, key=site.keys["propose"])
+
+
+def test_the_list_is_narrowed_and_several_are_declined_at_once(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"))
+    site.edit("about", ("See", "Look at"), key="other")
+    listed = page(site.server, "/proposals?in=about", key=site.keys["write"])
+    assert ("Other" in listed, "Grace propose" in listed) == (True, False)
+    assert "Nothing that waits is so." in page(site.server, "/proposals?author=nobody", key=site.keys["write"])
+    assert 'name="pick:' not in page(site.server, "/proposals", key=site.keys["propose"])
+    picks = dict(
+        re.findall(
+            r'name="(pick:[0-9a-z-]+)" value="([0-9a-f]{40})"', page(site.server, "/proposals", key=site.keys["write"])
+        )
+    )
+    assert len(picks) == 2
+    stale = dict.fromkeys(picks, "0" * 40)
+    for key, form, status in (
+        ("propose", picks, 403), ("write", {}, 422), ("write", stale, 409), ("write", picks, 303)
+    ):  # fmt: skip
+        done = sent(site.server, "/proposals", key=site.keys[key], action="decline", word="Not now", **form)
+        assert done.status == status, done.body
+    after = page(site.server, "/proposals?state=declined", key=site.keys["write"])
+    assert after.count("Not now") == 2
+    assert "Nothing that waits is so." in after
 
 
 def test_a_conflict_is_edited_from_the_merge_with_only_that_place_open(site: Site) -> None:

@@ -33,9 +33,16 @@ class MergingSide:
     """Title of the text that both sides come from."""
     since: str
     """The moment at which the side began, in words."""
+    now: str = "As it is now"
+    """Title of the other side."""
+    theirs: str = "what it says now"
+    """The other side in a choice."""
 
 
 PERSON = MergingSide("you", "Yours", "yours", "As you opened it", "you opened it")
+AMENDED = MergingSide(
+    "you", "Yours", "yours", "As you opened it", "you opened it", now="As amended", theirs="the amendment"
+)
 PROPOSER = MergingSide("the proposal", "Proposed", "what is proposed", "As the proposer saw it", "it was proposed")
 
 

@@ -24,12 +24,20 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
-from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, edit
+from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, digest_of, edit
 from commonplace.services.collections import Collection
+from commonplace.services.findings import kind_of_finding
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.proposals.decisions import FoundProposal, ProposalFilter
 from commonplace.services.proposals.merging import ProposalConflictError
-from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report, served_side
+from commonplace.services.proposals.reports import (
+    FileRange,
+    FileReport,
+    ProposalReport,
+    findings_of_part,
+    report,
+    served_side,
+)
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.related_documents import NearDuplicates
@@ -39,6 +47,10 @@ FILES = 20
 """Number of files of a proposal on one page."""
 LISTED = 200
 """Number of open proposals, and of closed ones, on a page of the list."""
+FILTERS = ("author", "client", "in", "q", "state")
+"""Names of the fields that narrow the list."""
+PICK = "pick:"
+"""Beginning of the names of fields that select a proposal of the list."""
 MAX_ROWS = 2_000
 """Maximum number of lines of differences of one file."""
 
@@ -97,25 +109,82 @@ def _viewer(request: PageRequest) -> Proposer | None:
 
 
 def _list(request: PageRequest) -> PageResponse:
+    problem: KnowledgeError | None = None
     if request.method == "POST":
-        raise InvalidInputError("Which proposal?", kind="proposal", hint="Open one of the list.")
+        try:
+            _decline_selected(request)
+        except KnowledgeError as error:
+            problem = error
+        else:
+            kept = urlencode({name: value for name in FILTERS if (value := request.form.get(name, ""))})
+            return redirect(f"/proposals?{kept}" if kept else "/proposals", 303)
     viewer, collections = _viewer(request), request.services.decided
-    opened, closed = (decisions.listed(collections, viewer, closed=element) for element in (False, True))
+    fields = request.form if problem else request.query
+    chosen = {name: fields.get(name, "").strip() for name in FILTERS}
+    only = ProposalFilter(
+        author=chosen["author"], client=chosen["client"], page=chosen["in"], text=chosen["q"], state=chosen["state"]
+    )
+    opened, closed = (decisions.listed(collections, viewer, closed=element, only=only) for element in (False, True))
     number = request.number("page")
     part = slice((number - 1) * LISTED, number * LISTED)
+    kept = urlencode({name: value for name, value in chosen.items() if value})
     return page(
         request,
         "proposals.html",
+        error_mapping(problem).http if problem else 200,
         groups=[(name, len(every), every[part]) for name, every in (("Open", opened), ("Closed", closed))],
         number=number,
         last=max(1, -(-max(len(opened), len(closed)) // LISTED)),
         decides=viewer is None,
+        chosen=chosen,
+        kept=f"{kept}&" if kept else "",
+        problem=problem,
+        word=request.form.get("word", ""),
         without=[collection.name for collection in collections if collection.proposals is None],
     )
 
 
+def _decline_selected(request: PageRequest) -> None:
+    """Decline the proposals that were selected in the list, each as it was shown."""
+    require_decides(request)
+    tips = {name.removeprefix(PICK): tip for name, tip in request.form.items() if name.startswith(PICK)}
+    if request.form.get("action") != "decline" or not tips:
+        raise InvalidInputError("Which proposals?", kind="proposal", hint="Select some of the list, or open one.")
+    proposals = [decisions.find(request.services.decided, identifier) for identifier in tips]
+    decisions.decline_all(proposals, _word(request), request.caller.person, tips)
+
+
+def require_decides(request: PageRequest) -> None:
+    """Check that the caller decides on proposals.
+
+    Raises:
+        ForbiddenError: kind "tier".
+    """
+    if not allows(request.tier, "write"):
+        raise ForbiddenError(
+            "A person with the tier write decides on proposals.", kind="tier", hint="You can withdraw your own."
+        )
+
+
+def _word(request: PageRequest) -> str:
+    return request.form.get("word", "").replace("\r\n", "\n").strip()[:MAX_WORD_CHARS]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPart:
+    """A part of a proposal whose acceptance would cause what was not shown, so that it is asked for once more."""
+
+    file: str
+    section: str
+    findings: Sequence[NewFinding]
+    digest: str
+
+
 def _proposal_page(
-    request: PageRequest, proposal: FoundProposal, problem: KnowledgeError | None = None
+    request: PageRequest,
+    proposal: FoundProposal,
+    problem: KnowledgeError | None = None,
+    part: AskedPart | None = None,
 ) -> PageResponse:
     """One proposal, in parts of `FILES` files, or one file of it."""
     number = request.number("page")
@@ -124,6 +193,7 @@ def _proposal_page(
     chosen = FileRange(page=request.query.get("file", ""), offset=(number - 1) * FILES, limit=FILES)
     full = report(request.services.decided, proposal, chosen)
     files = _shown_files(request, proposal, full, rendered=view == "text")
+    is_open, refusal = proposal.proposal.state == "open", proposal.collection.store.read_only_reason
     return page(
         request,
         "proposal.html",
@@ -139,8 +209,11 @@ def _proposal_page(
         view=view,
         number=number,
         last=max(1, -(-full.total // FILES)),
-        decides=proposal.proposal.state == "open" and allows(request.tier, "write"),
-        own=proposal.proposal.state == "open" and page_proposer(request.caller).owns(proposal.proposal),
+        decides=_decides(request, proposal),
+        own=is_open and page_proposer(request.caller).owns(proposal.proposal) and not refusal,
+        refusal=refusal if is_open else "",
+        alone=part,
+        word=request.form.get("word", ""),
         part=f"&{urlencode({'file': chosen.page})}" if chosen.page else "",
         only=bool(chosen.page) and full.total > len(files),
         conflicts=any(file_report.conflicts for file_report in full.files),
@@ -165,7 +238,6 @@ def _shown_files(
 def _shown_file(
     request: PageRequest, proposal: FoundProposal, file_report: FileReport, after: Collection, *, rendered: bool
 ) -> ShownFile:
-    decides = proposal.proposal.state == "open" and allows(request.tier, "write")
     file, branches = file_report.file, proposal.branches
     base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
     old, new = (shown.version_text(file.moved_from or file.address, base), shown.version_text(file.address, proposed))
@@ -178,11 +250,17 @@ def _shown_file(
     elif is_text:
         rows = differences(old or "", new or "")[:MAX_ROWS]
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
-    sections = _offered_sections(proposal, file_report) if change == "changed" and decides else ()
+    sections = _offered_sections(proposal, file_report) if change == "changed" and _decides(request, proposal) else ()
     near = ""
     if change == "new" and proposed is not None and file.address.is_document and is_text:
         near = NearDuplicates(proposal.collection).of(file.address.id, read_document(file.address, proposed))
     return ShownFile(file_report, change, rows, html[0], html[1], sections, is_text, near)
+
+
+def _decides(request: PageRequest, proposal: FoundProposal) -> bool:
+    """Whether the caller can decide on a proposal here."""
+    is_open = proposal.proposal.state == "open"
+    return is_open and allows(request.tier, "write") and not proposal.collection.store.read_only_reason
 
 
 def _html(request: PageRequest, collection: Collection, address: Address, content: bytes | None) -> Markup:
@@ -226,26 +304,23 @@ def _offered_sections(proposal: FoundProposal, file_report: FileReport) -> Seque
 
 def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
     """Accept, decline or withdraw a proposal, then show what became of it."""
-    fields = request.form
-    word = fields.get("word", "").replace("\r\n", "\n").strip()[:MAX_WORD_CHARS]
-    tip = fields.get("tip", "")
+    fields, word = request.form, _word(request)
+    tip, action = fields.get("tip", ""), fields.get("action", "")
+    file, section = _part_of(request)
     if not tip:
         raise InvalidInputError("The form does not say what was shown.", kind="form", hint="Open the proposal again.")
-    action = fields.get("action", "")
     try:
         if action == "withdraw":
             decisions.withdraw(proposal, page_proposer(request.caller))
-        elif not allows(request.tier, "write"):
-            raise ForbiddenError(
-                "A person with the tier write decides on proposals.", kind="tier", hint="You can withdraw it."
-            )
-        elif action == "accept":
-            file = fields.get("file", "")
-            pages, section = (file,) if file else (), fields.get("section", "")
-            accepted = AcceptRequest(pages=pages, section=section, word=word, tip=tip)
-            decisions.accept(proposal, accepted, request.caller.person)
-        elif action == "decline":
+            return redirect(f"/proposals/{proposal.proposal.id}", 303)
+        require_decides(request)
+        if action == "decline":
             decisions.decline(proposal, word, request.caller.person, tip)
+        elif action == "accept" or file:
+            accepted = AcceptRequest(pages=(file,) if file else (), section=section, word=word, tip=tip)
+            if part := _unshown(request, proposal, accepted):
+                return _proposal_page(request, proposal, part=part)
+            decisions.accept(proposal, accepted, request.caller.person)
         else:
             raise InvalidInputError("The form names no decision.", kind="form", hint="Accept or decline.")
     except KnowledgeError as error:
@@ -254,3 +329,26 @@ def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
         now = decisions.find(request.services.decided, proposal.proposal.id, _viewer(request))
         return _proposal_page(request, now, error)
     return redirect(f"/proposals/{proposal.proposal.id}", 303)
+
+
+def _part_of(request: PageRequest) -> tuple[str, str]:
+    """The file and the section that a form accepts; "" for all. The button of a section names the file of its list."""
+    fields = request.form
+    if listed := fields.get("part", ""):
+        return listed, fields.get(f"section:{listed}", "")
+    return fields.get("file", ""), fields.get("section", "")
+
+
+def _unshown(request: PageRequest, proposal: FoundProposal, accepted: AcceptRequest) -> AskedPart | None:
+    """What accepting a part alone would cause that its page does not say; None if that is nothing, or was asked for."""
+    if not accepted.pages:
+        return None
+    collections = request.services.decided
+    causes = findings_of_part(collections, proposal, accepted).new_findings
+    digest = digest_of(causes)
+    if not causes or request.form.get("sure") == digest:
+        return None
+    whole = report(collections, proposal, FileRange(page=accepted.pages[0], alone=False))
+    told = {kind_of_finding(finding) for file in whole.files for finding in file.new_findings}
+    unshown = [finding for finding in causes if kind_of_finding(finding) not in told]
+    return AskedPart(accepted.pages[0], accepted.section, unshown, digest) if unshown else None
