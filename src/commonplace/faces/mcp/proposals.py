@@ -81,7 +81,8 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             hint="Amend the proposal, or withdraw it.",
         )
     if action in {"list", "undo"}:
-        only = decisions.ProposalFilter(page=arguments.page or "", text=arguments.text or "")
+        page, text = arguments.page or "", arguments.text or ""
+        only = decisions.ProposalFilter(page=page, text=text) if page or text else None
         offset = arguments.offset or 0
         return _listed(collections, viewer, offset, only) if action == "list" else _undone(call, arguments)
     if not arguments.id:
@@ -117,7 +118,6 @@ def _undone(call: Call, arguments: ProposalParameters) -> str:
 def _listed(
     collections: Collections, viewer: Proposer | None, offset: int = 0, only: decisions.ProposalFilter | None = None
 ) -> str:
-    only = only or decisions.ALL
     both = (decisions.listed(collections, viewer, closed=closed, only=only) for closed in (False, viewer is not None))
     found_proposals = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
     total, end = len(found_proposals), offset + MAX_LISTED
@@ -126,7 +126,7 @@ def _listed(
         lines.append(f"and {total - end} more: list with offset {end}, or narrow it: page (or folder), text (words)")
     if total and not lines:
         return f"There are {total} proposals, none after the first {offset}."
-    nothing = "" if only == decisions.ALL else "No proposal has this page and text."
+    nothing = "No proposal has this page and text." if only else ""
     return "\n".join(lines) or nothing or _nothing(collections)
 
 

@@ -125,17 +125,13 @@ class ProposalFilter:
         return not path or any(found_proposal.branches.changes_below(found_proposal.proposal, name) for name in names)
 
 
-ALL = ProposalFilter()
-"""Takes every proposal."""
-
-
 def listed(
     collections: Collections,
     viewer: Proposer | None = None,
     *,
     closed: bool = False,
     page: Address | None = None,
-    only: ProposalFilter = ALL,
+    only: ProposalFilter | None = None,
 ) -> list[FoundProposal]:
     """The proposals that a caller may see, newest first.
 
@@ -144,7 +140,7 @@ def listed(
         viewer: The caller, who sees only the own ones; None for one who may see all.
         closed: Whether to list closed proposals instead of open ones.
         page: List only the open ones that change, move or delete this page.
-        only: List only those that it takes.
+        only: List only those that it takes; None for all.
     """
     proposals: list[FoundProposal] = []
     for collection in collections:
@@ -155,7 +151,7 @@ def listed(
         proposals += [
             FoundProposal(collection, proposal) for proposal in every if viewer is None or viewer.owns(proposal)
         ]
-    proposals = [proposal for proposal in proposals if only.takes(proposal)] if only != ALL else proposals
+    proposals = [proposal for proposal in proposals if only is None or only.takes(proposal)]
     return sorted(proposals, key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
 
 

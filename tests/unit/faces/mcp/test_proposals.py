@@ -127,9 +127,9 @@ def test_a_long_list_is_told_in_parts(base: ProposedBase, monkeypatch: pytest.Mo
             writes.create(view, Address(f"n{number}.md"), b"# N\n")
     for tier in ("propose", "write"):
         first = run(base, tier, action="list").splitlines()
-        assert first[2:] == ["and 3 more: list with offset 2"]
+        assert first[2:] == ["and 3 more: list with offset 2, or narrow it: page (or folder), text (words)"]
         second = run(base, tier, action="list", offset=2).splitlines()
-        assert second[2:] == ["and 1 more: list with offset 4"]
+        assert second[2:] == ["and 1 more: list with offset 4, or narrow it: page (or folder), text (words)"]
         (last,) = run(base, tier, action="list", offset=4).splitlines()
         assert len({line[:15] for line in [*first[:2], *second[:2], last]}) == 5
         assert run(base, tier, action="list", offset=5) == "There are 5 proposals, none after the first 5."

@@ -1,8 +1,10 @@
 // The draft of an edit form: kept in this browser until it is saved. Closing the page asks before it goes.
+// Each tab has a draft of its own, so that two with the same page do not overwrite each other's; all are offered.
 const IDLE = 800;
 
 export function startDraft(form, view) {
-  const key = `draft ${form.dataset.draft}`;
+  const name = `draft ${form.dataset.draft}`;
+  const key = `${name}|${Math.random().toString(36).slice(2, 10)}`;
   const opened = view.state.doc;
   let dirty = form.dataset.unsaved === "true";
   let timer = 0;
@@ -48,9 +50,9 @@ export function startDraft(form, view) {
     removeEventListener("pagehide", write);
   }
 
-  function forget() {
+  function forget(slot = key) {
     try {
-      localStorage.removeItem(key);
+      localStorage.removeItem(slot);
     } catch {
       // there was none
     }
@@ -63,40 +65,71 @@ export function startDraft(form, view) {
     event.returnValue = "";
   }
 
-  /** Says that there is a draft of an earlier visit; nothing is replaced before its writer wants it. */
-  function offer() {
-    let draft = null;
+  /** The drafts of this page by their keys, latest first: of earlier visits, and of other tabs. */
+  function drafts() {
+    const rows = [];
     try {
-      draft = JSON.parse(localStorage.getItem(key));
+      for (let at = 0; at < localStorage.length; at++) {
+        const slot = localStorage.key(at);
+        if (slot !== name && !(slot.startsWith(`${name}|`) && /^[0-9a-z]+$/.test(slot.slice(name.length + 1)))) continue;
+        const draft = JSON.parse(localStorage.getItem(slot));
+        if (typeof draft?.text === "string" && slot !== key) rows.push([slot, draft]);
+      }
     } catch {
-      return;
+      // what is not readable is no draft
     }
-    if (typeof draft?.text !== "string" || form.dataset.unsaved === "true") return;
-    if (draft.text === opened.toString()) return forget();
-    const box = form.querySelector("#ui-draft");
-    const text = document.createElement("span");
-    text.textContent = `Your text of ${new Date(draft.when).toLocaleString()} was not saved.`;
-    box.replaceChildren(text, choice("Use it", () => {
-      form.elements.revision.value = draft.revision;
-      if (form.elements.base) form.elements.base.value = draft.base;
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: draft.text } });
-      view.focus();
-    }), choice("Discard it", () => {
-      forget();
-      view.focus();
-    }));
-    box.hidden = false;
+    return rows.sort(([, one], [, other]) => other.when - one.when);
+  }
 
-    function choice(label, act) {
-      const made = document.createElement("button");
-      made.type = "button";
-      made.className = "button plain";
-      made.textContent = label;
-      made.addEventListener("click", () => {
-        box.hidden = true;
-        act();
-      });
+  /** Says that there are drafts that were not saved; nothing is replaced before its writer wants it. */
+  function offer() {
+    if (form.dataset.unsaved === "true") return;
+    const text = opened.toString();
+    const rows = drafts();
+    for (const [slot, draft] of rows) if (draft.text === text) forget(slot);
+    const box = form.querySelector("#ui-draft");
+    box.replaceChildren(...rows.filter(([, draft]) => draft.text !== text).map(([slot, draft]) => row(slot, draft)));
+    box.hidden = !box.childElementCount;
+
+    function row(slot, draft) {
+      const made = document.createElement("div");
+      const said = document.createElement("span");
+      said.textContent = `Your text of ${new Date(draft.when).toLocaleString()} was not saved.`;
+      made.append(said, choice("Use it", () => {
+        form.elements.revision.value = draft.revision;
+        if (form.elements.base) form.elements.base.value = draft.base;
+        view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: draft.text } });
+        dirty = true;
+        write();
+        if (isKept(draft.text)) forget(slot);
+        view.focus();
+      }), choice("Discard it", () => {
+        forget(slot);
+        view.focus();
+      }));
       return made;
+
+      function choice(label, act) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "button plain";
+        button.textContent = label;
+        button.addEventListener("click", () => {
+          made.remove();
+          box.hidden = !box.childElementCount;
+          act();
+        });
+        return button;
+      }
+    }
+  }
+
+  /** Whether this tab's draft has a text. */
+  function isKept(text) {
+    try {
+      return JSON.parse(localStorage.getItem(key))?.text === text;
+    } catch {
+      return false;
     }
   }
 }

@@ -1,6 +1,7 @@
 // The editor of a page: a bundle of its own, which only pages with an edit form load. Without it the form is plain.
 import { startDraft } from "./drafts.js";
 import { createView } from "./codemirror.js";
+import { startFindings } from "./editor-findings.js";
 import { startPreview } from "./editor-preview.js";
 import { startToolbar } from "./editor-toolbar.js";
 
@@ -11,22 +12,28 @@ function start() {
   if (!form) return;
   const view = createView(form);
   const draft = startDraft(form, view);
+  const findings = startFindings(form, view);
   startPreview(form, view);
   startToolbar(form, view);
   form.addEventListener("submit", (event) => {
     if (event.submitter?.value === "preview") return;
     event.preventDefault();
-    save(form, view, draft);
+    save(form, view, draft, findings);
   });
-  form.addEventListener("ui-save", () => save(form, view, draft));
+  form.addEventListener("ui-save", () => save(form, view, draft, findings));
 }
 
 /** Sends the form. What the server refuses stays in the editor, and what it cannot be told stays there, too. */
-async function save(form, view, draft) {
+async function save(form, view, draft, findings) {
   if (form.ariaBusy === "true") return;
   form.ariaBusy = "true";
   say(form, "Saving …");
   draft.write();
+  if (await findings.stops()) {
+    form.ariaBusy = "false";
+    say(form, "Nothing was saved yet: look at what is wrong with the front matter above. Save again to save it as it is.");
+    return;
+  }
   form.elements.text.value = view.state.doc.toString();
   try {
     const body = new URLSearchParams(new FormData(form));
