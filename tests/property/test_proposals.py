@@ -18,7 +18,7 @@ from commonplace.domain.addresses import Address
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.merging import ProposalConflictError
+from commonplace.services.proposals.acceptance import ProposalConflictError
 from proposing import ProposedBase
 from support import Amount
 

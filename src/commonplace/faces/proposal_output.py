@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.proposals import decisions
-from commonplace.services.proposals.merging import ProposalConflictError
+from commonplace.services.proposals.acceptance import ProposalConflictError
 from commonplace.services.proposals.selection import AcceptRequest, shown_paths
 
 if TYPE_CHECKING:
@@ -180,14 +180,14 @@ def accept_lines(receipt: AcceptReceipt) -> list[str]:
 
 
 def part_json(proposal: FoundProposal, part: PartFindings) -> dict[str, Json]:
-    """What an acceptance would do, as the result of one that wrote nothing."""
+    """A trial of an acceptance, as the result of one that wrote nothing."""
     now = proposal.proposal
     receipt = decisions.AcceptReceipt(now, "", "", part.written, part.removed, part.new_findings, mended=part.mended)
     return {**accept_json(proposal, receipt), "dry_run": True}
 
 
 def part_lines(proposal: FoundProposal, part: PartFindings) -> list[str]:
-    """What an acceptance would do."""
+    """A trial of an acceptance."""
     paths = ", ".join(address.path for address in (*part.written, *part.removed)) or "nothing"
     return [
         one_line(f"Would accept of {proposal.proposal.id}: {paths}"),

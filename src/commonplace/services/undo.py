@@ -22,7 +22,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, current_bytes, merged_text
 from commonplace.services.past import require_history
-from commonplace.services.proposals.merging import conflict_lines
+from commonplace.services.proposals.acceptance import conflict_lines
 from commonplace.services.proposals.selection import shown_paths
 from commonplace.services.writes.documents import index_written, require_free
 from commonplace.services.writes.moves import plan_moves

@@ -81,10 +81,7 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             hint="Amend the proposal, or withdraw it.",
         )
     if action in {"list", "undo"}:
-        page, text = arguments.page or "", arguments.text or ""
-        only = decisions.ProposalFilter(page=page, text=text) if page or text else None
-        offset = arguments.offset or 0
-        return _listed(collections, viewer, offset, only) if action == "list" else _undone(call, arguments)
+        return _listed(collections, viewer, arguments) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
     proposal = decisions.find(collections, arguments.id, viewer)
@@ -115,19 +112,23 @@ def _undone(call: Call, arguments: ProposalParameters) -> str:
     return "\n".join(activity_output.undo_lines(results))
 
 
-def _listed(
-    collections: Collections, viewer: Proposer | None, offset: int = 0, only: decisions.ProposalFilter | None = None
-) -> str:
+def _listed(collections: Collections, viewer: Proposer | None, arguments: ProposalParameters) -> str:
+    page, text, offset = arguments.page or "", arguments.text or "", arguments.offset or 0
+    only = decisions.ProposalFilter(page=page, text=text) if page or text else None
     both = (decisions.listed(collections, viewer, closed=closed, only=only) for closed in (False, viewer is not None))
-    found_proposals = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
-    total, end = len(found_proposals), offset + MAX_LISTED
-    lines = [proposal_output.proposal_line(proposal) for proposal in found_proposals[offset:end]]
+    rows = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
+    return "\n".join(_part(rows, offset)) or ("No proposal has this page and text." if only else _nothing(collections))
+
+
+def _part(rows: Sequence[decisions.FoundProposal], offset: int) -> list[str]:
+    """The lines of some proposals of a list, and how to see the others."""
+    total, end = len(rows), offset + MAX_LISTED
+    lines = [proposal_output.proposal_line(proposal) for proposal in rows[offset:end]]
     if total > end:
         lines.append(f"and {total - end} more: list with offset {end}, or narrow it: page (or folder), text (words)")
     if total and not lines:
-        return f"There are {total} proposals, none after the first {offset}."
-    nothing = "No proposal has this page and text." if only else ""
-    return "\n".join(lines) or nothing or _nothing(collections)
+        lines.append(f"There are {total} proposals, none after the first {offset}.")
+    return lines
 
 
 def _nothing(collections: Collections) -> str:
@@ -210,7 +211,7 @@ def _read_resource(call: Call, uri: str) -> ResourceContents:
     collections = (call.served or call.services).decided
     viewer = call.proposer if call.tier == PROPOSE else None
     if uri == OPEN_URI:
-        return ResourceContents(_listed(collections, viewer), PLAIN)
+        return ResourceContents(_listed(collections, viewer, ProposalParameters(action="list")), PLAIN)
     proposal = decisions.find(collections, unquote(uri.removeprefix(SCHEME)), viewer)
     return ResourceContents(_shown(collections, proposal), PLAIN)
 

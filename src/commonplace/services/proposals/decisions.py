@@ -29,7 +29,7 @@ from commonplace.domain.proposals import (
 from commonplace.services import writes
 from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.findings import MAX_NEW, new_findings
-from commonplace.services.proposals.merging import AcceptanceMerge, AcceptedBytes
+from commonplace.services.proposals.acceptance import AcceptanceMerge, AcceptedBytes
 from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, select, shown_paths
 from commonplace.services.proposals.served_files import served_file, with_sources
 from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
@@ -142,17 +142,21 @@ def listed(
         page: List only the open ones that change, move or delete this page.
         only: List only those that it takes; None for all.
     """
-    proposals: list[FoundProposal] = []
-    for collection in collections:
-        if collection.proposals is None:
-            continue
-        branches = collection.proposals.branches
-        every = branches.touching(page) if page else branches.closed() if closed else branches.listed()
-        proposals += [
-            FoundProposal(collection, proposal) for proposal in every if viewer is None or viewer.owns(proposal)
-        ]
-    proposals = [proposal for proposal in proposals if only is None or only.takes(proposal)]
-    return sorted(proposals, key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
+    proposals = [
+        FoundProposal(collection, proposal)
+        for collection in collections
+        for proposal in _of_collection(collection, closed=closed, page=page)
+        if viewer is None or viewer.owns(proposal)
+    ]
+    taken = [proposal for proposal in proposals if only is None or only.takes(proposal)]
+    return sorted(taken, key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
+
+
+def _of_collection(collection: Collection, *, closed: bool, page: Address | None) -> Sequence[Proposal]:
+    if collection.proposals is None:
+        return ()
+    branches = collection.proposals.branches
+    return branches.touching(page) if page else branches.closed() if closed else branches.listed()
 
 
 def find(collections: Collections, identifier: str, viewer: Proposer | None = None) -> FoundProposal:
@@ -247,7 +251,7 @@ class _TriedError(Exception):
 
 
 def tried(found_proposal: FoundProposal, request: AcceptRequest) -> AcceptedBytes:
-    """What an acceptance would write now. Writes nothing.
+    """The bytes that an acceptance would write now. Writes nothing.
 
     Raises:
         KnowledgeError: as from `accept`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from functools import cached_property, partial
@@ -17,6 +18,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
 from commonplace.services.proposals import decisions
+from commonplace.services.proposals.acceptance import AcceptedBytes
 from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.selection import AcceptRequest, named_file
 from commonplace.services.proposals.served_files import ServedFile, served_file, with_sources
@@ -137,7 +139,7 @@ def _alone(collections: Collections, proposal: FoundProposal, shown: FileRange, 
 
 @dataclass(frozen=True, slots=True)
 class PartFindings:
-    """What the acceptance of a part would cause and end, if the rest of the proposal is not there."""
+    """The findings that the acceptance of a part would cause and end, if the rest of the proposal is not there."""
 
     new_findings: tuple[NewFinding, ...]
     mended: tuple[NewFinding, ...]
@@ -154,48 +156,50 @@ def findings_of_part(collections: Collections, proposal: FoundProposal, request:
     accepted = decisions.tried(proposal, request)
     before = proposal.collection
     others = [collection for collection in collections if collection.name != before.name]
-    served = Collections(lambda: [before, *others])
+    served = _Kinds(Collections(lambda: [before, *others]), before)
     with trial_view(before, {address: new for address, (_, new) in accepted.results.items()}) as after:
-        tried = Collections(lambda: [after, *others])
-        causes = list(decisions.findings_of(accepted, after, tried))
-        kinds = _Kinds(served, before), _Kinds(tried, after)
-        moves = {old.path: new for old, new in accepted.moves.items()}
+        tried = _Kinds(Collections(lambda: [after, *others]), after)
+        causes = decisions.findings_of(accepted, after, tried.collections)
         own = {address.path for address in accepted.results}
-        new = [row for row in causes if row.path in own or kind_of_finding(row) not in kinds[0].of(Address(row.path))]
-        caused = set(map(kind_of_finding, causes))
-        mended: list[NewFinding] = []
-        for address, (old, now), moved_from in accepted.pages():
-            back = new_findings(served, before, moved_from or address, (now, old), address if moved_from else None)
-            mended += [
-                row
-                for row in back
-                if kind_of_finding(row) not in caused
-                and kind_of_finding(row) not in kinds[1].of(moves.get(row.path, Address(row.path)))
-            ]
-    files = sorted(accepted.results)
-    return PartFindings(
-        _first(new),
-        _first(mended),
-        tuple(address for address in files if accepted.results[address][1] is not None),
-        tuple(address for address in files if accepted.results[address][1] is None),
-    )
+        new = [row for row in causes if row.path in own or not served.has(row, Address(row.path))]
+        mended = _ended(accepted, served, tried, set(map(kind_of_finding, causes)))
+    written = {address for address, (_, content) in accepted.results.items() if content is not None}
+    removed = accepted.results.keys() - written
+    return PartFindings(_first(new), _first(mended), tuple(sorted(written)), tuple(sorted(removed)))
+
+
+def _ended(
+    accepted: AcceptedBytes, served: _Kinds, tried: _Kinds, caused: AbstractSet[tuple[str, str]]
+) -> list[NewFinding]:
+    """The findings of what is served that are gone after an acceptance, and not only in another line or page."""
+    moves = {old.path: new for old, new in accepted.moves.items()}
+    ended: list[NewFinding] = []
+    for address, (old, now), moved_from in accepted.pages():
+        place, back = moved_from or address, address if moved_from else None
+        findings = new_findings(served.collections, served.collection, place, (now, old), back)
+        ended += [
+            row
+            for row in findings
+            if kind_of_finding(row) not in caused and not tried.has(row, moves.get(row.path, Address(row.path)))
+        ]
+    return ended
 
 
 class _Kinds:
     """The kinds of the findings of pages, each looked up once."""
 
     def __init__(self, collections: Collections, collection: Collection) -> None:
-        self._collections = collections
-        self._collection = collection
+        self.collections = collections
+        self.collection = collection
         self._known: dict[Address, frozenset[tuple[str, str]]] = {}
 
-    def of(self, address: Address) -> frozenset[tuple[str, str]]:
-        """The kinds of the findings of a page; none if there is no such page."""
+    def has(self, finding: NewFinding, address: Address) -> bool:
+        """Whether a page, which need not be there, has a finding of the same kind."""
         if address not in self._known:
-            record = self._collection.index.record(address)
-            issues = page_issues(self._collections, self._collection, record) if record else ()
+            record = self.collection.index.record(address)
+            issues = page_issues(self.collections, self.collection, record) if record else ()
             self._known[address] = frozenset(map(kind_of_finding, issues))
-        return self._known[address]
+        return kind_of_finding(finding) in self._known[address]
 
 
 def proposed_file(proposal: FoundProposal, name: str) -> ProposedFile:
@@ -275,13 +279,12 @@ class _Comparison:
     def _was_there(self, file: ProposedFile, finding: NewFinding) -> bool:
         """Whether a finding in another page is there already."""
         is_own = finding.path in {file.address.path, file.moved_from.path if file.moved_from else ""}
-        return not is_own and kind_of_finding(finding) in self._kinds_now.of(Address(finding.path))
+        return not is_own and self._kinds_now.has(finding, Address(finding.path))
 
     def _ends(self, finding: NewFinding) -> bool:
         """Whether a finding of a served page is gone afterwards, and not only in another line or page."""
-        kind = kind_of_finding(finding)
         address = self._moves.get(finding.path, Address(finding.path))
-        return kind not in self._kinds_then.of(address) and kind not in self._caused
+        return not self._kinds_then.has(finding, address) and kind_of_finding(finding) not in self._caused
 
     @cached_property
     def _caused(self) -> frozenset[tuple[str, str]]:

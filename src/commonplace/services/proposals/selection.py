@@ -117,10 +117,8 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         served = find_document(Collections(lambda: [collection]), name).record.address
         if served in by_address:
             return by_address[served]
-        gone = [file for file in files if file.base and collection.store.stat(file.address) is None]
-        moved = [file for file in gone if now_at(collection, file.address) == served]
-        if moved:
-            return moved[0]
+        if moved := _moved_to(collection, files, served):
+            return moved
     alike = [file for file in files if fold(file.address.stem) == fold(name)]
     if len(alike) == 1:
         return alike[0]
@@ -130,6 +128,12 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         kind="document",
         hint=f"It changes {shown_paths([address.path for address in by_address])}.",
     )
+
+
+def _moved_to(collection: Collection, files: Sequence[ProposedFile], served: Address) -> ProposedFile | None:
+    """The file whose page others have moved to an address since; None if there is none."""
+    gone = (file for file in files if file.base and collection.store.stat(file.address) is None)
+    return next((file for file in gone if now_at(collection, file.address) == served), None)
 
 
 def shown_paths(paths: Sequence[str]) -> str:

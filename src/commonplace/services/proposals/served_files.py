@@ -25,9 +25,9 @@ class ServedFile:
     address: Address
     """The served page: at its old address as long as it is there, else where others have moved it."""
     base: bytes | None
-    """What the proposer saw, as it would be at that address."""
+    """The text that the proposer saw, as it would be at that address."""
     proposed: bytes | None
-    """What is proposed, as it would be at that address."""
+    """The proposed text, as it would be at that address."""
     current: bytes | None
     meets: bool = False
     """Whether both sides moved the page to different places, or one moved what the other deleted."""
@@ -67,14 +67,28 @@ def served_file(
     at_old = read(old)
     if at_old is not None and there is None:
         return ServedFile(old, base, proposed, at_old)
-    now = now_at(collection, old) if at_old is None else None
+    if at_old is not None:  # the place of the move is taken by another page
+        return ServedFile(file.address, None, proposed, there)
+    return _moved_by_others(collection, replace(file, moved_from=old), (base, proposed, there), read)
+
+
+def _moved_by_others(
+    collection: Collection,
+    file: ProposedFile,
+    texts: tuple[bytes, bytes | None, bytes | None],
+    read: Callable[[Address], bytes | None],
+) -> ServedFile:
+    """The same for a page that is no longer at its old address. `texts` are base, proposed, and at the new address."""
+    base, proposed, there = texts
+    old = file.moved_from or file.address
+    moves = old != file.address
+    now = now_at(collection, old)
     current = read(now) if now else None
-    if now is None or current is None:  # deleted; or the place of the move is taken, by another page
-        meets = file.moved_from is not None and there is None
-        return ServedFile(file.address, base if there is None else None, proposed, there, meets)
-    theirs = moved_text(collection, old, now, base)
+    if now is None or current is None:  # deleted
+        left = base if there is None else None
+        return ServedFile(file.address, left, proposed, there, meets=moves and there is None)
     mine = proposed if proposed is None else moved_text(collection, file.address, now, proposed)
-    return ServedFile(now, theirs, mine, current, meets=file.moved_from is not None and now != file.address)
+    return ServedFile(now, moved_text(collection, old, now, base), mine, current, meets=moves and now != file.address)
 
 
 def with_sources(files: Sequence[ProposedFile]) -> Sequence[ProposedFile]:

@@ -10,7 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.revisions import revision_of
 from commonplace.services import writes
 from commonplace.services.proposals import reports
-from commonplace.services.proposals.merging import ProposalConflictError
+from commonplace.services.proposals.acceptance import ProposalConflictError
 from commonplace.services.proposals.selection import AcceptRequest
 from proposing import ProposedBase
 

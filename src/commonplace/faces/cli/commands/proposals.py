@@ -114,15 +114,10 @@ def command(
         with session.opened_as_is() as collections:
             _list(session, collections, how)
         return
-    if not identifier:
-        raise InvalidInputError("Which proposal? Give its ID.", kind="argument", hint="Run: commonplace proposals")
+    _require_id(identifier)
     if action == "show":
         with session.opened() as collections:
-            proposal = decisions.find(collections, identifier)
-            shown_page = names[0] if names else (session.relative(how.pages[0]) if len(how.pages) == 1 else "")
-            shown_files = FileRange(page=shown_page, section=how.section, offset=how.offset, limit=how.limit)
-            report = reports.report(collections, proposal, shown_files)
-            _say(session, report_json(proposal, report), report_lines(proposal, report))
+            _show(session, collections, identifier, names or how.pages, how)
         return
     page, file, *_ = [*(names or []), "", ""]
     with session.opened_for_writing(commit=True) as collections:
@@ -135,6 +130,19 @@ def command(
             _amend(session, found_proposal, page, file or "-", how.word)
         else:
             _other_actions(action)(session, found_proposal, how)
+
+
+def _require_id(identifier: str) -> None:
+    if not identifier:
+        raise InvalidInputError("Which proposal? Give its ID.", kind="argument", hint="Run: commonplace proposals")
+
+
+def _show(session: Session, collections: Collections, identifier: str, pages: list[str], how: DecisionOptions) -> None:
+    proposal = decisions.find(collections, identifier)
+    page = session.relative(pages[0]) if len(pages) == 1 else ""
+    files = FileRange(page=page, section=how.section, offset=how.offset, limit=how.limit)
+    report = reports.report(collections, proposal, files)
+    _say(session, report_json(proposal, report), report_lines(proposal, report))
 
 
 def _accept(session: Session, collections: Collections, proposal: FoundProposal, how: DecisionOptions) -> None:
@@ -157,21 +165,7 @@ def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal,
 def _list(session: Session, collections: Collections, how: DecisionOptions) -> None:
     if not any(collection.proposals is not None for collection in collections):
         decisions.branches_of(collections.members[0])
-    places = how.pages or [""]
-    filters = [
-        ProposalFilter(
-            author=how.author, client=how.client, page=session.relative(page), text=how.matching, state=how.state or ""
-        )
-        for page in places
-    ]
-    states = (False, True) if how.all_ or how.state not in {None, "open"} else (False,)
-    found_proposals = (
-        proposal
-        for closed in states
-        for only in filters
-        for proposal in decisions.listed(collections, closed=closed, only=only)
-    )
-    proposals = list({proposal.proposal.id: proposal for proposal in found_proposals}.values())
+    proposals = _listed(session, collections, how)
     rows: list[Json] = [proposal_json(proposal) for proposal in proposals]
     if session.out.as_json:
         session.out.json({"proposals": rows})
@@ -180,6 +174,18 @@ def _list(session: Session, collections: Collections, how: DecisionOptions) -> N
         session.out.line(shown(proposal_line(proposal)))
     if not proposals:
         session.out.message("There are no proposals.")
+
+
+def _listed(session: Session, collections: Collections, how: DecisionOptions) -> list[FoundProposal]:
+    """The proposals that the options take, each once."""
+    states = (False, True) if how.all_ or how.state not in {None, "open"} else (False,)
+    proposals: dict[str, FoundProposal] = {}
+    for page in how.pages or [""]:
+        place, state = session.relative(page) if page else "", how.state or ""
+        only = ProposalFilter(author=how.author, client=how.client, page=place, text=how.matching, state=state)
+        for closed in states:
+            proposals |= {row.proposal.id: row for row in decisions.listed(collections, closed=closed, only=only)}
+    return list(proposals.values())
 
 
 def _request(session: Session, how: DecisionOptions) -> AcceptRequest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -28,8 +28,8 @@ from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, digest_o
 from commonplace.services.collections import Collection
 from commonplace.services.findings import kind_of_finding
 from commonplace.services.proposals import decisions
+from commonplace.services.proposals.acceptance import ProposalConflictError
 from commonplace.services.proposals.decisions import FoundProposal, ProposalFilter
-from commonplace.services.proposals.merging import ProposalConflictError
 from commonplace.services.proposals.reports import (
     FileRange,
     FileReport,
@@ -109,17 +109,24 @@ def _viewer(request: PageRequest) -> Proposer | None:
 
 
 def _list(request: PageRequest) -> PageResponse:
-    problem: KnowledgeError | None = None
-    if request.method == "POST":
-        try:
-            _decline_selected(request)
-        except KnowledgeError as error:
-            problem = error
-        else:
-            kept = urlencode({name: value for name in FILTERS if (value := request.form.get(name, ""))})
-            return redirect(f"/proposals?{kept}" if kept else "/proposals", 303)
+    if request.method != "POST":
+        return _listed(request, request.query)
+    try:
+        _decline_selected(request)
+    except KnowledgeError as error:
+        return _listed(request, request.form, error)
+    return redirect(f"/proposals?{_kept(request.form)}".rstrip("?&"), 303)
+
+
+def _kept(fields: Mapping[str, str]) -> str:
+    """The fields that narrow the list, as the beginning of a query."""
+    query = urlencode({name: value for name in FILTERS if (value := fields.get(name, "").strip())})
+    return f"{query}&" if query else ""
+
+
+def _listed(request: PageRequest, fields: Mapping[str, str], problem: KnowledgeError | None = None) -> PageResponse:
+    """The list, narrowed as these fields say."""
     viewer, collections = _viewer(request), request.services.decided
-    fields = request.form if problem else request.query
     chosen = {name: fields.get(name, "").strip() for name in FILTERS}
     only = ProposalFilter(
         author=chosen["author"], client=chosen["client"], page=chosen["in"], text=chosen["q"], state=chosen["state"]
@@ -127,17 +134,17 @@ def _list(request: PageRequest) -> PageResponse:
     opened, closed = (decisions.listed(collections, viewer, closed=element, only=only) for element in (False, True))
     number = request.number("page")
     part = slice((number - 1) * LISTED, number * LISTED)
-    kept = urlencode({name: value for name, value in chosen.items() if value})
+    groups = [("Open", len(opened), opened[part]), ("Closed", len(closed), closed[part])]
     return page(
         request,
         "proposals.html",
         error_mapping(problem).http if problem else 200,
-        groups=[(name, len(every), every[part]) for name, every in (("Open", opened), ("Closed", closed))],
+        groups=groups,
         number=number,
         last=max(1, -(-max(len(opened), len(closed)) // LISTED)),
         decides=viewer is None,
         chosen=chosen,
-        kept=f"{kept}&" if kept else "",
+        kept=_kept(fields),
         problem=problem,
         word=request.form.get("word", ""),
         without=[collection.name for collection in collections if collection.proposals is None],
@@ -193,7 +200,6 @@ def _proposal_page(
     chosen = FileRange(page=request.query.get("file", ""), offset=(number - 1) * FILES, limit=FILES)
     full = report(request.services.decided, proposal, chosen)
     files = _shown_files(request, proposal, full, rendered=view == "text")
-    is_open, refusal = proposal.proposal.state == "open", proposal.collection.store.read_only_reason
     return page(
         request,
         "proposal.html",
@@ -209,14 +215,12 @@ def _proposal_page(
         view=view,
         number=number,
         last=max(1, -(-full.total // FILES)),
-        decides=_decides(request, proposal),
-        own=is_open and page_proposer(request.caller).owns(proposal.proposal) and not refusal,
-        refusal=refusal if is_open else "",
+        **_rights(request, proposal),
         alone=part,
         word=request.form.get("word", ""),
         part=f"&{urlencode({'file': chosen.page})}" if chosen.page else "",
         only=bool(chosen.page) and full.total > len(files),
-        conflicts=any(file_report.conflicts for file_report in full.files),
+        conflicts=list(filter(None, (file_report.conflicts for file_report in full.files))),
         problem=problem,
         action=f"/proposals/{proposal.proposal.id}",
     )
@@ -250,17 +254,23 @@ def _shown_file(
     elif is_text:
         rows = differences(old or "", new or "")[:MAX_ROWS]
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
-    sections = _offered_sections(proposal, file_report) if change == "changed" and _decides(request, proposal) else ()
+    sections = (
+        _offered_sections(proposal, file_report)
+        if change == "changed" and _rights(request, proposal)["decides"]
+        else ()
+    )
     near = ""
     if change == "new" and proposed is not None and file.address.is_document and is_text:
         near = NearDuplicates(proposal.collection).of(file.address.id, read_document(file.address, proposed))
     return ShownFile(file_report, change, rows, html[0], html[1], sections, is_text, near)
 
 
-def _decides(request: PageRequest, proposal: FoundProposal) -> bool:
-    """Whether the caller can decide on a proposal here."""
-    is_open = proposal.proposal.state == "open"
-    return is_open and allows(request.tier, "write") and not proposal.collection.store.read_only_reason
+def _rights(request: PageRequest, proposal: FoundProposal) -> dict[str, object]:
+    """Whether the caller can decide on a proposal here, or withdraw it; and the reason why nobody can, "" for none."""
+    if proposal.proposal.state != "open":
+        return {"decides": False, "own": False, "refusal": ""}
+    refusal, own = proposal.collection.store.read_only_reason, page_proposer(request.caller).owns(proposal.proposal)
+    return {"decides": allows(request.tier, "write") and not refusal, "own": own and not refusal, "refusal": refusal}
 
 
 def _html(request: PageRequest, collection: Collection, address: Address, content: bytes | None) -> Markup:
@@ -340,7 +350,7 @@ def _part_of(request: PageRequest) -> tuple[str, str]:
 
 
 def _unshown(request: PageRequest, proposal: FoundProposal, accepted: AcceptRequest) -> AskedPart | None:
-    """What accepting a part alone would cause that its page does not say; None if that is nothing, or was asked for."""
+    """Findings of accepting a part alone that its page does not say; None if there are none, or it was asked for."""
     if not accepted.pages:
         return None
     collections = request.services.decided
@@ -349,6 +359,6 @@ def _unshown(request: PageRequest, proposal: FoundProposal, accepted: AcceptRequ
     if not causes or request.form.get("sure") == digest:
         return None
     whole = report(collections, proposal, FileRange(page=accepted.pages[0], alone=False))
-    told = {kind_of_finding(finding) for file in whole.files for finding in file.new_findings}
-    unshown = [finding for finding in causes if kind_of_finding(finding) not in told]
+    kinds = {kind_of_finding(finding) for file in whole.files for finding in file.new_findings}
+    unshown = [finding for finding in causes if kind_of_finding(finding) not in kinds]
     return AskedPart(accepted.pages[0], accepted.section, unshown, digest) if unshown else None

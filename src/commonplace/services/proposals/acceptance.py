@@ -37,7 +37,7 @@ class FileConflict:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedBytes:
-    """What an acceptance writes."""
+    """The bytes that an acceptance writes."""
 
     results: Mapping[Address, tuple[bytes | None, bytes | None]]
     """Old and new bytes of each file that differs; None for no file."""
@@ -237,7 +237,7 @@ def _conflict(conflicts: Sequence[FileConflict]) -> ProposalConflictError:
 
 
 def _where(conflict: FileConflict) -> str:
-    """Where a final text lands, if that is not where the proposal has the page."""
+    """The place of a final text, if that is not where the proposal has the page."""
     if conflict.now is None:
         return ""
     return f": the page stays {conflict.now.path}. Or move that to {conflict.address.path} first, then accept"

@@ -1,0 +1,101 @@
+"""Lists of proposals that are narrowed, several decisions at once, and whom an acceptance credits."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author
+from commonplace.domain.errors import ConflictError
+from commonplace.services import writes
+from commonplace.services.proposals import decisions, reports
+from commonplace.services.proposals.selection import AcceptRequest
+from commonplace.services.proposals.views import proposer_of
+from proposing import ProposedBase
+
+A = "# A\n\nalpha [b](b.md)\n\n## Plan\n\none\n"
+PAGES: dict[str, str | bytes] = {"a.md": A, "b.md": "# B\n"}
+
+
+def propose(base: ProposedBase, old: str, new: str) -> None:
+    with base.view() as view:
+        writes.replace_once(view, Address("a.md"), old, new)
+
+
+def test_a_text_of_whoever_decides_or_amends_is_credited_to_both(tmp_path: Path) -> None:
+    ada = Author("Ada", "ada@localhost")
+    with ProposedBase(tmp_path, PAGES) as base:
+        for text, names in ((A.replace("one", "ONE"), []), (A.replace("one", "1"), ["Ada <ada@localhost>"])):
+            propose(base, "one", "ONE")
+            decisions.accept(base.found(), AcceptRequest(pages=("a",), text=text), ada)
+            lines = base.repo.git("log", "-1", "--format=%(trailers:key=Co-authored-by,valueonly)").split("\n")
+            assert [line for line in lines if line] == names
+            writes.replace(base.collection, Address("a.md"), A.encode())
+        propose(base, "one", "ONE")
+        decisions.write_page(base.found(), Address("a.md"), A.replace("one", "1").encode(), "", ada)
+        assert base.found().proposal.author != ada
+        base.accept()
+        assert "Co-authored-by: Ada <ada@localhost>" in base.repo.git("log", "-1", "--format=%B").splitlines()
+
+
+def test_proposals_are_listed_by_who_where_and_what_and_several_are_declined(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES | {"inbox/c.md": "# C\n"}) as base:
+        for number, (page, purpose) in enumerate((("a.md", "tidy up"), ("b.md", "Sources"), ("inbox/c.md", "sources"))):
+            proposer = proposer_of("key:agent", f"session {number}", purpose, f"program {number}")
+            with base.view(proposer) as view:
+                request = writes.WriteRequest(author=Author(f"Agent {number}", f"{number}@x"))
+                writes.append(view, Address(page), "More\n", request)
+
+        def pages(**only: str) -> list[str]:
+            found = decisions.listed(base.services.collections, only=decisions.ProposalFilter(**only))
+            return sorted(file.address.path for row in found for file in row.branches.files(row.proposal))
+
+        assert pages() == ["a.md", "b.md", "inbox/c.md"]
+        for only, paths in (
+            ({"author": "agent 1"}, ["b.md"]),
+            ({"author": "2@X"}, ["inbox/c.md"]),
+            ({"client": "PROGRAM 0"}, ["a.md"]),
+            ({"page": "inbox"}, ["inbox/c.md"]),
+            ({"page": "/inbox/c"}, ["inbox/c.md"]),
+            ({"page": "in"}, []),
+            ({"text": "SOURCES"}, ["b.md", "inbox/c.md"]),
+            ({"text": "sources", "author": "Agent 2"}, ["inbox/c.md"]),
+            ({"state": "declined"}, []),
+        ):
+            assert pages(**only) == paths, only
+        rows = [base.found(identifier) for identifier in base.open_ids()]
+        tips = {row.proposal.id: row.proposal.tip for row in rows}
+        with pytest.raises(ConflictError, match="amended since"):
+            decisions.decline_all(rows, "No", tips={**tips, rows[2].proposal.id: "0" * 40})
+        assert len(base.open_ids()) == 3
+        closed = decisions.decline_all(rows[:2], "Not now", tips=tips)
+        assert [(row.state, row.word) for row in closed] == [("declined", "Not now")] * 2
+        assert base.open_ids() == [rows[2].proposal.id]
+
+
+def test_a_report_waits_for_the_acceptance_that_it_meets(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "one", "ONE")
+        proposal, landed, seen = base.found(), threading.Event(), []
+        close = type(proposal.branches).close
+
+        def slow(*arguments: object, **more: object) -> object:
+            landed.set()
+            seen.append(reader.join(0.3))
+            return close(*arguments, **more)  # type: ignore[arg-type]
+
+        def read() -> None:
+            landed.wait(30)
+            seen.append(reports.report(base.services.collections, proposal))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(proposal.branches), "close", slow)
+            decisions.accept(proposal, AcceptRequest(pages=("a",), text=A.replace("one", "1")))
+        reader.join()
+        (report,) = [row for row in seen if row is not None]
+        assert (report.proposal.state, report.files[0].conflicts) == ("accepted", ())
