@@ -115,10 +115,8 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
             return by_address[form]
     with suppress(NotFoundError):
         served = find_document(Collections(lambda: [collection]), name).record.address
-        if served in by_address:
-            return by_address[served]
-        if moved := _moved_to(collection, files, served):
-            return moved
+        if file := by_address.get(served) or _moved_to(collection, files, served):
+            return file
     alike = [file for file in files if fold(file.address.stem) == fold(name)]
     if len(alike) == 1:
         return alike[0]
