@@ -109,10 +109,8 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
     """
     name = page.removeprefix(f"{collection.name}:")
     by_address = {file.address: file for file in files}
-    forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
-    for form in forms:
-        if form in by_address:
-            return by_address[form]
+    if file := _at_path(by_address, name):
+        return file
     with suppress(NotFoundError):
         served = find_document(Collections(lambda: [collection]), name).record.address
         if file := by_address.get(served) or _moved_to(collection, files, served):
@@ -126,6 +124,11 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         kind="document",
         hint=f"It changes {shown_paths([address.path for address in by_address])}.",
     )
+
+
+def _at_path(files: Mapping[Address, ProposedFile], name: str) -> ProposedFile | None:
+    forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
+    return next((files[form] for form in forms if form is not None and form in files), None)
 
 
 def _moved_to(collection: Collection, files: Sequence[ProposedFile], served: Address) -> ProposedFile | None:
