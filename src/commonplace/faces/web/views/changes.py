@@ -133,6 +133,8 @@ def compare(request: PageRequest) -> PageResponse:
     collection, address = _address(request)
     old, new = request.query.get("from"), request.query.get("to", "")
     old = _version_before(collection, address) if old is None else old
+    for commit in filter(None, (old, new)):
+        _has(collection, address, commit)  # says that there is no such commit
     before = changes.version(collection, address, old) if old else ""
     after = changes.version(collection, address, new)
     document = document_at_path(collection, address.path)
