@@ -43,7 +43,7 @@ def test_names_that_come_and_go(repos: list[GitRepo]) -> None:
     repo, other = repos
     first = repo.git("rev-parse", "HEAD")
     with agent("mcp", repo.path, other.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
-        _assert_shared_names(client)
+        _assert_shared_names(client, repo)
         for name, reason in NO_NAMES.items():
             with pytest.raises(RefusedError, match=reason):
                 client.text("move", page="base:a.md", to=name)
@@ -107,13 +107,16 @@ def _broken(base: GitRepo) -> list[str]:
     return [finding["message"] for finding in findings if finding["rule"] == "broken_link"]
 
 
-def _assert_shared_names(client: Agent) -> None:
+def _assert_shared_names(client: Agent, repo: GitRepo) -> None:
     """A title that is another page's alias names both, and no link to it wants a page."""
     with pytest.raises(RefusedError, match=r"'Nick' names 2 pages\. Nearest: b\.md, c\.md\."):
         client.text("read", page="base:Nick")
     with pytest.raises(RefusedError, match=r"'Nick' names 4 pages\. Nearest: base:b\.md, base:c\.md, base-2:b\.md\."):
         client.text("read", page="Nick")
     assert "?? Nick (ambiguous: base:b.md, base:c.md)" in client.text("links", page="base:d.md")
+    for command in (("read", "Nick"), ("log", "Nick"), ("mv", "Nick", "x"), ("read", "Nick#Part")):
+        refusal = commonplace(*command, "--kb", repo.path)
+        assert "'Nick' names 2 pages.\nNearest: b.md, c.md\n" in refusal.stderr, command
     assert "not there): 0" in client.text("links", kind="wanted")
 
 

@@ -16,7 +16,7 @@ from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.graphs import BLOCK_REFERENCE
-from commonplace.domain.links import MAX_CUTS
+from commonplace.domain.links import MAX_CUTS, documents_named
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.title_case import shown_title, title_case
 from commonplace.services.deletions import with_deletion
@@ -389,21 +389,47 @@ def find_document(collections: Collections, reference: str, name: str | None = N
         return collections.locate(reference, name)
     except NotFoundError as error:
         inside = reference.strip().removeprefix("[[").removesuffix("]]")
-        for side in filter(None, map(str.strip, inside.partition("|")[::2])):
+        sides = [side.strip() for side in inside.partition("|")[::2] if side.strip()]
+        for side in sides:
             document = _linked_document(collections, side, name)
             if document is not None:
                 return document
+        for side in sides:
+            chosen, target = _within(collections, side, name)
+            if several := several_named(chosen, target.partition("#")[0].strip()):
+                raise several from error
         raise with_deletion(error, [collection.store for collection in collections.select(name)], inside) from error
+
+
+def several_named(chosen: Sequence[Collection], name: str) -> NotFoundError | None:
+    """The error for a title, alias or file name that several documents have; None if it is one's or nobody's."""
+    documents = [(base, page) for base in chosen for page in documents_named(name, None, base.index.lookup())]
+    if not documents:
+        return None
+    paths = [f"{base.name}:{page.path}" if len(chosen) > 1 else page.path for base, page in documents]
+    return NotFoundError(
+        f"{name[:120]!r} names {len(paths)} pages.",
+        kind="document",
+        hint="Give the path of one of them.",
+        reference=name,
+        nearest=paths[:MAX_NEAREST_IDS],
+    )
+
+
+def _within(collections: Collections, target: str, name: str | None) -> tuple[Sequence[Collection], str]:
+    """The collections in which a target is looked for, and the target without the name of its collection."""
+    base, colon, rest = target.partition(":")
+    named = collections.named(base) if colon else None
+    if named is not None and name in {None, named.name, *named.other_names}:
+        return (named,), rest
+    return collections.select(name), target
 
 
 def _linked_document(collections: Collections, target: str, name: str | None) -> FoundDocument | None:
     """The document that a link with this target names."""
-    base, colon, rest = target.partition(":")
-    named = collections.named(base) if colon else None
-    if named is not None and name in {None, named.name, *named.other_names}:
-        name, target = named.name, rest
+    chosen, target = _within(collections, target, name)
     for wanted_text, _ in reference_splits(target):
-        for collection in collections.select(name) if wanted_text else ():
+        for collection in chosen if wanted_text else ():
             record = collection.index.find(wanted_text)
             if record is not None:
                 return FoundDocument(collection, record)

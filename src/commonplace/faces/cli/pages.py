@@ -12,7 +12,7 @@ from commonplace.domain.query import Record
 from commonplace.domain.status import TextStatus
 from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.collections import Collection, Collections, FoundDocument, reference_splits
+from commonplace.services.collections import Collection, Collections, FoundDocument, reference_splits, several_named
 from commonplace.services.deletions import with_deletion
 
 
@@ -28,11 +28,14 @@ def located(collections: Collections, reference: str) -> FoundDocument:
     try:
         return collections.locate(page, name)
     except NotFoundError as error:
-        for collection in collections.select(name):
+        chosen = collections.select(name)
+        for collection in chosen:
             record = collection.index.find(page)
             if record is not None:
                 return FoundDocument(collection, record)
-        raise with_deletion(error, [collection.store for collection in collections.select(name)], page) from error
+        if several := several_named(chosen, page):
+            raise several from error
+        raise with_deletion(error, [collection.store for collection in chosen], page) from error
 
 
 def located_at(now: Collections, then: Collections, reference: str) -> FoundDocument:

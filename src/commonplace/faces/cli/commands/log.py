@@ -19,7 +19,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.cli.options import MAX_LIMIT, OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, one_line, show_diff
-from commonplace.faces.cli.pages import addressed
+from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
@@ -65,7 +65,7 @@ def command(
         if len(chosen) > 1:  # a single history is in the right order even if a clock was wrong
             commits.sort(key=lambda pair: -pair[1].when)
         if address and not commits and not collection.index.record(address):
-            collections.locate(page or "")  # no such page has existed: the error names the nearest pages
+            located(collections, page or "")  # no such page has existed: the error names the nearest pages
         _show(session, address, commits[offset : offset + limit])
 
 

@@ -12,7 +12,6 @@ from datetime import date
 from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.links import documents_named
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.services.collections import (
     Collection,
@@ -21,6 +20,7 @@ from commonplace.services.collections import (
     record_of,
     record_of_new_file,
     reference_splits,
+    several_named,
 )
 from commonplace.services.deletions import deletion_of, skipped_file
 from commonplace.services.writes.new_paths import daily_address, has_folder, new_page_address
@@ -169,12 +169,6 @@ def _record(collection: Collection, name: str) -> Record | None:
     return None
 
 
-def _pages_named(chosen: Sequence[Collection], name: str) -> list[str]:
-    """The pages of a name that does not decide between them."""
-    pages = [(base, page) for base in chosen for page in documents_named(name, None, base.index.lookup())]
-    return [f"{base.name}:{page.path}" if len(chosen) > 1 else page.path for base, page in pages]
-
-
 def _daily_path(collection: Collection, day: str) -> str:
     try:
         return daily_address(collection, date.fromisoformat(day)).path
@@ -188,9 +182,8 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
         return NotFoundError(
             f"{name.strip('/')!r} is a folder, not a page.", kind="document", reference=name, folder=name.strip("/")
         )
-    if several := _pages_named(chosen, name):
-        message = f"{name[:120]!r} names {len(several)} pages."
-        return NotFoundError(message, kind="document", reference=text, nearest=several[:MAX_NEAREST_PAGES])
+    if several := several_named(chosen, name):
+        return several
     day = _DAY.fullmatch(name.removesuffix(".md").rpartition("/")[2])
     nearest: list[str] = []
     for collection in chosen:
