@@ -23,6 +23,13 @@ class PastCommits(Protocol):
         """
         ...
 
+    def before(self, name: str, steps: int) -> tuple[Commit, int]:
+        """The first parent so many steps before a commit, or the first commit of all; and the steps that there are.
+
+        The name and the errors are those of `commit`.
+        """
+        ...
+
     def latest(self, until: float) -> Commit | None:
         """The newest commit of the branch's first-parent line that is dated at or before a time in Unix seconds."""
         ...

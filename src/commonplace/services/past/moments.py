@@ -17,7 +17,7 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 
 BEFORE = "before "
 _HEAD = frozenset({"head", "@"})
-_STEPS = re.compile(r"(?P<name>.+?)(?:~(?P<count>[0-9]{0,4})|(?P<marks>\^{1,99}))?")
+_STEPS = re.compile(r"(?P<name>.+?)(?:~(?P<count>[0-9]{0,7})|(?P<marks>\^{1,99}))?")
 PAST_READY_SECONDS = 45.0
 """Timeout in seconds for the first index, from which those of the past are made."""
 MAX_SHOWN_MOMENT = 40
@@ -195,24 +195,19 @@ def _named(collection: Collection, past: PastStates, name: str, *, before: bool)
     steps = len(parts["marks"] or "") if count is None else int(count or 1)
     base = collection.store.history.head() if parts["name"].lower() in _HEAD else parts["name"]
     try:
-        commit = past.commits.commit(base)
+        commit, done = past.commits.before(base, steps + before)
     except InvalidInputError as error:
         raise _no_moment(name) from error
-    done = 0
-    try:
-        while done < steps + before:
-            commit = past.commits.commit(f"{commit.id}^")
-            done += 1
-    except NotFoundError as error:
-        where, begins = "before", "with it"
-        if done < steps:
-            where, begins = "at", f"{done} before {parts['name'][:MAX_SHOWN_MOMENT]}"
-        raise NotFoundError(
-            f"There is nothing {where} {name[:MAX_SHOWN_MOMENT]}: the history begins {begins}.",
-            kind="revision",
-            hint="Ask for the changes to see the commits.",
-        ) from error
-    return commit
+    if done == steps + before:
+        return commit
+    where, begins = "before", "with it"
+    if done < steps:
+        where, begins = "at", f"{done} before {parts['name'][:MAX_SHOWN_MOMENT]}"
+    raise NotFoundError(
+        f"There is nothing {where} {name[:MAX_SHOWN_MOMENT]}: the history begins {begins}.",
+        kind="revision",
+        hint="Ask for the changes to see the commits.",
+    )
 
 
 def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:

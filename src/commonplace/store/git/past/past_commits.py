@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
@@ -85,6 +86,20 @@ class CommitLookup:
                 hint="Ask for the changes to see the commits.",
             )
         return commit_value(commit)
+
+    def before(self, name: str, steps: int) -> tuple[Commit, int]:
+        """The first parent so many steps before a commit, or the first commit of all; and the steps that there are."""
+        commit = self.commit(name)
+        if not steps:
+            return commit, 0
+        with self._lock:
+            head, line = guarded(self._first_parents)
+        if commit.id == head:  # its line is known already
+            done = min(steps, len(line) - 1)
+            return commit_value(self._repository.commit(line[done][1])), done
+        ancestors = islice(self._newest_first(commit.id), steps + 1)
+        done, last = guarded(lambda: deque(enumerate(ancestors), maxlen=1).pop())
+        return commit_value(last), done
 
     def latest(self, until: float) -> Commit | None:
         """The newest commit of the first-parent line that is dated at or before a time.
