@@ -143,13 +143,13 @@ def _code(root: Path) -> Iterator[str]:
             continue
         yield from _module_name(where)
         text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
+        nodes = list(ast.walk(ast.parse(text)))
         if where.startswith(DOCUMENTED):
-            yield from _openings(where, tree)
-            for line, name in sorted(set(_variables(tree))):
+            yield from _openings(where, nodes)
+            for line, name in sorted(set(_variables(nodes))):
                 if name in VAGUE:
                     yield f"{where}:{line}: a variable is named by a noun that says what it holds, not {name!r}"
-        for line, name in sorted(set(_names(tree))):
+        for line, name in sorted(set(_names(nodes))):
             if instead := IDENTIFIERS.get(name) or IDENTIFIERS.get(name.lstrip("_")):
                 yield f"{where}:{line}: {name} is an old word: {instead}"
         yield from _phrases(where, text)
@@ -164,9 +164,9 @@ def _module_name(where: str) -> Iterator[str]:
                 yield f"{where}: a module is named by a noun that says what is in it, not {part!r}"
 
 
-def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _names(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Every identifier with its line."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name):
                 yield node.lineno, name
@@ -184,11 +184,11 @@ def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def _variables(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _variables(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Every variable and parameter with its line; without attributes and the fields of classes."""
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    bodies = [node.body for node in nodes if isinstance(node, ast.ClassDef)]
     fields = {id(target) for body in bodies for statement in body for target in ast.iter_child_nodes(statement)}
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) if id(node) not in fields:
                 yield node.lineno, name
@@ -200,9 +200,9 @@ def _variables(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def _openings(where: str, tree: ast.Module) -> Iterator[str]:
+def _openings(where: str, nodes: list[ast.AST]) -> Iterator[str]:
     """One breach for each docstring, also of a constant or a field, that does not name its subject first."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             word = re.match(r"\s*([\w-]*)", node.value.value)
             if word and word[1] in OPENINGS:
@@ -210,10 +210,11 @@ def _openings(where: str, tree: ast.Module) -> Iterator[str]:
 
 
 def _phrases(where: str, text: str) -> Iterator[str]:
-    for number, line in enumerate(text.splitlines(), 1):
-        for pattern, instead in PHRASES.items():
-            if match := re.search(pattern, line):
-                yield f"{where}:{number}: {match.group()!r} is an old word: {instead}"
+    """A breach for each phrase; patterns match within a line."""
+    for pattern, instead in PHRASES.items():
+        for match in re.finditer(pattern, text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{where}:{line}: {match.group()!r} is an old word: {instead}"
 
 
 def _documents(root: Path) -> Iterator[str]:
