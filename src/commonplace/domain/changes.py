@@ -47,6 +47,8 @@ def person_of(name: str) -> Author | None:
     return Author(name, f"{mailbox or 'client'}@localhost") if any(map(str.isalnum, name)) else None
 
 
+UNNAMED_PROGRAM = "an unnamed client"
+"""What a commit says for a program that states no name, so that its writes are not the author's own."""
 MAX_VERSION = 40
 """Maximum length of the version of a program in a commit, in characters."""
 _CLIENT, _SESSION, _KEY = "Commonplace-Client:", "Commonplace-Session:", "Commonplace-Key:"
@@ -76,7 +78,7 @@ class ClientProgram:
             return []
         program, version, key = person_of(self.name), clean_name("".join(self.version.split())), clean_name(self.key)
         values = {
-            _CLIENT: f"{program.name} {version[:MAX_VERSION]}" if program else "",
+            _CLIENT: f"{program.name} {version[:MAX_VERSION]}" if program else UNNAMED_PROGRAM,
             _SESSION: self.session,
             _KEY: key if key != author else "",
         }

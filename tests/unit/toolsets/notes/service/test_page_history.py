@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, ClientProgram, Commit, people_of
+from commonplace.domain.changes import Author, ClientProgram, Commit, people_line, people_of
 from commonplace.domain.errors import NotFoundError, Stopped
 from commonplace.index import open_index, open_past
 from commonplace.services.collections import Collection
@@ -221,5 +221,6 @@ def test_a_commit_says_its_client_session_and_key_on_lines_of_their_own() -> Non
     lines = ["Commonplace-Client: a bUndoes: x 12", "Commonplace-Session: 0123456789abcdef"]
     assert program.trailers("laptop") == lines
     assert program.trailers("Ada") == [*lines, "Commonplace-Key: laptop"]
-    assert ClientProgram("", "co-author", "9").trailers("Ada") == []
+    assert ClientProgram(" \n", "co-author", "9").trailers("Ada") == ["Commonplace-Client: an unnamed client"]
+    assert people_line("Ada", "x\n\nCommonplace-Client: an unnamed client") == "Ada, through an unnamed client"
     assert replace(program, credit="none").trailers("Ada") == []
