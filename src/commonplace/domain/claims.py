@@ -8,7 +8,7 @@ quotations and front matter state nothing here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -85,6 +85,20 @@ class PageClaim(NamedTuple):
     """The subject as people read it."""
     heading: str = ""
     """The innermost heading above."""
+    is_declared: bool = False
+    """Whether the front matter states it, and not the text."""
+
+
+_BETWEEN = re.compile(r"[_-]+")
+_OF_PAGE = re.compile(
+    r"(?i)title|subtitle|description|summary|authors?|date|created|updated|modified|last[-_ ]?mod(?:ified)?|published"
+    r"|version|revision|u?u?id|slug|permalink|url|uri|link|canonical|online version|redirect\w*|alias(?:es)?|tags?"
+    r"|category|type|kind|layout|template|weight|order|rank|priority|position|sidebar\w*|nav\w*|menu\w*|toc|draft|status"
+    r"|lang|language|locale|schema|hidden|headless|noindex|search|math|comments|share|featured|pinned|review\w*"
+    r"|last_review\w*|expir\w*|valid_until|superseded_by|deprecated|source|path|file|image|cover|icon|help version"
+    r"|.*\b(?:link|guid)"
+)
+"""A field of a front matter that is about the page and not about its subject."""
 
 
 _NO_TEXT = ("    ", "\t", ">", "<", ":")
@@ -94,6 +108,19 @@ _NO_TEXT = ("    ", "\t", ">", "<", ":")
 def claims_of(text: str) -> list[PageClaim]:
     """The claims of a body of Markdown, at most `MAX_CLAIMS`, by line."""
     return list(islice(_claims(list(_outside_code(text.split("\n")))), MAX_CLAIMS))
+
+
+def declared_claims(values: Mapping[str, object], title: str) -> list[PageClaim]:
+    """The claims of a front matter about the subject of its page, as fields below the page's title.
+
+    Left out are names, fields about the page itself (`date`, `author`, `weight`) and those with a dot in their names.
+    """
+    claims: list[PageClaim] = []
+    for key, value in values.items():
+        text = str(value).casefold() if isinstance(value, bool) else str(value)
+        if isinstance(value, (str, int, float)) and "." not in key and not _OF_PAGE.fullmatch(key):
+            claims += (claim for claim in _field(title, _BETWEEN.sub(" ", key), text, 1) if "<name>" not in claim.key)
+    return [claim._replace(is_declared=True) for claim in claims]
 
 
 def claims_of_change(old: str, new: str) -> list[PageClaim]:

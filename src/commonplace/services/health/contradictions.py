@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.claims import PageClaim, claims_of, claims_of_change, differs
+from commonplace.domain.claims import PageClaim, claims_of, claims_of_change, declared_claims, differs
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of
-from commonplace.domain.frontmatter import block_end
+from commonplace.domain.frontmatter import block_end, read_any_frontmatter
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.sites import is_language_code
 from commonplace.domain.status import LAPSED
@@ -37,6 +38,7 @@ _LEFT_OUT = re.compile(
     r"(?i)(?:^|/)(?:_?templates?|archetypes|journals?|daily|logs?|archive|changelogs?|releases?|release-notes|meetings?)/"
     r"|(?:^|/)[^/]*(?:changelog|release[- ]?notes|what-?s-?new|template|history|news)[^/]*(?:$|/)"
 )
+_TITLE = re.compile(r"(?m)^# +(\S[^\r\n]*)")
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -115,20 +117,22 @@ class ClaimIndex:
         """The claims that state different values, each with the first one before it that it contradicts."""
         folders = ParallelFolders(self._pages)
         for places in self._claims.values():
-            if not 1 < len({address for address, _ in places}) <= MAX_HOLDERS or _is_series(places):
+            if not len(places) > 1 or len({address for address, _ in places}) > MAX_HOLDERS or _is_series(places):
                 continue
             for at, (address, claim) in enumerate(places):
                 for other, stated in places[:at]:
                     names = address.name.casefold(), other.name.casefold()
-                    if other != address and differs(claim, stated, names) and not folders.are_parallel(address, other):
+                    is_one = claim.is_declared == stated.is_declared if other == address else False
+                    parallel = other != address and folders.are_parallel(address, other)
+                    if not is_one and differs(claim, stated, names) and not parallel:
                         yield (address, claim), (other, stated)
                         break
 
 
 def _is_series(places: Sequence[tuple[Address, PageClaim]]) -> bool:
-    """Whether one page states several values for a subject, which is then no subject but a series."""
-    values: dict[Address, str] = {}
-    return any(values.setdefault(address, claim.value) != claim.value for address, claim in places)
+    """Whether the text of one page states several values for a subject, which is then no subject but a series."""
+    values: dict[tuple[Address, bool], str] = {}
+    return any(values.setdefault((address, claim.is_declared), claim.value) != claim.value for address, claim in places)
 
 
 class _Authors:
@@ -154,9 +158,18 @@ class _Authors:
 
 
 def page_claims(raw: bytes) -> list[PageClaim]:
-    """The claims of a page, with lines of the whole file."""
+    """The claims of a page, with lines of the whole file; first those of its front matter."""
     text, first = _body(raw)
-    return [claim._replace(line=claim.line + first) for claim in claims_of(text)]
+    return [*_declared(raw, text), *(claim._replace(line=claim.line + first) for claim in claims_of(text))]
+
+
+def _declared(raw: bytes, text: str) -> list[PageClaim]:
+    """The claims of the front matter of a page, about the subject that is its title."""
+    values = read_any_frontmatter(raw, len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0).values
+    stated = values.get("title")
+    title = _TITLE.search(text)
+    name = stated if isinstance(stated, str) else title[1] if title else ""
+    return declared_claims(values, name) if name else []
 
 
 def _body(raw: bytes) -> tuple[str, int]:
@@ -178,13 +191,20 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
         if time.thread_time() > end:
             return
         places = list(_stated_elsewhere(collection, claim, new.address, claims))
+        places += ((new.address, stated) for stated in own if _is_other_part(claim, stated))
         if _is_series([*places, *((new.address, page_claim) for page_claim in own if page_claim.key == claim.key)]):
             continue
         for other, stated in places:
             names = new.address.name.casefold(), other.name.casefold()
-            if other not in lapsed and not are_copies(other, new.address) and differs(claim, stated, names):
+            is_copy = other != new.address and are_copies(other, new.address)
+            if other not in lapsed and not is_copy and differs(claim, stated, names):
                 yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
                 break
+
+
+def _is_other_part(claim: PageClaim, stated: PageClaim) -> bool:
+    """Whether a page states in its front matter and in its text what one subject is."""
+    return claim.key == stated.key and claim.is_declared != stated.is_declared
 
 
 def _changed_claims(old: bytes, new: bytes) -> list[PageClaim]:
@@ -192,7 +212,11 @@ def _changed_claims(old: bytes, new: bytes) -> list[PageClaim]:
     (before, _), (text, first) = _body(old), _body(new)
     claims = claims_of_change(before, text)
     stated = {claim[:2] for claim in (claims_of(before) if claims else ())}
-    return [claim._replace(line=claim.line + first) for claim in claims if claim[:2] not in stated]
+    declared = {claim[:2] for claim in _declared(old, before)}
+    return [
+        *(claim for claim in _declared(new, text) if claim[:2] not in declared),
+        *(claim._replace(line=claim.line + first) for claim in claims if claim[:2] not in stated),
+    ]
 
 
 def _stated_elsewhere(

@@ -71,6 +71,26 @@ def test_pages_that_state_different_values(tmp_path: Path) -> None:
         assert _found(tmp_path / f"no{number}", pages) == 0, element
 
 
+def test_front_matter_is_compared_with_fields_below_its_title(tmp_path: Path) -> None:
+    page = "---\ntitle: Northern quay berth\n{}\n---\n{}\n"
+    cases = [
+        (page.format("fee: 45 euro", ""), page.format("fee: 50 euro", ""), 1),
+        (page.format("fee: 45 euro", ""), page.format("fee: 45 euro", ""), 0),
+        (page.format("open_since: 2020-01-02", ""), "# Northern quay berth\n\n**Open since**: 2021-03-04\n", 1),
+        (page.format("fee: 45 euro", "# Northern quay berth\n\nFee: 50 euro"), "# Other\n", 1),
+        (page.format("date: 2020-01-02", ""), page.format("date: 2021-01-02", ""), 0),
+        (page.format("ms.date: 2020-01-02", ""), page.format("ms.date: 2021-01-02", ""), 0),
+        (page.format("keeper: Ada", ""), page.format("keeper: Eve", ""), 0),
+    ]
+    for number, (one, other, count) in enumerate(cases):
+        assert _found(tmp_path / str(number), {"one.md": one, "deep/other.md": other}) == count, one
+    with Indexed(tmp_path / "write", {"one.md": cases[0][0]}) as base:
+        own = read_document(Address("two.md"), cases[3][0].encode())
+        messages = [finding.message.partition(":")[0] for finding in changed_claim_findings(base.collection, None, own)]
+        assert messages[0] == "It states '45euro' where two.md, line 7, states '50euro'"
+        assert messages[1].startswith("It states '50euro'")
+
+
 def test_templates_journals_and_parallel_folders_may_differ(tmp_path: Path) -> None:
     element, other = f"# A\n\n{SENTENCE.format('20 ms')}\n", f"# A\n\n{SENTENCE.format('30 ms')}\n"
     for number, (first, second) in enumerate(PLACES.items()):
