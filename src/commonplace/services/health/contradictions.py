@@ -117,16 +117,24 @@ class ClaimIndex:
         """The claims that state different values, each with the first one before it that it contradicts."""
         folders = ParallelFolders(self._pages)
         for places in self._claims.values():
-            if not len(places) > 1 or len({address for address, _ in places}) > MAX_HOLDERS or _is_series(places):
+            if len(places) < _FEWEST or len(dict(places)) > MAX_HOLDERS or _is_series(places):
                 continue
-            for at, (address, claim) in enumerate(places):
-                for other, stated in places[:at]:
-                    names = address.name.casefold(), other.name.casefold()
-                    is_one = claim.is_declared == stated.is_declared if other == address else False
-                    parallel = other != address and folders.are_parallel(address, other)
-                    if not is_one and differs(claim, stated, names) and not parallel:
-                        yield (address, claim), (other, stated)
-                        break
+            for at, place in enumerate(places):
+                earlier = (other for other in places[:at] if _contradict(place, other, folders))
+                if (other := next(earlier, None)) is not None:
+                    yield place, other
+
+
+_FEWEST = 2
+
+
+def _contradict(place: tuple[Address, PageClaim], other: tuple[Address, PageClaim], folders: ParallelFolders) -> bool:
+    """Whether two claims of one key are of two pages, or two parts of one, and state different values."""
+    (address, claim), (there, stated) = place, other
+    if address == there and claim.is_declared == stated.is_declared:
+        return False
+    names = address.name.casefold(), there.name.casefold()
+    return differs(claim, stated, names) and (address == there or not folders.are_parallel(address, there))
 
 
 def _is_series(places: Sequence[tuple[Address, PageClaim]]) -> bool:
