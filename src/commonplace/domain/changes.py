@@ -48,7 +48,7 @@ def person_of(name: str) -> Author | None:
 
 
 UNNAMED_PROGRAM = "an unnamed client"
-"""What a commit says for a program that states no name, so that its writes are not the author's own."""
+"""The client of a program that states no name in a commit, so that its writes are not the author's own."""
 MAX_VERSION = 40
 """Maximum length of the version of a program in a commit, in characters."""
 _CLIENT, _SESSION, _KEY = "Commonplace-Client:", "Commonplace-Session:", "Commonplace-Key:"
