@@ -46,9 +46,9 @@ class Answered:
 
 
 class Pages:
-    """The web pages of folders, or of the layers of a manifest; indexed, not watched."""
+    """The web pages of folders, or of the layers of a manifest; indexed if `synced`, not watched."""
 
-    def __init__(self, place: Path, *folders: Path, manifest: Path | None = None) -> None:
+    def __init__(self, place: Path, *folders: Path, manifest: Path | None = None, synced: bool = True) -> None:
         self.settings = replace(
             default_settings(),
             cache_dir=place / "cache",
@@ -58,7 +58,8 @@ class Pages:
             manifest=manifest,
         )
         self.application = Application(folders, self.settings)
-        self.application.sync()
+        if synced:
+            self.application.sync()
         self.services = self.application.services
         self.app = WebPages(self.services, told, lambda: toolset_pages(self.settings))
 

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
 from starlette.types import Receive, Scope, Send
 
+from commonplace.domain.addresses import is_document_path
 from commonplace.domain.errors import Code, IndexingError, InvalidInputError, KnowledgeError, UnauthenticatedError
 from commonplace.faces.access.authentication import SIGNED_OUT
 from commonplace.faces.access.callers import allows, authorization, caller_of, require_tier
@@ -32,9 +33,18 @@ from commonplace.faces.web.exchange import (
     ToolsetPages,
     View,
 )
-from commonplace.faces.web.routes import EDITING, VIEWS, editing_at, is_view, no_such_page, view_at
+from commonplace.faces.web.routes import (
+    EDITING,
+    SEARCHES,
+    VIEWS,
+    WITHOUT_INDEX,
+    editing_at,
+    is_view,
+    no_such_page,
+    view_at,
+)
 from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
-from commonplace.faces.web.views.failures import error_page, waiting_page
+from commonplace.faces.web.views.failures import error_page, unfinished_page, waiting_page
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
 from commonplace.services.services import Services
 
@@ -212,9 +222,7 @@ class WebPages:
             actor = request.caller.actor("web", named)
             reads = scope["method"] in {"GET", "HEAD"}
             with traced_call(named), request.services.watch(actor, request.caller.limits, reads=reads):
-                if name not in EDITING or EDITING[name].waits:
-                    request.collections.wait_ready(0.0, _ignore)
-                return view(request)
+                return _shown(request, name, view)
         except KnowledgeError as error:
             if not _wants_html(scope):
                 raise
@@ -241,6 +249,31 @@ class WebPages:
             administration=self._administration,
             toolsets=[toolsets for toolsets in self._toolsets() if services.unrestricted or toolsets.confined],
         )
+
+
+def _shown(request: PageRequest, name: str, view: View) -> PageResponse:
+    """A view, or what can be told instead while the first index is being built.
+
+    Raises:
+        IndexingError: nothing can be told yet.
+    """
+    if name in SEARCHES and not request.at:
+        request.collections.wait_searchable(SEARCHES[name], _ignore)
+    elif not _is_without_index(name, request.path):
+        try:
+            request.collections.wait_ready(0.0, _ignore)
+        except IndexingError as error:
+            unfinished = unfinished_page(request, name, error)
+            if unfinished is None:
+                raise
+            return unfinished
+    return view(request)
+
+
+def _is_without_index(name: str, path: str) -> bool:
+    """Whether a view needs no index: a picture or another file, what names the site, or the state of the server."""
+    is_file = name == "files" and not is_document_path(path)
+    return is_file or name in WITHOUT_INDEX or (name in EDITING and not EDITING[name].waits)
 
 
 def credentials(headers: Headers, used: UsedOnce | None = None) -> str | None:

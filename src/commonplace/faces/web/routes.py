@@ -26,6 +26,7 @@ from commonplace.faces.web.views import (
     search,
     sites,
 )
+from commonplace.services.collections import UNFINISHED_SECONDS
 
 VIEWS: dict[str, View] = {
     "": home.home,
@@ -63,6 +64,10 @@ VIEWS: dict[str, View] = {
     "opensearch.xml": feeds.opensearch,
     "robots.txt": feeds.robots,
 }
+SEARCHES = {"search": UNFINISHED_SECONDS, "suggest": 0.0}
+"""Timeouts in seconds for the first index, of views that then answer with what it has so far."""
+WITHOUT_INDEX = frozenset({"style", "robots.txt", "opensearch.xml"})
+"""Views that need no index."""
 EDITING: dict[str, EditingView] = {
     "edit": EditingView(view=editor.edit),
     "new": EditingView(view=page_actions.new),

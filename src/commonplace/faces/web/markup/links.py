@@ -13,6 +13,7 @@ from commonplace.domain.document_reader import Fragments, slug_of_fragment
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.links import url_elsewhere
+from commonplace.domain.markdown.paths import joined
 from commonplace.domain.sites import site_of
 from commonplace.faces.web.markup.html import LinkHtml, media_html
 from commonplace.faces.web.markup.parser import LinkKey
@@ -82,6 +83,36 @@ class DocumentLinks:
     def _elsewhere(self, link: Link) -> str:
         site = site_of(self.collection.index.lookup().sites, self.document.address)
         return url_elsewhere(link, site)
+
+
+@dataclass(frozen=True, slots=True)
+class LinksByPath:
+    """Links of a document of a collection that is not indexed yet: by path, or by name, and none is called broken."""
+
+    collection: Collection
+    urls: Urls
+    document: Document
+
+    def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
+        """The HTML of every link."""
+        return {key: labelled(self._html(key, link), link, key) for key, link in links.items()}
+
+    def _html(self, key: LinkKey, link: Link) -> LinkHtml:
+        path = link.target if key.wiki else joined(self.document.address.folder, link.target) or link.target
+        if is_attachment_name(path):
+            return self._file(key, path, link.label)
+        element = slug_of_fragment(link.fragment) if link.fragment else ""
+        name = link.collection or self.collection.name
+        shown = page_link(self.urls.page(name, path or self.document.address.path, element))
+        if not key.image:
+            return shown
+        return LinkHtml("", lambda label, _title: f"{shown.open}{escape(label or link.raw, quote=False)}</a>")
+
+    def _file(self, key: LinkKey, path: str, shown: str) -> LinkHtml:
+        url = self.urls.file(self.collection.name, path)
+        if key.image:
+            return LinkHtml("", lambda label, title: media_html(url, path, label or shown, title), url=url)
+        return LinkHtml(f'<a class="file" href="{escape(url)}">', url=url)
 
 
 class _Elements:

@@ -24,7 +24,7 @@ from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, rea
 from commonplace.faces.web.shown import overlaps, replacement_url, spans_of, visible_description
 from commonplace.faces.web.urls import with_query
 from commonplace.services import searches
-from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.collections import Collection, FoundDocument, unfinished_notice
 from commonplace.services.listing import facets, list_documents
 from commonplace.services.site.documents import parsed_document
 
@@ -161,7 +161,7 @@ def _filtered(request: PageRequest, query: QueryText, number: int) -> ShownAnswe
         last=max(1, -(-total // PAGE_SIZE)) if query.chips else 1,
         facets=_facets(_best(chosen, query), query) if query.chips else [],
         problem="",
-        notice="",
+        notice=unfinished_notice(chosen),
         many=len(chosen) > 1,
         recent=[] if query.chips else listed,
     )

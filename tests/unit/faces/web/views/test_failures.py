@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +65,63 @@ def test_a_page_that_waits_loads_itself_again(pages: Pages, done: int, total: in
     assert answer.headers["cache-control"] == "no-store"
     assert shown in answer.body.decode()
     assert ("<progress" in answer.body.decode()) is (total > 0)
+
+
+def _base(place: Path) -> Path:
+    base = place / "base"
+    for folder in ("guide", "secret", "node_modules"):
+        (base / folder).mkdir(parents=True)
+        (base / folder / "x.md").write_text("# Canary7\n")
+    (base / ".commonplaceignore").write_text("/secret/\n")
+    (base / "map.png").write_bytes(b"png")
+    (base / "Home.md").write_text(
+        "# Harbour\n\n[Ropes](guide/ropes.md#big%20ones), [[Crew]], ![](map.png) <script>1</script>\n"
+    )
+    (base / "guide/ropes.md").write_text("---\ntitle: Ropes\n---\nOf hemp, see [home](../Home.md).\n")
+    return base
+
+
+def test_before_the_first_index_files_tell_what_they_can_and_nothing_is_called_missing(tmp_path: Path) -> None:
+    base = _base(tmp_path)
+    with Pages(tmp_path, base, synced=False) as served:
+        home = served.get("/")
+        assert (home.status, home.headers["cache-control"], home.headers["refresh"]) == (503, "no-store", "10")
+        for part in (
+            "still being built",
+            "Harbour</h1>",
+            'href="/p/guide/ropes#big-ones"',
+            'href="/p/Crew"',
+            'src="/files/map.png"',
+        ):
+            assert part in home.text, part
+        assert "<script>1" not in home.text
+        assert 'class="wanted' not in home.text
+        page = served.get("/p/guide/ropes")
+        assert ("Ropes</h1>" in page.text, "Of hemp" in page.text, 'href="/p/Home"' in page.text) == (True, True, True)
+        top = served.get("/tree/").text
+        assert ("guide/" in top, "secret" in top, "node_modules" in top) == (True, False, False)
+        folder = served.get("/tree/guide/")
+        assert (folder.headers["refresh"], 'href="/p/guide/ropes"' in folder.text) == ("2", True)
+        for url in (
+            "/p/Crew",
+            "/p/../x",
+            "/tree/nowhere/",
+            "/tree/secret/",
+            "/p/secret/x",
+            "/p/node_modules/x",
+            "/files/secret/x.md",
+            "/tags",
+            "/p/Home?at=2020-01-01",
+            "/p/@other/x",
+            "/history/Home",
+        ):
+            answer = served.get(url)
+            assert answer.status == (404 if "@other" in url else 503), url
+            assert "Canary7" not in answer.text, url
+        assert served.get("/suggest?q=hemp").status == 200
+        assert served.get("/files/map.png").body == b"png"
+        search = served.get("/search?q=hemp")
+        assert (search.status, "still being built" in search.text) == (200, True)
+        served.application.sync()
+        assert served.get("/").status == 200
+        assert "<mark>hemp</mark>" in served.get("/search?q=hemp").text
