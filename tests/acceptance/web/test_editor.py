@@ -13,7 +13,7 @@ from browser.accessibility import violations
 from forms import page as html_of
 from npm import needs_npm
 from serving import Server, served
-from support import GitRepo, new_repo
+from support import GitRepo, eventually, new_repo
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 TEA = (
@@ -155,6 +155,30 @@ def test_a_draft_survives_the_browser_and_is_offered_again(page: Page, server: S
     assert (repo.path / "tea.md").read_text() == TEA.replace("Boil", "Heat") + "A draft.\n"
     opened(page, f"{server.url}/edit/tea")
     expect(page.locator("#ui-draft")).to_be_hidden()
+
+
+def test_two_tabs_keep_a_draft_each_and_broken_front_matter_is_said(page: Page, server: Server) -> None:
+    tabs = [page, page.context.new_page()]
+    for number, tab in enumerate(tabs):
+        opened(tab, f"{server.url}/edit/tea")
+        tab.locator(".cm-content").click()
+        tab.keyboard.press("Control+End")
+        tab.keyboard.type(f"Draft {number}.\n")
+    stored = "Object.values(localStorage).filter((one) => one.includes('Draft ')).length"
+    eventually(lambda: page.evaluate(stored) == 2)
+    third = page.context.new_page()
+    opened(third, f"{server.url}/edit/tea")
+    expect(third.get_by_role("button", name="Use it")).to_have_count(2)
+    third.get_by_role("button", name="Use it").first.click()
+    expect(third.locator(".cm-content")).to_contain_text("Draft ")
+    expect(third.get_by_role("button", name="Use it")).to_have_count(1)
+    third.get_by_role("button", name="Text", exact=True).click()
+    third.locator(".cm-content").click()
+    for key in ("Control+Home", "ArrowDown"):
+        third.keyboard.press(key)
+    third.keyboard.type("a: {")
+    expect(third.locator("#ui-findings")).to_contain_text("Something is wrong with this text", timeout=15_000)
+    assert violations(third) == []
 
 
 def test_what_the_server_cannot_take_stays_in_the_editor(page: Page, server: Server, repo: GitRepo) -> None:

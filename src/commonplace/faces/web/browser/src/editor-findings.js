@@ -1,5 +1,6 @@
 // What is wrong with the front matter, said in the editor as soon as it is typed, also where no preview is shown.
 const WAIT = 400;
+const PATIENCE = 1000;
 const MOST = 20_000;
 
 export function startFindings(form, view) {
@@ -19,7 +20,7 @@ export function startFindings(form, view) {
   async function stops() {
     clearTimeout(timer);
     const before = told;
-    await check();
+    await Promise.race([check(), new Promise((done) => setTimeout(done, PATIENCE))]); // saving does not wait for it
     return box.textContent !== "" && box.textContent !== before;
   }
 
