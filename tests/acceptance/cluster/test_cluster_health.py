@@ -51,7 +51,7 @@ def test_health_says_that_writes_fail_while_reads_work_and_since_when(tmp_path: 
         assert _writes(server) == (503, "failing"), "the fetch that looked for the commit was answered"
         remote.hangs_in = ""
         assert server.page("PUT", "fourth", {"content": "# Fourth\n"}).status in {201, 409}
-        assert _writes(server) == (200, "writable")
+        eventually(lambda: _writes(server) == (200, "writable"), 60)
         metrics = server.ask("GET", "/metrics").body.decode()
         assert 'commonplace_replica_write_problem{collection="team"} 0.0' in metrics
         assert "commonplace_open_files " in metrics
