@@ -535,3 +535,28 @@ def test_a_text_is_accepted_only_over_the_page_that_its_writer_saw(tmp_path: Pat
             assert base.served() == now
         base.accept("", AcceptRequest(pages=("a.md",), text="# Mine\n", seen=revision_of(base.texts()["a.md"])))
         assert base.texts()["a.md"] == b"# Mine\n"
+
+
+def test_a_report_waits_for_the_acceptance_that_it_meets(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "one", "ONE")
+        proposal, landed, seen = base.found(), threading.Event(), []
+        close = type(proposal.branches).close
+
+        def slow(*arguments: object, **more: object) -> object:
+            landed.set()
+            seen.append(reader.join(0.3))
+            return close(*arguments, **more)  # type: ignore[arg-type]
+
+        def read() -> None:
+            landed.wait(30)
+            seen.append(reports.report(base.services.collections, proposal))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(proposal.branches), "close", slow)
+            decisions.accept(proposal, AcceptRequest(pages=("a",), text=A.replace("one", "1")))
+        reader.join()
+        (report,) = [row for row in seen if row is not None]
+        assert (report.proposal.state, report.files[0].conflicts) == ("accepted", ())

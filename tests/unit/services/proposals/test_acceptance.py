@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConflictError
 from commonplace.services import writes
-from commonplace.services.proposals import decisions, reports
+from commonplace.services.proposals import decisions
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of
 from proposing import ProposedBase
@@ -74,28 +73,3 @@ def test_proposals_are_listed_by_who_where_and_what_and_several_are_declined(tmp
         closed = decisions.decline_all(rows[:2], "Not now", tips=tips)
         assert [(row.state, row.word) for row in closed] == [("declined", "Not now")] * 2
         assert base.open_ids() == [rows[2].proposal.id]
-
-
-def test_a_report_waits_for_the_acceptance_that_it_meets(tmp_path: Path) -> None:
-    with ProposedBase(tmp_path, PAGES) as base:
-        propose(base, "one", "ONE")
-        proposal, landed, seen = base.found(), threading.Event(), []
-        close = type(proposal.branches).close
-
-        def slow(*arguments: object, **more: object) -> object:
-            landed.set()
-            seen.append(reader.join(0.3))
-            return close(*arguments, **more)  # type: ignore[arg-type]
-
-        def read() -> None:
-            landed.wait(30)
-            seen.append(reports.report(base.services.collections, proposal))
-
-        reader = threading.Thread(target=read)
-        reader.start()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(proposal.branches), "close", slow)
-            decisions.accept(proposal, AcceptRequest(pages=("a",), text=A.replace("one", "1")))
-        reader.join()
-        (report,) = [row for row in seen if row is not None]
-        assert (report.proposal.state, report.files[0].conflicts) == ("accepted", ())
