@@ -1,8 +1,9 @@
 """Webhooks: notices of changes and proposals that `serve` posts to other programs.
 
 Git is the queue. For each URL and base a small file has the last commit and the proposals of which the receiver was
-told, so nothing is lost while the receiver or this server is down, and nothing grows. A notice is repeated until it is
-taken, with the same id. One process of a machine sends the notices of a URL.
+told, so nothing is lost while the receiver or this server is down, and nothing grows. A notice is written there before
+it is sent, and is repeated as it is until it is taken, with the same id, also by the next server. One process of a
+machine sends the notices of a URL.
 
 A host on a private network is refused unless the settings permit it. The address that was checked is the one that is
 connected to, and no redirect is followed.
@@ -246,16 +247,20 @@ class Notice:
     body: bytes
     names: tuple[str, ...]
     """Facts in which it differs from all other notices of its receiver."""
+    then: tuple[str, str]
+    """What counts as told when it is taken: id and latest commit of a proposal, or "" and a commit of the base."""
 
 
 @dataclass(slots=True)
 class ToldState:
-    """The commit and the proposals of one base of which a receiver was told, in a file."""
+    """The commit and the proposals of one base of which a receiver was told, and what it is being told, in a file."""
 
     path: Path
     commit: str = ""
     proposals: dict[str, str] = field(default_factory=dict[str, str])
     """The latest commit by id of the proposal."""
+    notice: Notice | None = None
+    """The notice that is being sent. It may have arrived already."""
 
     def read(self) -> bool:
         """Read the file. Returns False if there is none, or it is damaged."""
@@ -263,6 +268,7 @@ class ToldState:
             row = cast("dict[str, object]", json.loads(self.path.read_bytes()))
             self.commit = str(row["commit"])
             self.proposals = {str(text): str(tip) for text, tip in cast("dict[str, object]", row["proposals"]).items()}
+            self.notice = _notice_of(cast("dict[str, object] | None", row.get("notice")))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return False
         return True
@@ -273,10 +279,34 @@ class ToldState:
         beside = self.path.with_suffix(".part")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"commit": self.commit, "proposals": self.proposals}, file)
+            notice = self.notice and {
+                "body": self.notice.body.decode(), "names": self.notice.names, "then": self.notice.then,
+            }  # fmt: skip
+            json.dump({"commit": self.commit, "proposals": self.proposals, "notice": notice}, file)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self.path)
+
+    def sending(self, notice: Notice) -> Generator[Notice]:
+        """Yield a notice once it is recorded as being sent; it counts as told when the next one is asked for."""
+        if notice != self.notice:
+            self.notice = notice
+            self.write()
+        yield notice
+        proposal, commit = notice.then
+        if proposal:
+            self.proposals[proposal] = commit
+        else:
+            self.commit = commit
+        self.notice = None
+        self.write()
+
+
+def _notice_of(row: Mapping[str, object] | None) -> Notice | None:
+    if row is None:
+        return None
+    names, (proposal, commit) = (cast("list[object]", row[name]) for name in ("names", "then"))
+    return Notice(str(row["body"]).encode(), tuple(map(str, names)), (str(proposal), str(commit)))
 
 
 def pending(collection: Collection, target: WebhookTarget, state: ToldState) -> Generator[Notice]:
@@ -292,6 +322,8 @@ def pending(collection: Collection, target: WebhookTarget, state: ToldState) -> 
         state.proposals = _tips(collection)
         state.write()
         return
+    if state.notice is not None:
+        yield from state.sending(state.notice)
     if "changes" in target.kinds:
         yield from _changes(collection, target, state)
     if "proposals" in target.kinds:
@@ -315,9 +347,9 @@ def _changes(collection: Collection, target: WebhookTarget, state: ToldState) ->
             value: dict[str, Json] = {
                 "type": "changes", "base": collection.name, "complete": complete, "commits": rows,
             }  # fmt: skip
-            yield Notice(_encoded(value), ("changes", collection.store.identity, first, event.commit.id))
-            state.commit = latest if is_last else event.commit.id
-            state.write()
+            names = ("changes", collection.store.identity, first, event.commit.id)
+            then = "", latest if is_last else event.commit.id
+            yield from state.sending(Notice(_encoded(value), names, then))
             rows, size, first, complete = [], 0, "", True
     if not events:
         state.commit = latest
@@ -330,9 +362,8 @@ def _proposals(collection: Collection, target: WebhookTarget, state: ToldState) 
         return
     for event in notices.proposals_since(collection, state.proposals, target.wanted):
         proposal = event.found.proposal
-        yield Notice(_encoded(proposal_json(event)), ("proposal", proposal.id, proposal.tip))
-        state.proposals[proposal.id] = proposal.tip
-        state.write()
+        names, then = ("proposal", proposal.id, proposal.tip), (proposal.id, proposal.tip)
+        yield from state.sending(Notice(_encoded(proposal_json(event)), names, then))
     state.proposals = now
     state.write()
 

@@ -9,13 +9,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, UnavailableError
-from commonplace.webhooks import MAX_BODY, ToldState, _private, is_public, parse_target, pending, post, resolved
+from commonplace.services import writes
+from commonplace.webhooks import MAX_BODY, Notice, ToldState, _private, is_public, parse_target, pending, post, resolved
 from indexed import Indexed
+from proposing import ProposedBase
 from receiver import receiving
 from support import new_repo
 
@@ -148,3 +152,29 @@ def test_many_and_large_commits_go_into_notices_of_bounded_size(tmp_path: Path) 
         state.write()
         first, *_ = (json.loads(notice.body) for notice in pending(base.collection, target, state))
         assert first["complete"] is False, "the commit that was told last is on the branch no more"
+
+
+def test_a_notice_that_may_have_arrived_comes_again_as_it_was(tmp_path: Path) -> None:
+    target = parse_target("https://example.org/", allow_private=False)
+
+    def next_notices(base: ProposedBase, count: int = 9) -> list[Notice]:
+        """The next notices of a server that ends while it sends the last of them."""
+        return list(islice(pending(base.collection, target, ToldState(tmp_path / "state.json")), count))
+
+    with ProposedBase(tmp_path, {"a.md": "# A\n", "b.md": "# B\n"}) as base:
+        assert next_notices(base) == []
+        writes.edit(base.collection, Address("b.md"), lambda _: b"# B 1\n")
+        (begun,) = next_notices(base, 1)
+        writes.edit(base.collection, Address("b.md"), lambda _: b"# B 2\n")
+        again, later = next_notices(base)
+        assert again == begun
+        assert [len(json.loads(notice.body)["commits"]) for notice in (again, later)] == [1, 1]
+        for text in (b"# A 1\n", b"# A 2\n"):
+            with base.view() as view:
+                writes.edit(view, Address("a.md"), lambda _, text=text: text)
+            if text == b"# A 1\n":
+                (begun,) = next_notices(base, 1)
+        again, later = next_notices(base)
+        assert again == begun
+        assert [json.loads(notice.body)["event"] for notice in (again, later)] == ["opened", "amended"]
+        assert next_notices(base) == []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from forms import page
-from receiver import SECRET, is_signed, receiving
+from receiver import SECRET, Receiver, is_signed, receiving
 from serving import Server, create_key, served
 from shell import Shell
 from support import GitRepo, eventually, new_repo
@@ -42,6 +43,23 @@ def committed(repo: GitRepo, path: str, message: str) -> None:
     repo.git("commit", "-qam", message)
 
 
+def not_taken(receiver: Receiver, write: Callable[[], None]) -> int:
+    """Number of the requests before a write of which the receiver takes no notice."""
+    requests = len(receiver.got)
+    receiver.statuses += [500] * 100
+    write()
+    eventually(lambda: len(receiver.got) > requests)
+    return requests
+
+
+def require_fit(*receivers: Receiver) -> None:
+    """Check that every notice is signed, small and without contents."""
+    for _, headers, body in (request for receiver in receivers for request in receiver.got):
+        assert is_signed(headers, body)
+        assert CANARY.encode() not in body
+        assert len(body) <= 64_000
+
+
 def test_a_receiver_is_told_of_everything_in_order_whatever_happens(
     tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,8 +73,7 @@ def test_a_receiver_is_told_of_everything_in_order_whatever_happens(
         monkeypatch.setenv("COMMONPLACE_NOTICE_PRIVATE", "true")
         with served(repo.path, "--commit", "auto") as server:
             page(server, "/p/b", key=person)
-            state = Path(os.environ["XDG_STATE_HOME"])
-            eventually(lambda: len(list(state.rglob("notices/*.json"))) == 2)
+            eventually(lambda: len(list(Path(os.environ["XDG_STATE_HOME"]).rglob("notices/*.json"))) == 2)
             edit(server, person, "b", f"One {CANARY}.")
             (first,) = everything.wait(1)
             assert [path for path, _, _ in everything.got] == ["/hook?x=1"] * 4, "a redirect is not followed"
@@ -80,16 +97,16 @@ def test_a_receiver_is_told_of_everything_in_order_whatever_happens(
             edit(server, person, "inbox/a", "Four.")
             everything.wait(6)
             few.wait(1)
+            requests = not_taken(everything, lambda: edit(server, person, "b", f"Five {CANARY}."))
         committed(repo, "b.md", "While the server is away")
+        everything.statuses.clear()
         with served(repo.path, "--commit", "auto"):
-            assert everything.wait(7)[6]["commits"][0]["subject"] == "While the server is away"
+            assert [row["subject"] for row in everything.wait(8)[7]["commits"]] == ["While the server is away"]
+        assert len({headers["webhook-id"] for _, headers, _ in everything.got[requests:]}) == 2, "begun, and new"
         assert [element["commits"][0]["author"] for element in few.taken] == ["Ada"], "by folder, tag and author"
-        for _, headers, body in (*everything.got, *few.got):
-            assert is_signed(headers, body)
-            assert CANARY.encode() not in body
-            assert len(body) <= 64_000
-    ids = [commit["id"] for notice in everything.taken if notice["type"] == "changes" for commit in notice["commits"]]
-    assert ids == repo.git("log", "--format=%H", "--reverse").split()[1:], "every commit once, in order"
+        require_fit(everything, few)
+    commits = [row["id"] for notice in everything.taken if notice["type"] == "changes" for row in notice["commits"]]
+    assert commits == repo.git("log", "--format=%H", "--reverse").split()[1:], "every commit once, in order"
 
 
 def test_feeds_are_by_folder_tag_and_author_and_of_proposals(tmp_path: Path, cache_dir: Path) -> None:
