@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from mcp import Client
 from commonplace.domain.changes import CURRENT_CLIENT
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import JsonObject
+from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.runner import READY_TIMEOUT
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.toolset import BoundHandler, Call, Tool, ToolResult, Toolset
@@ -79,16 +81,26 @@ def test_a_call_runs_in_a_thread_of_its_own_and_has_a_trace(services: Services) 
     assert seen[0].session is not None, "a process on standard input and output is one session"
 
 
+class WaitedCollections(Collections):
+    """Collections whose first index is not waited for; they note for how long they would have been."""
+
+    seconds: float | None = None
+
+    def wait_ready(self, timeout: float, progress: Progress) -> None:
+        del progress
+        self.seconds = timeout
+
+
 @pytest.mark.parametrize(("patient", "waits"), [(False, UNFINISHED_SECONDS), (True, READY_TIMEOUT)])
 def test_a_search_waits_long_for_the_first_index_only_if_progress_is_asked_for(
-    services: Services, monkeypatch: pytest.MonkeyPatch, *, patient: bool, waits: float
+    services: Services, *, patient: bool, waits: float
 ) -> None:
-    asked_seconds: list[float] = []
-    monkeypatch.setattr(Collections, "wait_ready", lambda _, seconds, __: asked_seconds.append(seconds))
-
+    collections = WaitedCollections(lambda: services.collections.members)
     more = {"meta": {"progressToken": 1}} if patient else {}
-    result = called(services, lambda _: "answered", answers_unfinished=True, with_call=more)
-    assert (text(result), asked_seconds) == ("answered", [waits])
+    result = called(
+        replace(services, collections=collections), lambda _: "answered", answers_unfinished=True, with_call=more
+    )
+    assert (text(result), collections.seconds) == ("answered", waits)
 
 
 def test_a_commit_of_a_call_can_name_the_program_that_called(services: Services) -> None:
