@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from forms import page, sent
 from remotes.replicas import WRITES, replica, team
 from remotes.slow import slow_remote
 from serving import Answer, Server, create_key, served
@@ -97,12 +99,29 @@ def told_of_pushes(base: Team, server: Server, identifier: str) -> Any:
     return base.ask(server, "Ada", "GET", f"/proposals/{identifier}").json
 
 
+def require_only_reads(base: Team, reader: Server, identifier: str) -> None:
+    """Check that a server that does not write shows a proposal, and says why it does not decide on it."""
+    eventually(lambda: reader.ask("GET", "/health/ready").status == 200, 60)
+    url, key = f"/proposals/{identifier}", base.keys["Ada"]
+    html = page(reader, url, key=key)
+    assert ("proposed" in html, "Nothing can be decided here: " in html, "at a server that writes" in html) == (
+        True,
+    ) * 3
+    assert re.findall(r"<button[^>]*>(?:Accept|Decline|Withdraw)|Edit before accepting", html) == []
+    tip = str(base.ask(reader, "Ada", "GET", url).json["tip"])
+    for action in ("accept", "decline"):
+        refused = sent(reader, url, key=key, tip=tip, action=action)
+        assert (refused.status, OPEN + identifier in base.branches()) == (403, True), refused.body
+
+
 def test_any_server_decides_on_a_proposal_and_none_is_lost_with_a_server(base: Team, tmp_path: Path) -> None:
     before = base.git("rev-parse", "HEAD")
     with pair(base, tmp_path) as (one, two):
         identifier = base.propose(one, "new", "# New\n\nproposed\n")
         assert base.git("rev-parse", "HEAD") == before
         assert base.ask(two, "reader", "GET", "/pages/new").status == 404
+        with replica(tmp_path / "three", base.remote, poll=3600, flags=("--tier", "write")) as reader:
+            require_only_reads(base, reader, identifier)
         one.process.kill()
         shown = base.ask(two, "Ada", "GET", f"/proposals/{identifier}")
         assert shown.status == 200, shown.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from at_propose import served as served_files
+from commonplace.toolsets.wiki.rest.endpoints import endpoints
+from commonplace.toolsets.wiki.rest.models import MomentParameters
+from forms import HTML
 from serving import Server, create_key, served
 from support import GitRepo, new_repo
 
@@ -162,3 +166,52 @@ def test_a_conflict_names_its_three_sides(site: Site) -> None:
     final = {"pages": ["A"], "text": "# A\n\nboth\n"}
     assert site.ask(writer, "POST", f"/proposals/{row['id']}/accept", final)["state"] == "accepted"
     assert (site.repo.path / "A.md").read_text() == "# A\n\nboth\n"
+
+
+def test_a_commit_that_is_not_there_is_said_so_by_every_route(site: Site) -> None:
+    known, unknown = site.repo.git("rev-parse", "HEAD"), "0123456789" * 4
+    person, restore = site.keys["Ada Lovelace"], {"revision": unknown}
+    moments = [row for row in endpoints() if row.query and issubclass(row.query, MomentParameters)]
+    paths = [f"{API}{row.template.replace('{path}', 'A')}?q=alpha&at={{}}" for row in moments]
+    paths = [path if "search" in path else path.replace("q=alpha&", "") for path in paths]
+    paths += [f"{API}/pages/A/diff?from={{}}", f"{API}/pages/A/diff?from={known}&to={{}}"]
+    paths += ["/p/A?at={}", "/tree?at={}", "/search?q=alpha&at={}"]
+    paths += ["/commit/{}", "/compare/A?from={}", f"/compare/A?from={known}&to={{}}"]
+    answers = {path: site.server.ask("GET", path.format(unknown), key=person, headers=HTML) for path in paths}
+    answers["restore"] = site.server.ask("POST", f"{API}/pages/A/restore", restore, key=person)
+    answers["undo"] = site.server.ask("POST", f"{API}/undo", {"commits": [unknown]}, key=person)
+    assert len(moments) > 3
+    assert {path: answer.status for path, answer in answers.items() if answer.status != 404} == {}
+    of_versions = re.compile(rb"commit|evision|version|before")
+    assert [path for path, answer in answers.items() if not of_versions.search(answer.body)] == []
+    for path in paths:
+        assert site.server.ask("GET", path.format(known), key=person, headers=HTML).status == 200, path
+
+
+def test_a_list_is_narrowed_and_a_part_is_tried(site: Site) -> None:
+    site.ask(
+        "agent", "PUT", "/pages/inbox%2FC", {"content": "# C\n\n[d](D.md)\n"}, headers={"Commonplace-Purpose": "tidy"}
+    )
+    site.ask("agent", "PUT", "/pages/inbox%2FD", {"content": "# D\n"}, headers={"Commonplace-Purpose": "tidy"})
+    site.ask("other", "DELETE", "/pages/B", {"revision": revision(site, "B", "other")})
+    (tidy,) = site.ask("agent", "GET", "/proposals")["proposals"]
+    (other,) = site.ask("other", "GET", "/proposals")["proposals"]
+    both, ada = {tidy["id"], other["id"]}, "Ada Lovelace"
+    for query, ids in (
+        ("", both), ("author=AGENT", {tidy["id"]}), ("author=age", set()), (f"client={tidy['client']}", both),
+        ("client=x", set()), ("page=inbox", {tidy["id"]}), ("page=inbox/C", {tidy["id"]}), ("page=B.md", {other["id"]}),
+        ("page=in", set()), ("q=TID", {tidy["id"]}), ("q=nothing", set()), ("state=declined", set()),
+        ("author=other&page=inbox", set()), ("state=all&limit=1", both),
+    ):  # fmt: skip
+        answer = site.ask(ada, "GET", f"/proposals?{query}")
+        assert {row["id"] for row in answer["proposals"]} <= ids, query
+        assert (answer["total"], len(answer["proposals"])) == (len(ids), 1 if "limit" in query else len(ids)), query
+    head = site.repo.git("rev-parse", "HEAD")
+    place = f"/proposals/{tidy['id']}/accept"
+    tried = site.ask(ada, "POST", place, {"pages": ["inbox/C.md"], "dry_run": True})
+    assert (tried["dry_run"], tried["state"], tried["written"], tried["commit"]) == (True, "open", ["inbox/C.md"], "")
+    assert [row["path"] for row in tried["new_findings"] if "D.md" in row["message"]] == ["inbox/C.md"]
+    assert site.ask(ada, "POST", place, {"dry_run": True})["new_findings"] == []
+    assert (site.repo.git("rev-parse", "HEAD"), (site.repo.path / "inbox").exists()) == (head, False)
+    done = site.ask(ada, "POST", place, {"pages": ["inbox/C.md"]})
+    assert (done["dry_run"], done["new_findings"]) == (False, tried["new_findings"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ def test_a_draft_survives_the_browser_and_is_offered_again(page: Page, server: S
     expect(page.locator("#ui-draft")).to_be_hidden()
 
 
-def test_two_tabs_keep_a_draft_each_and_broken_front_matter_is_said(page: Page, server: Server) -> None:
+def test_two_tabs_keep_a_draft_each_and_broken_front_matter_is_said(page: Page, server: Server, repo: GitRepo) -> None:
     tabs = [page, page.context.new_page()]
     for number, tab in enumerate(tabs):
         opened(tab, f"{server.url}/edit/tea")
@@ -179,6 +180,18 @@ def test_two_tabs_keep_a_draft_each_and_broken_front_matter_is_said(page: Page, 
     third.keyboard.type("a: {")
     expect(third.locator("#ui-findings")).to_contain_text("Something is wrong with this text", timeout=15_000)
     assert violations(third) == []
+    tab = tabs[1]
+    tab.clock.install()
+    tab.clock.pause_at(datetime.now(UTC) + timedelta(days=1))  # saved before the check that follows the last key
+    for key in ("Control+Home", "ArrowDown"):
+        tab.keyboard.press(key)
+    tab.keyboard.type("a: {")
+    tab.keyboard.press("Control+s")
+    expect(tab.locator("#ui-status")).to_contain_text("Nothing was saved yet")
+    assert (repo.path / "tea.md").read_text() == TEA
+    tab.keyboard.press("Control+s")
+    tab.wait_for_url("**/p/tea")
+    assert (repo.path / "tea.md").read_text() == TEA.replace("---\n", "---\na: {", 1) + "Draft 1.\n"
 
 
 def test_what_the_server_cannot_take_stays_in_the_editor(page: Page, server: Server, repo: GitRepo) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,9 @@ from browser.accessibility import violations
 from commonplace.domain.activity import WriteLimits
 from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.access.callers import TIERS
-from forms import fields, page, sent
+from forms import HTML, fields, page, sent
 from npm import needs_npm
-from serving import Server, served
+from serving import Answer, Server, served
 from support import GitRepo, new_repo
 
 TEA = "# Tea\r\n\r\nBoil.\r\n\r\n## Green\r\n\r\nThree minutes.\r\n\r\n## Black\r\n\r\nFive minutes.\r\n"
@@ -48,6 +48,14 @@ class Site:
         match = re.search(r'href="(/proposals/[0-9a-z-]+)"', listed)
         assert match, listed
         return match[1], page(self.server, match[1], key=self.keys["write"])
+
+    def form(self, path: str, of: str = '<form class="edit-form"', /, **changed: str) -> dict[str, str]:
+        """The fields of a form as a person with the tier write gets them, with changes."""
+        return fields(page(self.server, path, key=self.keys["write"]), of) | changed
+
+    def send(self, path: str, /, **form: str) -> Answer:
+        """The answer to a form of that person."""
+        return sent(self.server, path, key=self.keys["write"], **form)
 
     def decide(self, url: str, html: str, action: str, tier: str = "write", **more: str) -> int:
         """Send the form of a decision; the status of the answer."""
@@ -110,6 +118,64 @@ def test_a_page_is_edited_and_reviewed_by_who_may_write_it(site: Site) -> None:
     assert (done.status, done.headers["location"]) == (303, "/review")
     assert "reviewed_by: Grace write\n" in (site.repo.path / "old.md").read_text()
     assert "Nothing is to be reviewed" in page(site.server, "/review", key=site.keys["write"])
+
+
+def decided(site: Site, *, edited: bool) -> Answer:
+    """Accept a proposal as it is, or with a text of one's own."""
+    site.edit("about", ("See", "Look at")) if edited else site.edit("tea", ("Three", "Two"))
+    url, html = site.proposal()
+    if edited:
+        return site.send(f"{url}/edit", **site.form(f"{url}/edit?file=about.md", text="# About\n\nMine.\n"))
+    return site.send(url, **fields(html, '<div class="decision"'), action="accept")
+
+
+def ticked(site: Site) -> Answer:
+    box = re.search(r'name="task" value="([^"]*)"', page(site.server, "/p/list", key=site.keys["write"]))
+    assert box
+    return site.send("/tick/list", **site.form("/p/list", '<form id="ui-tasks"', task=box[1]))
+
+
+def restored(site: Site) -> Answer:
+    gone = site.server.ask("GET", "/p/pot", key=site.keys["write"], headers=HTML).body.decode()
+    return site.send("/restore/pot", **fields(gone, '<form[^>]*class="restore"'))
+
+
+def undone(site: Site) -> Answer:
+    listed = page(site.server, "/activity", key=site.keys["write"])
+    session = re.search(r'href="(/activity/[^"?]+)', listed)
+    assert session, listed
+    return site.send(session[1], commit=site.repo.git("rev-parse", "HEAD"), action="write")
+
+
+def attached(site: Site) -> Answer:
+    headers = {"Content-Type": "application/octet-stream", "Origin": site.server.url}
+    return site.server.ask("PUT", "/attach/about?name=n.csv", b"hi", key=site.keys["write"], headers=headers)
+
+
+def test_the_signed_in_person_is_author_and_committer_of_every_view_that_writes(site: Site) -> None:
+    foot, review = '<form class="edit-foot" method="post"', "---\nreview_by: 2020-01-01\n---\n# Old\n"
+    site.repo.commit("More", **{"list.md": "- [ ] Milk\n", "old.md": review, "pot.md": "# Pot\n"})
+    text = "# Tea\n\nOther.\n\nThree minutes.\n"
+    writes: dict[str, Callable[[], Answer]] = {
+        "edit": lambda: site.send("/edit/tea", **site.form("/edit/tea", text=text)),
+        "new": lambda: site.send("/new/", path="fresh", text="# Fresh\n"),
+        "tick": lambda: ticked(site),
+        "reviewed": lambda: site.send("/reviewed/old"),
+        "attach": lambda: attached(site),
+        "move": lambda: site.send("/move/old", **site.form("/move/old?to=new", foot)),
+        "delete": lambda: site.send("/delete/pot", **site.form("/delete/pot", foot)),
+        "restore": lambda: restored(site),
+        "accept": lambda: decided(site, edited=False),
+        "edit before accepting": lambda: decided(site, edited=True),
+        "undo": lambda: undone(site),
+    }
+    for name, write in writes.items():
+        head = site.repo.git("rev-parse", "HEAD")
+        done = write()
+        assert done.status in {200, 201, 303}, (name, done.status, done.body)
+        assert site.repo.git("rev-parse", "HEAD") != head, name
+        author = "Grace propose" if "accept" in name else "Grace write"
+        assert site.repo.git("log", "-1", "--format=%an|%cn") == f"{author}|Grace write", name
 
 
 def test_a_new_page_that_says_what_another_one_says_is_marked(site: Site) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.services import writes
+from commonplace.services.proposals.views import proposer_of
 from proposing import ProposedBase
 from shell import Shell
 from support import GitRepo, new_repo
@@ -62,6 +63,51 @@ def test_decline_withdraw_and_push(tmp_path: Path, shell: Shell, identifier: str
     refused = shell("proposals", "accept", identifier, *base)
     assert refused.code
     assert "declined already" in refused.stderr
+
+
+def test_a_list_is_narrowed_and_several_are_declined(tmp_path: Path, shell: Shell, identifier: str) -> None:
+    with (
+        ProposedBase(tmp_path, {}) as base,
+        base.view(proposer_of("key:b", "2", client="tidier", purpose="Tidy")) as view,
+    ):
+        writes.create(view, Address("inbox/c.md"), b"# C\n")
+    other = next(name for name in base.open_ids() if name != identifier)
+    folder, both = ("-C", str(tmp_path / "base")), {identifier, other}
+    for options, ids in (
+        ((), both), (("--client", "TIDIER"), {other}), (("--client", "tid"), set()), (("--page", "inbox"), {other}),
+        (("--page", "a"), {identifier}), (("--page", "a.md", "--page", "inbox/c"), both),
+        (("--matching", "tidy"), {other}),
+        (("--author", "nobody"), set()), (("--state", "declined"), set()), (("--state", "open"), both),
+    ):  # fmt: skip
+        listed = shell.ok("proposals", "list", *options, "--json", *folder).json["proposals"]
+        assert {row["id"] for row in listed} == ids, options
+    tip = shell("proposals", "decline", identifier, other, "--tip", "0" * 40, *folder)
+    assert "A tip is that of one proposal" in tip.stderr
+    missing = shell("proposals", "decline", identifier, "20200101-abcdef", *folder)
+    assert (missing.code != 0, len(shell.ok("proposals", "--json", *folder).json["proposals"])) == (True, 2)
+    done = shell.ok("proposals", "decline", identifier, other, identifier, "--word", "Not now", "--json", *folder).json
+    assert [(row["id"], row["state"], row["word"]) for row in done["proposals"]] == [
+        (name, "declined", "Not now") for name in (identifier, other)
+    ]
+    declined = shell.ok("proposals", "list", "--state", "declined", "--json", *folder).json["proposals"]
+    assert {row["id"] for row in declined} == both
+    assert {row["id"] for row in shell.ok("proposals", "--all", "--json", *folder).json["proposals"]} == both
+
+
+def test_what_a_part_would_write_and_cause_is_said_without_writing(
+    tmp_path: Path, shell: Shell, identifier: str
+) -> None:
+    folder = tmp_path / "base"
+    head = GitRepo(folder).git("rev-parse", "HEAD")
+    for part, written, causes in ((("--page", "a"), ["a.md"], []), (("--page", "b"), ["b.md"], ["b.md"])):
+        options = ("accept", identifier, *part, "--dry-run", "-C", str(folder))
+        tried = shell.ok("proposals", *options, "--json").json
+        assert (tried["dry_run"], tried["state"], tried["written"]) == (True, "open", written)
+        assert [row["path"] for row in tried["new_findings"]] == causes
+        text = shell.ok("proposals", *options).text
+        assert (written[0] in text, "nowhere" in text) == (True, bool(causes)), text
+    assert GitRepo(folder).git("rev-parse", "HEAD") == head
+    assert (folder / "b.md").read_text(encoding="utf-8") == "# B\n"
 
 
 @pytest.mark.parametrize(
