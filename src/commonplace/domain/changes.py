@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError
 
 Revision = str
 """The state of a document: the Git blob id of its bytes, 40 hex digits. The same with and without Git."""
@@ -161,7 +162,16 @@ class StatedMessage(str):
 
 
 def plain_message(text: str) -> str:
-    """A caller's message, in which no line is a trailer that this program reads, and no control character."""
+    """A caller's message, in which no line is a trailer that this program reads, and no control character.
+
+    Raises:
+        InvalidInputError: the message contains a NUL, where Git would end it.
+    """
+    if "\0" in text:
+        raise InvalidInputError(
+            "The commit message contains a NUL character, where Git would end it.",
+            hint="Send the message without it. Nothing was written.",
+        )
     text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _TRAILERS_READ.sub(" ", text)
 

@@ -141,28 +141,47 @@ def _plain(markdown: str, codes: Sequence[CodePiece], start: int, end: int) -> s
     return " ".join(without_marks(text).split())
 
 
-def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, str]]]) -> str:
+class SnippetSource:
+    """The text of a section for snippets. What no search changes is computed once: brackets, and where code is.
+
+    Args:
+        markdown: The text; its first `MAX_SOURCE_CHARS` characters are used.
+    """
+
+    __slots__ = ("_codes", "marked")
+
+    def __init__(self, markdown: str) -> None:
+        self.marked = with_marks(markdown[:MAX_SOURCE_CHARS])
+        self._codes: list[CodePiece] | None = None
+
+    @property
+    def codes(self) -> Sequence[CodePiece]:
+        """The code of the text."""
+        if self._codes is None:
+            self._codes = code_pieces(self.marked)
+        return self._codes
+
+
+def with_labels(source: SnippetSource, label_first: Callable[[], Collection[tuple[str, str]]]) -> SnippetSource:
     """The text in which each `[[label|page]]` is replaced by its label.
 
     Args:
-        markdown: The text.
+        source: The text.
         label_first: Returns the label and the page of each link that has the label first. Called only when needed.
     """
-    markdown, written = with_marks(markdown), markdown
-    if not PIPED_LINK.search(markdown):
-        return written
-    known_pairs = label_first()
-    codes = code_pieces(markdown) if known_pairs else ()
+    known_pairs = label_first() if PIPED_LINK.search(source.marked) else ()
+    if not known_pairs:
+        return source
 
     def shown(match: re.Match[str]) -> str:
         label = match[1].removesuffix("\\").strip()  # in a table, the | is escaped
-        is_code = any(code.start <= match.start() < code.end for code in codes)
+        is_code = any(code.start <= match.start() < code.end for code in source.codes)
         return label if (label, match[2].strip()) in known_pairs and not is_code else match[0]
 
-    return without_marks(PIPED_LINK.sub(shown, markdown))
+    return SnippetSource(without_marks(PIPED_LINK.sub(shown, source.marked)))
 
 
-def snippet(markdown: str, terms: HighlightTerms, limit: int) -> str:
+def snippet(markdown: str | SnippetSource, terms: HighlightTerms, limit: int) -> str:
     """A part of a text with at most `limit` characters, around the place with most of the wanted words.
 
     Args:
@@ -172,23 +191,23 @@ def snippet(markdown: str, terms: HighlightTerms, limit: int) -> str:
     """
     if limit <= 0:
         return ""
-    part = matching_snippet(markdown, terms, limit)
+    prepared = SnippetSource(markdown) if isinstance(markdown, str) else markdown
+    part = matching_snippet(prepared, terms, limit)
     if part:
         return part
-    source = with_marks(markdown[:MAX_SOURCE_CHARS])
+    source = prepared.marked
     end = _outside(source, min(4 * limit + 200, len(source)), forward=True)
     text = strip_markdown(source[:end])
     return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > end)
 
 
-def matching_snippet(markdown: str, terms: HighlightTerms, limit: int) -> str | None:
+def matching_snippet(markdown: str | SnippetSource, terms: HighlightTerms, limit: int) -> str | None:
     """The result of `snippet`; None if none of the wanted words occurs in the text. `limit` is at least 1."""
-    source = with_marks(markdown[:MAX_SOURCE_CHARS])
-    codes: list[CodePiece] | None = None
+    prepared = SnippetSource(markdown) if isinstance(markdown, str) else markdown
+    source = prepared.marked
     for place in _by_worth(_places(source, terms), limit):
         start, end = _neighbourhood(source, place, limit)
-        codes = code_pieces(source) if codes is None else codes
-        text = _plain(source, codes, start, end)
+        text = _plain(source, prepared.codes, start, end)
         shown = _places(text, terms, most=1)
         if shown:
             return _cut(text, shown[0], limit, cut_before=start > 0, cut_behind=end < len(source))

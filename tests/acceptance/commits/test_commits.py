@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from agent import agent
+from agent import agent, text_of
+from forms import fields, page, sent
 from serving import served
 from shell import Shell
 from support import GitRepo, new_repo
 
+NUL = "contains a NUL character"
 UNASKED = [" M src/app.py", "A  src/staged.py", "?? src/new.py", "?? unasked.env"]
 """The developer's uncommitted changes, as `git status` prints them."""
 
@@ -151,3 +153,33 @@ def test_a_commit_holds_what_was_written_and_a_push_sends_nothing_else(
     assert names == ["refs/heads/main"]
     assert published <= requested_texts | {"src/app.py", "docs/Home.md", "docs/kb.yaml"}
     assert code.origin.git("show", "main:src/app.py") == "print(1)"
+
+
+def test_a_nul_in_a_commit_message_is_refused_everywhere_and_nothing_is_written(
+    tmp_path: Path, cache_dir: Path
+) -> None:
+    assert cache_dir.is_dir()
+    repo = new_repo(tmp_path / "base", {"Home.md": "# Home\n\nWelcome.\n"})
+    head, message = repo.git("rev-parse", "HEAD"), "Why\0not"
+    with served(repo.path, "--tier", "write", "--commit", "auto") as server:
+        shown = fields(page(server, "/edit/Home"))
+        assert sent(server, "/edit/Home", **{**shown, "text": "Else.\n", "message": message}).status == 422
+        answers = [
+            server.ask("PUT", "/api/v1/pages/New", {"content": "x", "commit_message": message}),
+            server.ask("DELETE", "/api/v1/pages/Home", {"commit_message": message}),
+            server.ask("POST", "/api/v1/undo", {"commits": [head], "message": message}),
+        ]
+        assert {(answer.status, NUL in answer.body.decode()) for answer in answers} == {(422, True)}
+    calls: list[tuple[str, str, dict[str, object]]] = [
+        ("wiki", "write_note", {"path": "New", "content": "x", "commit_message": message}),
+        ("notes", "write", {"page": "New", "text": "x", "message": message}),
+        ("kb", "kb_commit", {"kb": "base", "message": message, "paths": ["Home.md"]}),
+    ]
+    for toolset, tool, arguments in calls:
+        tier = "admin" if toolset == "kb" else "write"
+        with agent("mcp", repo.path, "--toolset", toolset, "--tier", tier, "--commit", "auto") as client:
+            result = client.raw(tool, **arguments)
+            assert result.is_error, tool
+            assert NUL in text_of(result), text_of(result)
+    assert repo.git("rev-parse", "HEAD") == head
+    assert repo.git("status", "--porcelain") == ""

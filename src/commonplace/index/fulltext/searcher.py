@@ -21,7 +21,7 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, Sec
 from commonplace.domain.query_parser import NO_WORDS, Analyze, exclusion_notice, parse_query
 from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet, with_labels
+from commonplace.domain.snippets import HighlightTerms, SnippetSource, snippet, with_labels
 from commonplace.domain.words.scripts import fold_text
 from commonplace.index.catalogue.document_rows import CachedDocument, document_key
 from commonplace.index.fulltext.query_builder import scope_of
@@ -163,6 +163,9 @@ class IndexSearcher:
         )
 
 
+_NO_TEXT = SnippetSource("")
+
+
 class _SnippetReader:
     """Creates snippets, and reads the documents whose texts are not cached."""
 
@@ -184,7 +187,7 @@ class _SnippetReader:
         record, outline = entry.record, entry.outline
         chosen = self._chosen(outline, best)
         if not self._limit:
-            return tuple(self._section("", outline, at, score) for at, score in chosen)
+            return tuple(self._section(_NO_TEXT, outline, at, score) for at, score in chosen)
         texts = [self._texts.get(record.address, record.revision, at) for at, _ in chosen]
         if None in texts:
             try:
@@ -194,26 +197,28 @@ class _SnippetReader:
             chosen = self._chosen(outline, best)
             texts = self._cut(entry, raw, outline, [at for at, _ in chosen])
         return tuple(
-            self._section(self._labelled(record.address, text or ""), outline, at, score)
+            self._section(self._labelled(record.address, text or _NO_TEXT), outline, at, score)
             for text, (at, score) in zip(texts, chosen, strict=True)
         )
 
-    def _cut(self, entry: CachedDocument, raw: bytes, outline: Outline, ordinals: Sequence[int]) -> list[str | None]:
+    def _cut(
+        self, entry: CachedDocument, raw: bytes, outline: Outline, ordinals: Sequence[int]
+    ) -> list[SnippetSource | None]:
         """The texts of sections; cached if the index knows these bytes."""
         texts = [_text(raw, outline, at) for at in ordinals]
         if outline is not entry.outline:
-            return [*texts]
+            return [*map(SnippetSource, texts)]
         address, revision = entry.record.address, entry.record.revision
         return [self._texts.keep(address, revision, at, text) for at, text in zip(ordinals, texts, strict=True)]
 
     def _chosen(self, outline: Outline, best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
         return [(min(at, outline.last), score) for at, score in best or [(outline.first_with_text(), 0.0)]]
 
-    def _labelled(self, address: Address, text: str) -> str:
+    def _labelled(self, address: Address, text: SnippetSource) -> SnippetSource:
         """A section in which each link that has the label first is replaced by its label."""
         return with_labels(text, partial(self._labels, address))
 
-    def _section(self, text: str, outline: Outline, ordinal: int, score: float) -> SectionHit:
+    def _section(self, text: SnippetSource, outline: Outline, ordinal: int, score: float) -> SectionHit:
         return SectionHit(
             ordinal=ordinal,
             path=outline.path(ordinal),
@@ -347,22 +352,22 @@ class SectionTexts:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[_Key, str] = {}
+        self._kept: dict[_Key, SnippetSource] = {}
         self._size = 0
         self._lock = threading.Lock()
 
-    def get(self, address: Address, revision: Revision, ordinal: int) -> str | None:
+    def get(self, address: Address, revision: Revision, ordinal: int) -> SnippetSource | None:
         """The text of a section; None if it is not cached."""
         return self._kept.get((address.path, revision, ordinal))
 
-    def keep(self, address: Address, revision: Revision, ordinal: int, text: str) -> str:
-        """Cache the text of a section; returns its first `MAX_SOURCE_CHARS` characters, which snippets are cut from."""
-        text = text[:MAX_SOURCE_CHARS]
+    def keep(self, address: Address, revision: Revision, ordinal: int, text: str) -> SnippetSource:
+        """Cache the text of a section, prepared for snippets."""
+        source = SnippetSource(text)
         key = (address.path, revision, ordinal)
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = text
-                self._size += len(text)
+                self._kept[key] = source
+                self._size += len(source.marked)
             while self._size > CACHE_CHARS:
-                self._size -= len(self._kept.pop(next(iter(self._kept))))
-        return text
+                self._size -= len(self._kept.pop(next(iter(self._kept))).marked)
+        return source

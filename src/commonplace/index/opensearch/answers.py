@@ -13,7 +13,7 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, Sec
 from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, exclusion_notice, is_title, parse_query
 from commonplace.domain.semantic import FLOOR, agreement, background, fused, weight_of
 from commonplace.domain.similarity import Background, NearDocument, QuestionVector
-from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
+from commonplace.domain.snippets import HighlightTerms, SnippetSource, snippet, with_labels
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED
 from commonplace.index.fulltext.ranking import (
     MAX_NAMED,
@@ -283,7 +283,7 @@ class BaseSearch:
 
         def shown(page: ClusterPage, ordinal: int, score: float) -> SectionHit:
             section = texts.get((page.key, ordinal), _NO_SECTION)
-            text = with_labels(section.text, partial(self._labels, page.record.address))
+            text = with_labels(SnippetSource(section.text), partial(self._labels, page.record.address))
             return SectionHit(
                 ordinal=ordinal,
                 path=section.path,

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.changes import CREDITS_COMMITTER, Author, StatedMessage, committed_by, is_credit, split_trailers
+from commonplace.domain.changes import (
+    CREDITS_COMMITTER,
+    Author,
+    StatedMessage,
+    committed_by,
+    is_credit,
+    plain_message,
+    split_trailers,
+)
 from commonplace.domain.errors import (
     ConflictError,
     ForbiddenError,
@@ -195,7 +203,7 @@ def accept(found_proposal: FoundProposal, request: AcceptRequest, person: Author
 
     Raises:
         ProposalConflictError: later writes changed the same places. Nothing was written.
-        InvalidInputError: kind "proposal": none of its paths can be accepted.
+        InvalidInputError: kind "proposal": none of its paths can be accepted; or the word contains a NUL.
         NotFoundError: the proposal does not change a named page, or the page has no such section.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store. Nothing was written.
     """
@@ -204,6 +212,7 @@ def accept(found_proposal: FoundProposal, request: AcceptRequest, person: Author
 
 def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Author | None) -> AcceptReceipt:
     branches = found_proposal.branches
+    word = plain_message(request.word)
     with branches.locked():
         proposal = _current(found_proposal, request.tip)
         files = branches.files(proposal)
@@ -226,7 +235,7 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
             results = merge.run([file for file in files if file not in selection.files])
         receipt = transaction.receipt
         index_written(found_proposal.collection, sorted({*receipt.revisions, *receipt.removed}))
-        after = _recorded(branches, proposal, merge.rest, receipt.commit, request.word, person)
+        after = _recorded(branches, proposal, merge.rest, receipt.commit, word, person)
     accepted = AcceptedBytes(results, merge.moves)
     findings = tuple(findings_of(accepted, found_proposal.collection, Collections(lambda: [found_proposal.collection])))
     written = tuple(sorted(address for address, (_, new) in results.items() if new is not None))

@@ -495,8 +495,8 @@ def signature(role: str, setting: ConfigReader, author: Author | None = None) ->
 
 
 def clean_message(message: str) -> str:
-    """A commit message in the form that Git stores: no NUL, no outer blank lines, one final line end."""
-    return message.replace("\0", "").replace("\r\n", "\n").strip() + "\n"
+    """A commit message in the form that Git stores: no outer blank lines, one final line end."""
+    return message.replace("\r\n", "\n").strip() + "\n"
 
 
 def with_trailer(message: str, line: str) -> str:

@@ -491,7 +491,7 @@ class _Pull:
             if synced is not None:
                 name = state.people.get(synced.modifier, ("", ""))[0] or "somebody"
                 lines.append(f"{synced.title}: version {synced.version} by {name}")
-        return plain_message("\n".join(lines[:1000])).rstrip() + "\n"
+        return plain_message("\n".join(lines[:1000]).replace("\0", "")).rstrip() + "\n"
 
 
 class _Sides:

@@ -96,8 +96,9 @@ def test_what_is_kept_is_limited(sources: DocumentSources, folder: Path, monkeyp
 
 def test_a_text_is_that_of_one_section_in_one_revision() -> None:
     texts = SectionTexts()
-    assert texts.keep(NOTE, "1", 2, "text") == "text"
-    assert texts.get(NOTE, "1", 2) == "text"
+    source = texts.keep(NOTE, "1", 2, "text")
+    assert source.marked == "text"
+    assert texts.get(NOTE, "1", 2) is source
     assert texts.get(NOTE, "2", 2) is None
     assert texts.get(NOTE, "1", 1) is None
     assert texts.get(Address("other.md"), "1", 2) is None
@@ -105,14 +106,14 @@ def test_a_text_is_that_of_one_section_in_one_revision() -> None:
 
 def test_an_empty_section_is_known_to_be_empty() -> None:
     texts = SectionTexts()
-    texts.keep(NOTE, "1", 0, "")
-    assert texts.get(NOTE, "1", 0) == ""
+    source = texts.keep(NOTE, "1", 0, "")
+    assert source.marked == ""
+    assert texts.get(NOTE, "1", 0) is source
 
 
 def test_no_more_of_a_section_is_cached_than_snippets_look_at() -> None:
     texts = SectionTexts()
-    assert len(texts.keep(NOTE, "1", 0, "x" * (MAX_SOURCE_CHARS + 1))) == MAX_SOURCE_CHARS
-    assert texts.get(NOTE, "1", 0) == "x" * MAX_SOURCE_CHARS
+    assert texts.keep(NOTE, "1", 0, "x" * (MAX_SOURCE_CHARS + 1)).marked == "x" * MAX_SOURCE_CHARS
 
 
 def test_the_oldest_texts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,4 +124,5 @@ def test_the_oldest_texts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     texts.keep(NOTE, "1", 1, "12345")
     assert texts.get(NOTE, "1", 0) is not None
     texts.keep(NOTE, "1", 2, "1")
-    assert [texts.get(NOTE, "1", at) for at in range(3)] == [None, "12345", "1"]
+    sources = [texts.get(NOTE, "1", at) for at in range(3)]
+    assert [source and source.marked for source in sources] == [None, "12345", "1"]
