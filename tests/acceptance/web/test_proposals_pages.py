@@ -91,6 +91,10 @@ def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
         assert (" waits for a person." in page(site.server, "/", key=site.keys[key])) is sees, key
         assert ("is proposed for this page" in page(site.server, "/p/tea", key=site.keys[key])) is sees, key
     assert "is proposed for this page" not in page(site.server, "/history/tea", key=site.keys["write"])
+    site.write("move", "write", page="tea.md", to="drinks/tea.md")
+    assert "is proposed for this page" in page(site.server, "/p/drinks/tea", key=site.keys["write"])
+    assert "Two" in page(site.server, f"{url}?file=drinks/tea.md", key=site.keys["write"])
+    site.write("move", "write", page="drinks/tea.md", to="tea.md")
     part = page(site.server, f"{url}?file=tea.md", key=site.keys["write"])
     assert ("Show all of the proposal" in part, "Accept this page" in part, "Accept all of it" in part) == (
         True,

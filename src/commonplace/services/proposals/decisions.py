@@ -38,7 +38,7 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.findings import MAX_NEW, new_findings
 from commonplace.services.proposals.acceptance import AcceptanceMerge, AcceptedBytes
-from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, select, shown_paths
+from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, moved_file, select, shown_paths
 from commonplace.services.proposals.served_files import served_file, with_sources
 from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
 from commonplace.services.writes import WriteRequest
@@ -51,6 +51,8 @@ from commonplace.services.writes.retries import on_latest
 # shown and never guessed. Moves are made again on what is served now, so that links written since follow them, too.
 
 
+MAX_FOLLOWED = 100
+"""Maximum number of open proposals that are looked at for a page that others have moved since."""
 MAX_MESSAGE_LINES = 50
 """Maximum number of messages of single changes in the message of the commit that accepts them."""
 
@@ -147,7 +149,8 @@ def listed(
         collections: The collections.
         viewer: The caller, who sees only the own ones; None for one who may see all.
         closed: Whether to list closed proposals instead of open ones.
-        page: List only the open ones that change, move or delete this page.
+        page: List only the open ones that change, move or delete this page. Of the newest `MAX_FOLLOWED`, also those
+            that do so under the path from which others have moved it since.
         only: List only those that it takes; None for all.
     """
     proposals = [
@@ -164,7 +167,11 @@ def _of_collection(collection: Collection, *, closed: bool, page: Address | None
     if collection.proposals is None:
         return ()
     branches = collection.proposals.branches
-    return branches.touching(page) if page else branches.closed() if closed else branches.listed()
+    if page is None:
+        return branches.closed() if closed else branches.listed()
+    touching = branches.touching(page)
+    newest = (proposal for proposal in branches.listed()[:MAX_FOLLOWED] if proposal not in touching)
+    return [*touching, *(each for each in newest if moved_file(collection, branches.files(each), page))]
 
 
 def find(collections: Collections, identifier: str, viewer: Proposer | None = None) -> FoundProposal:

@@ -9,7 +9,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.revisions import revision_of
 from commonplace.services import writes
-from commonplace.services.proposals import reports
+from commonplace.services.proposals import decisions, reports
 from commonplace.services.proposals.acceptance import ProposalConflictError
 from commonplace.services.proposals.selection import AcceptRequest
 from proposing import ProposedBase
@@ -30,6 +30,8 @@ def test_what_is_proposed_lands_on_the_page_under_its_new_name(tmp_path: Path) -
             writes.replace_once(base.collection, NOW, "beta", "BETA")
             (shown,) = reports.report(base.services.collections, base.found()).files
             assert (shown.now, shown.conflicts, shown.current) == (NOW, (), revision_of(base.texts()[NOW.path]))
+            for page, count in ((NOW, 1), (OLD, 1), (Address("a.md"), 0)):
+                assert len(decisions.listed(base.services.collections, page=page)) == count, page
             text = MOVED.replace("beta", "BETA").replace("two", "TWO")
             receipt = base.accept("", AcceptRequest(pages=("teas/b",), section="Log"))
             assert (receipt.written, receipt.proposal.state) == ((NOW,), "open")
