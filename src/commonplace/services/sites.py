@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
 from commonplace.domain.addresses import Address, document_suffixes, fold
+from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.changes import FileStat
 from commonplace.domain.documents import Finding
 from commonplace.domain.errors import KnowledgeError
@@ -30,6 +33,12 @@ CHECK_SECONDS = 1.0
 """Seconds for which the files that declare a site are taken as unchanged."""
 START_NAMES = ("home", "index", "readme", "_index", "welcome", "start")
 """Names of a start page, without suffix and in any case, in order of precedence."""
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_FOREIGN = re.compile(
+    r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^\s"')]+)""",
+    re.IGNORECASE,
+)
+"""What a style sheet loads from another server."""
 _GENERAL_TITLES = frozenset({*START_NAMES, "introduction", "intro", "overview", "documentation", "docs"})
 """Titles of start pages that say nothing of the site."""
 
@@ -150,16 +159,55 @@ def site_findings(collection: Collection) -> Iterator[Finding]:
     """The errors in the base's own file about its site, and in the names of files and pages there."""
     settings = declared_site(collection.store)
     yield from settings.findings
-    limits = (("logo", MAX_IMAGE_BYTES), ("favicon", MAX_IMAGE_BYTES), ("style", MAX_STYLE_BYTES))
-    for key, limit in limits:
-        path = str(getattr(settings, key))
-        status = collection.store.stat(Address(path)) if path else None
-        if path and status is None:
-            yield _finding(key, f"`{key}` names {shortened(path)}, which is not a file. Correct the path.")
-        elif status is not None and status.size > limit:
-            yield _finding(key, f"`{key}` is larger than {limit:,} bytes, so it is not shown. Make it smaller.")
+    yield from _file_findings(collection, settings)
     if settings.start and collection.index.find(settings.start) is None:
         yield _finding("start", f"`start` names {shortened(settings.start)}, which is not a page. Correct the name.")
+    yield from _navigation_findings(collection, settings)
+
+
+def _file_findings(collection: Collection, settings: SiteSettings) -> Iterator[Finding]:
+    """What is wrong with the pictures and the style sheet that a base names."""
+    rules = (
+        ("logo", MAX_IMAGE_BYTES, _script_in),
+        ("favicon", MAX_IMAGE_BYTES, _script_in),
+        ("style", MAX_STYLE_BYTES, _foreign_in),
+    )
+    for key, limit, unsafe in rules:
+        path = str(getattr(settings, key))
+        problem = _file_problem(collection.store, path, limit, unsafe) if path else ""
+        if problem:
+            yield _finding(key, f"`{key}` {problem}")
+
+
+def _file_problem(store: Store, path: str, limit: int, unsafe: Callable[[str, bytes], str]) -> str:
+    """What is wrong with a named file, and the remedy; "" for nothing."""
+    status = store.stat(Address(path))
+    if status is None:
+        return f"names {shortened(path)}, which is not a file. Correct the path."
+    if status.size > limit:
+        return f"is larger than {limit:,} bytes, so it is not shown. Make it smaller."
+    try:
+        problem = unsafe(path, store.read(Address(path)))
+    except KnowledgeError:  # it is gone since, or cannot be read
+        return ""
+    return problem and f"names {shortened(path)}, which {problem}"
+
+
+def _script_in(path: str, content: bytes) -> str:
+    """What a picture does that no browser lets it do, and the remedy; "" for nothing."""
+    if not path.lower().endswith(".svg") or is_plain_svg(content):
+        return ""
+    return "contains a script, or what can run one. It does not run. Export a plain SVG, or a PNG."
+
+
+def _foreign_in(_: str, content: bytes) -> str:
+    """What a style sheet loads from another server, and the remedy; "" for nothing."""
+    foreign = _FOREIGN.search(_COMMENT.sub("", content.decode("utf-8-sig", "replace")))
+    return f"loads {shortened(foreign[1])}. Pages load nothing from other servers. Copy it here." if foreign else ""
+
+
+def _navigation_findings(collection: Collection, settings: SiteSettings) -> Iterator[Finding]:
+    """Entries of a declared navigation that name no page, and pages that several entries name."""
     targets = list(entry_targets(settings.navigation))
     paths = [address.path for address in collection.index.revisions()] if targets else []
     known_paths = {*paths, *(path.removesuffix(suffix) for path in paths for suffix in document_suffixes())}
@@ -169,6 +217,19 @@ def site_findings(collection: Collection) -> Iterator[Finding]:
             yield _finding(
                 "navigation", f"`navigation` names {shortened(target)}, which is not a page. Correct the path."
             )
+    for path in _repeated(collection, [target for target in targets if target.strip("/") not in folders]):
+        yield _finding(
+            "navigation",
+            f"`navigation` names the page {shortened(path)} more than once. Previous and next go by the first place; "
+            "remove the others.",
+        )
+
+
+def _repeated(collection: Collection, targets: Iterable[str]) -> list[str]:
+    """The paths of the pages that several entries of a navigation name."""
+    records = filter(None, map(collection.index.find, targets))
+    counts = Counter(record.address.path for record in records)
+    return [path for path, count in counts.items() if count > 1]
 
 
 def _parents(path: str) -> Iterator[str]:

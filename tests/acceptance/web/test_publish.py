@@ -161,6 +161,7 @@ def test_pages_are_those_of_the_server(site: Path) -> None:
     assert 'href="https://forge.example/edit/guides/Moor.md"' in moor
     assert 'class="prev"' in moor
     home = (site / "index.html").read_text()
+    assert '<meta name="description" content="' in home
     assert '<code>href="/p/crew"</code>' in home, "code is not changed"
     assert 'href="guides/Moor.html">how to moor</a>' in home
     assert 'href="crew.html#pay"' in home
@@ -428,7 +429,7 @@ def test_links_to_former_names_and_ignored_pages_do_not_name_them(tmp_path: Path
     publish(base, tmp_path / "site")
     assert not [name for name, content in files_of(tmp_path / "site").items() if CANARY.encode() in content]
     home = (tmp_path / "site/index.html").read_text()
-    assert (home.count("(unpublished page)"), "the plan" in home, "Nowhere" in home) == (12, True, True)
+    assert (home.count(">(unpublished page)<"), "the plan" in home, "Nowhere" in home) == (12, True, True)
 
 
 def test_a_picture_that_runs_a_script_is_left_out_until_it_does_not(tmp_path: Path) -> None:

@@ -275,7 +275,8 @@ def test_the_page_whose_title_is_typed_is_offered_before_its_sections(plain: Ser
 
 def test_a_page_says_to_other_programs_what_it_is(own: Server) -> None:
     page = text(get(own, "/p/guides/moor"))
-    assert '<meta name="description" content="All about the harbour.">' in page
+    assert '<meta name="description" content="Two.">' in page, "its first paragraph"
+    assert '<meta name="description" content="All about the harbour.">' in text(get(own, "/"))
     assert '<meta property="og:title" content="Mooring">' in page
     assert re.search(r'<link rel="canonical" href="http://127.0.0.1:\d+/p/guides/moor">', page)
 

@@ -51,3 +51,30 @@ def test_what_a_declaration_names_and_is_not_there_is_told(tmp_path: Path) -> No
         findings = {finding.field: finding.message for finding in site_findings(base.collection)}
     assert findings.keys() == {"logo", "start", "navigation"}
     assert "gone.md" in findings["navigation"]
+
+
+def test_what_a_browser_refuses_and_a_page_named_twice_are_told(tmp_path: Path) -> None:
+    files = {
+        "a.md": "# A",
+        "b/b.md": "# B",
+        "x.svg": '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+        "plain.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h1"/></svg>',
+        "x.css": "/* url(https://a.example/) */\n@import '//far.example/x.css';\n",
+        "font.css": '@font-face { src: url( "HTTPS://far.example/f.woff2") }',
+        "plain.css": "/* @import url(https://a.example/x.css) */ p { background: url(data:image/png;base64,AAAA) }",
+        "commonplace.yaml": "",
+    }
+    cases = [
+        ("logo: x.svg\nfavicon: plain.svg\n", {"logo": "a script"}),
+        ("favicon: x.svg\nstyle: plain.css\n", {"favicon": "a script"}),
+        ("style: x.css\n", {"style": "//far.example/x.css"}),
+        ("style: font.css\n", {"style": "HTTPS://far.example/f.woff2"}),
+        ("navigation:\n- a.md\n- b/b.md\n- b\n", {}),
+        ("navigation:\n- a.md\n- Part:\n  - Again: a\n", {"navigation": "the page a.md more than once"}),
+    ]
+    with Indexed(tmp_path, files) as base:
+        for declared, expected in cases:
+            base.write("commonplace.yaml", declared)
+            findings = {finding.field: finding.message for finding in site_findings(base.collection)}
+            assert findings.keys() == expected.keys(), (declared, findings)
+            assert all(part in findings[key] for key, part in expected.items()), findings

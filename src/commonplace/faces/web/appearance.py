@@ -36,7 +36,6 @@ class Appearance:
     favicon: str = ""
     style: str = ""
     """URL of the style sheet with the accent and the base's own rules."""
-    description: str = ""
     footer: Markup = NO_TEXT
 
 
@@ -54,7 +53,6 @@ def appearance(request: PageRequest, collection: Collection | None) -> Appearanc
         logo=urls.file(name, settings.logo) if picture_fits(collection, settings.logo) else "",
         favicon=urls.file(name, settings.favicon) if picture_fits(collection, settings.favicon) else "",
         style=urls.view("style", name, "", v=blake2b(style.encode(), digest_size=6).hexdigest()) if style else "",
-        description=settings.description,
         footer=footer_html(Renderer(request.collections, collection, request.urls), settings.footer),
     )
 

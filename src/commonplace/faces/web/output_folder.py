@@ -57,7 +57,7 @@ class OutputFolder:
                 raise _refused(self.path, "is a link", "Name the folder itself")
             if self.path.exists() and not self.path.is_dir():
                 raise _refused(self.path, "is a file", "Name a folder")
-            self.path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            _make(self.path)
             names = os.listdir(self.path)  # noqa: PTH208 - only whether there are any
             if names and MANIFEST not in names:
                 raise _refused(self.path, "has files that no publication wrote", "Name an empty folder, or a new one")
@@ -107,10 +107,7 @@ class OutputFolder:
         link = self._link_above(output)
         if link is not None:
             raise _refused(link, "is a link", "Remove it")
-        for folder in reversed(self._folders(output)):
-            if not folder.exists():
-                folder.mkdir(mode=_FOLDER_MODE)
-                folder.chmod(_FOLDER_MODE)
+        _make(file.parent)
         new = file.with_name(f"{MANIFEST}.new")
         new.unlink(missing_ok=True)  # it may be a link
         with new.open("xb") as stream:
@@ -199,6 +196,14 @@ class OutputFolder:
             self._replace(MANIFEST, text.encode("utf-8", "surrogatepass"))
         except OSError as error:
             raise _failed(self.path, error) from error
+
+
+def _make(folder: Path) -> None:
+    """Create a folder, and those above it, so that web servers can read it, whatever the process withholds."""
+    for part in reversed((folder, *folder.parents)):
+        if not part.exists():
+            part.mkdir()
+            part.chmod(_FOLDER_MODE)
 
 
 def _manifest(file: Path) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from html import escape
 from importlib.util import find_spec
@@ -295,16 +295,16 @@ class Publication:
         text = parsed_document(self._collection, record.address)
         renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
         lang, direction = language_and_direction(text)
-        parts = shown.parts(text)
         html = Markup(renderer.document(text))  # noqa: S704 - sanitized
         back = self._links[path][1]
+        relinked = partial(self._outputs.relinked, output=self._outputs.pages[path])
         self._write(
             self._outputs.pages[path],
             "published.html",
             record=record,
             html=html,
             titled=shown.has_title_heading(text),
-            outline=shown.outline(text, parts[:1], 1, ""),
+            outline=shown.outline(text, shown.parts(text)[:1], 1, ""),
             properties=shown.properties(renderer, self._with_shown_values(text), self._site.settings.hidden_keys),
             notes=self._status_notes.get(path, ()),
             status=self._statuses.at(record.address),
@@ -318,7 +318,7 @@ class Publication:
             backlink_count=len(back),
             graph=shown.local_graph(self._urls, self._collection, record, neighbours(self._collection, record.address)),
             forge=self._site.settings.edit_url.replace("{path}", quote(path)),
-            description=record.description or self._site.settings.description,
+            description=shown.meta_description(html, record, self._site, relinked),
             lang=lang,
             dir=direction,
         )
@@ -410,13 +410,13 @@ class Publication:
 
     @cached_property
     def _appearance(self) -> Appearance:
-        settings, name = self._site.settings, self._collection.name
-        logo, favicon = (self._urls.file(name, picture) if picture else "" for picture in self._pictures)
+        logo, favicon = (
+            self._urls.file(self._collection.name, picture) if picture else "" for picture in self._pictures
+        )
         return Appearance(
             logo=logo,
             favicon=favicon,
-            style=self._urls.view("style", name, "") if self._style else "",
-            description=settings.description,
+            style=self._urls.view("style", self._collection.name, "") if self._style else "",
             footer=self._footer(),
         )
 

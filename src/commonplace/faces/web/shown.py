@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
+from itertools import chain
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -33,6 +34,7 @@ from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.proposals import decisions
 from commonplace.services.site.documents import BoundedCache, Neighbour, parsed_document
+from commonplace.services.sites import Site
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.services.writes.saves import MAX_EDITED_BYTES
 
@@ -50,6 +52,7 @@ _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _URL = re.compile(r"https?://\S+")
 _TASK_PLACE = re.compile(rf' {TASK_ATTRIBUTE}="\d+"')
 _TASK_BOX = re.compile(rf'<input [^<>]*{TASK_ATTRIBUTE}="(\d+)"[^<>]*>')
+_PARAGRAPH = re.compile(r"<p(?: [^<>]*)?>(.*?)</p>", re.DOTALL)
 _ANCHOR = re.compile(r'<a class="anchor" href="#([^"<>]*)"[^<>]*>#</a>')
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 """Mask of a byte's two high bits, and their value in UTF-8 continuation bytes."""
@@ -389,6 +392,23 @@ def visible(request: PageRequest, collection: Collection, document: Document) ->
     for start, end in spans:
         raw[start:end] = _NOT_LINE_END.sub(b" ", source[start:end])
     return replace(document, raw=bytes(raw), text=raw.decode("utf-8", "replace"))
+
+
+def meta_description(html: Markup, record: Record, site: Site, relinked: Callable[[str], str] = str) -> str:
+    """What a page tells search engines and messengers about itself: its description, else its first paragraph.
+
+    The start page, and a page without text, have the description of the site.
+
+    Args:
+        html: The text as this reader sees it.
+        record: The page.
+        site: Its site.
+        relinked: Replaces links of the HTML of one paragraph before its text is taken.
+    """
+    of_site = site.settings.description
+    before = of_site if record.address.path == site.start else ""
+    paragraphs = (Markup(relinked(paragraph[1])).striptags() for paragraph in _PARAGRAPH.finditer(html))  # noqa: S704 - rendered
+    return next((about for about in chain((record.description, before), paragraphs) if about), of_site)
 
 
 def visible_description(request: PageRequest, collection: Collection, record: Record) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,21 @@ def test_a_second_publication_writes_and_removes_what_differs(tmp_path: Path, ba
     assert sorted(path.relative_to(place).as_posix() for path in place.rglob("*.html")) == ["a.html", "b/c.html"]
     assert published(place, base, {"a.html": b"a"}).removed == 1
     assert not (place / "b").exists(), "an emptied folder goes"
+
+
+def test_a_web_server_of_another_user_can_read_what_is_new(tmp_path: Path, base: Path) -> None:
+    place = tmp_path / "new" / "out"
+    before = os.umask(0o077)  # as every command sets it
+    try:
+        published(place, base, {"b/c.html": b"c"})
+    finally:
+        os.umask(before)
+    assert [
+        oct(path.stat().st_mode & 0o777) for path in (place.parent, place, place / "b", place / "b" / "c.html")
+    ] == [
+        *["0o755"] * 3,
+        "0o644",
+    ]
 
 
 def test_a_file_that_was_changed_since_stays_and_is_named(tmp_path: Path, base: Path) -> None:

@@ -91,6 +91,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
     commit = last_change(collection, record.address)
     edit = shown.edit_url(request, found_document, text)
     site = SITES.of(collection)
+    html = shown.for_reader(shown.rendered(request, collection, text, (part.start, part.end)), edit)
     return page(
         request,
         "document.html",
@@ -98,7 +99,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         record=record,
         collection=collection,
         document=text,
-        html=shown.for_reader(shown.rendered(request, collection, text, (part.start, part.end)), edit),
+        html=html,
         edit=edit,
         forge=site.settings.edit_url.replace("{path}", quote(record.address.path)),
         revision=revision_of(text.raw) if edit else "",
@@ -106,6 +107,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         parts=all_parts,
         url=url,
         crumbs=[] if is_start else crumbs_of(request, collection, site, record.address),
+        description=shown.meta_description(html, record, site),
         titled=shown.has_title_heading(text) and number == 1,
         outline=shown.outline(text, all_parts, number, url),
         properties=shown.properties(shown.renderer_for(request, collection), text, site.settings.hidden_keys),
