@@ -22,6 +22,7 @@ from commonplace.domain.similarity import SearchMode
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, evidence
+from commonplace.services.file_search import sections_in_files
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.health.contradictions import ClaimIndex
 from commonplace.services.health.page_rules import LocatedFinding, record_findings
@@ -106,11 +107,19 @@ def brief(
     since = since or last_session(services, actor)
     unknown: list[str] = []
     rules = [page for collection in services.collections for page in _rules(collection)]
-    ready = [collection for collection in services.collections if _is_ready(collection, unknown)]
+    ready: list[Collection] = []
+    in_files: list[EvidenceSection] = []
+    for collection in services.collections:
+        try:
+            collection.index.wait_ready(0)
+            ready.append(collection)
+        except IndexingError as error:
+            in_files += _sections_in_files(collection, task, str(error), unknown)
     changed = _changed(services, since, unknown) if since else []
-    sections = _sections(ready, task, mode) if task.strip() and ready else []
+    indexed = _sections(ready, task, mode) if task.strip() and ready else []
+    sections = [*indexed, *in_files]
     news = _news(sections, changed, since)
-    reviews, doubts = _reviews(sections, unknown)
+    reviews, doubts = _reviews(indexed, unknown)
     return Brief(since, rules, changed, sections, news, reviews, doubts, unknown)
 
 
@@ -164,13 +173,18 @@ def _rules(collection: Collection) -> list[RulePage]:
     return pages
 
 
-def _is_ready(collection: Collection, unknown: list[str]) -> bool:
-    try:
-        collection.index.wait_ready(0)
-    except IndexingError as error:
-        unknown.append(f"{collection.name}: which sections matter is not known yet: {error}")
-        return False
-    return True
+def _sections_in_files(collection: Collection, task: str, state: str, unknown: list[str]) -> list[EvidenceSection]:
+    """The sections of a collection whose index is still being built, by the words in its files."""
+    unknown.append(f"{collection.name}: {state} What is to be reviewed is not known yet.")
+    if not task.strip():
+        return []
+    answer = sections_in_files(collection, task)
+    sections = answer.sections
+    if not _ASKS_RELEASE_NOTES.search(task):
+        sections = [section for section in sections if not _is_of_release_notes(section)] or sections
+    sentence = "" if sections else ", without a section for the task so far"
+    unknown.append(f"{answer.read:,} of {amount(answer.total, 'file')} were searched by words{sentence}.")
+    return sections
 
 
 def _changed(services: Services, since: float, unknown: list[str]) -> list[ChangedPage]:

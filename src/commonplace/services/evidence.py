@@ -127,7 +127,7 @@ def evidence(
         for section in _sections(hit, text, hit.hit.score / best, sections)
     ]
     incomplete = tuple(hit for hit in answer.hits if len(hit.hit.sections) > sections)
-    return Evidence(_by_paragraphs(evidence_sections, query.text), answer.total, answer.notice, incomplete)
+    return Evidence(by_paragraphs(evidence_sections, query.text), answer.total, answer.notice, incomplete)
 
 
 def fit(
@@ -200,7 +200,7 @@ def _cut_to(
     return None if size > room or (section.text and not text) else (row, size)
 
 
-def _by_paragraphs(sections: Sequence[EvidenceSection], question: str) -> list[EvidenceSection]:
+def by_paragraphs(sections: Sequence[EvidenceSection], question: str) -> list[EvidenceSection]:
     """The sections by their best paragraph, best first; the paragraphs of all are compared with the question.
 
     A long section, such as a chat, is as good as its best paragraph; another one keeps its score.

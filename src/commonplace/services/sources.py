@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, TooLargeError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.sources import (
@@ -44,6 +45,8 @@ class AddedSource:
     commit: str
     notes: tuple[str, ...] = ()
     """The parts that were not converted, a sentence each."""
+    has_headings: bool = True
+    """Whether a part of the page can be cited by its heading."""
 
 
 def is_url(reference: str) -> bool:
@@ -80,9 +83,8 @@ def add_source(
         if collection.store.stat(page) is not None:
             record = collection.index.record(page)
             size = len(source.content)
-            return AddedSource(
-                earlier, page, record.title if record else page.stem, kind, size, created=False, commit=""
-            )
+            title, headed = record.title if record else page.stem, _has_headings(collection, page)
+            return AddedSource(earlier, page, title, kind, size, created=False, commit="", has_headings=headed)
     converted = ConvertedText("") if kind == "md" else reader.convert(kind, source)
     return _stored(collection, source, (kind, converted, title), intent)
 
@@ -121,7 +123,8 @@ def _stored(
         note_write(collection, page, drafts[page], intent)
         record_write(collection, WriteReceipt(page, receipt.revisions[page], receipt.commit, created=True))
     size = len(source.content)
-    return AddedSource(file, page, title, kind, size, created, receipt.commit, converted.notes)
+    headed = _has_headings(collection, page)
+    return AddedSource(file, page, title, kind, size, created, receipt.commit, converted.notes, headed)
 
 
 def _earlier(collection: Collection, content: bytes) -> Address | None:
@@ -130,6 +133,12 @@ def _earlier(collection: Collection, content: bytes) -> Address | None:
         if stat.size == len(content) and collection.store.read(address) == content:
             return address
     return None
+
+
+def _has_headings(collection: Collection, page: Address) -> bool:
+    """Whether a page has headings beside that of its title."""
+    document = read_document(page, collection.store.read(page))
+    return any(section.level and section.heading != document.title for section in document.sections)
 
 
 def _page_of(file: Address) -> Address:
@@ -148,6 +157,6 @@ def _free(transaction: Transaction, name: str) -> Address:
 
 def citation_lines(added: AddedSource) -> Sequence[str]:
     """Lines that say what a page of its own lacks, and how a source is cited: its page, and pages or slides of it."""
-    part = {"pdf": "#page-N", "pptx": "#slide-N"}.get(added.kind, "#HEADING")
+    part = {"pdf": "#page-N", "pptx": "#slide-N"}.get(added.kind, "#HEADING") if added.has_headings else ""
     markdown = ["It is Markdown: it stays as it came and is its own page."] if added.kind == "md" else []
     return [*markdown, f"Cite: sources: [{added.page.path}{part}]"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 from commonplace.domain.activity import Access, Actor
 from commonplace.services.brief import brief, last_session
@@ -33,6 +35,29 @@ def test_rules_are_read_from_their_files_and_sections_for_the_task_are_found(tmp
         assert brief(services, " ", None).sections == []
         (said,) = brief(services, "", None, since=time.time() - 9).unknown
         assert said.endswith("has no Git history; what changed is not known.")
+
+
+def test_sections_are_found_in_the_files_while_the_index_is_being_built(tmp_path: Path) -> None:
+    old = "# Old\n\n## Walrus water {#old status=superseded by=tea.md}\n\nCold walrus water.\n"
+    with Indexed(tmp_path, {**FILES, "old.md": old, "CHANGELOG.md": "# 1.0\n\nMore walrus water.\n"}) as base:
+        base.index.__dict__["_ready"] = Event()
+        for task, paths, sentence in (
+            ("Give the walrus its water", ["tea.md", "old.md"], "4 of 4 files were searched by words."),
+            (
+                "unheard things, word by another",
+                [],
+                "4 of 4 files were searched by words, without a section for the task so far.",
+            ),
+            ("", [], ""),
+        ):
+            answer = brief(Services(collections=base.collections), task, None)
+            assert [section.record.address.path for section in answer.sections] == paths
+            assert answer.reviews == []
+            state, *more = answer.unknown
+            assert re.fullmatch(r"base: The index is still .* done\. What is to be reviewed is not known yet\.", state)
+            assert more == ([sentence] if sentence else [])
+            if paths:
+                assert [section.is_lapsed for section in answer.sections] == [False, True]
 
 
 def test_the_last_session_is_another_one_of_the_same_client_and_person(tmp_path: Path) -> None:

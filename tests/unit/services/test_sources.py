@@ -6,7 +6,7 @@ from pathlib import Path
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.sources import ConvertedText, SourceFile
-from commonplace.services.sources import add_source
+from commonplace.services.sources import add_source, citation_lines
 from indexed import Indexed
 
 
@@ -36,6 +36,13 @@ def _adds(base: Indexed) -> None:
     assert added("a.md", "# own") == ("sources/a-3.md", "sources/a-3.md", True)
     assert added("part.html", "<h1>A</h1><p>b") == ("sources/part.html", "sources/part.md", True)
     assert base.collection.store.read(Address("sources/a-3.md")) == b"# own"
+    for name, text, part in (
+        ("c.txt", "one line", ""),
+        ("c.txt", "one line", ""),
+        ("d.md", "# D\n\n## E\n", "#HEADING"),
+    ):
+        (line,) = citation_lines(add_source(base.collection, SourceFile(name, text.encode()), Reader()))[-1:]
+        assert line == f"Cite: sources: [sources/{name[0]}.md{part}]"
     text = base.collection.store.read(Address("sources/a.md")).decode()
     assert text.startswith("---\ntitle: The txt\nfrom: a.txt\nadded: ")
     assert text.endswith("# The txt\n\nSource: [a.txt](<a.txt>)\n\none\n")

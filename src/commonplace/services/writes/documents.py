@@ -9,6 +9,7 @@ from functools import partial
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
+from commonplace.domain.appends import append_text
 from commonplace.domain.changes import Receipt
 from commonplace.domain.document_reader import find_section, read_document
 from commonplace.domain.documents import Document
@@ -234,12 +235,8 @@ def replace_once(
 
 
 def append(collection: Collection, address: Address, text: str, intent: WriteRequest = UNCONDITIONAL) -> WriteReceipt:
-    """Append text to a document, as a separate block or directly below a list or table; see `edits.insert_text`."""
-
-    def with_text(document: Document) -> bytes:
-        return edits.insert_text(document, len(document.raw), edits.as_blocks(document, None, text))
-
-    return edit(collection, address, with_text, intent)
+    """Append text to a document, as a separate block or directly below a list or table; see `append_text`."""
+    return edit(collection, address, lambda document: append_text(document, None, text), intent)
 
 
 def delete(

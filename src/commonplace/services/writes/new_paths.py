@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from datetime import date, datetime
 
 from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address, portable_name
@@ -19,6 +20,7 @@ from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.sites import SiteTree
 from commonplace.services.collections import Collection, as_stored, is_other_file
+from commonplace.services.writes.daily_notes import FOAM, FOAM_FOLDER, declared_daily_note
 
 TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
 """Folders that are searched for templates of new pages, in this order."""
@@ -137,17 +139,22 @@ def _graphs(collection: Collection) -> list[tuple[SiteTree, Graph]]:
 
 
 def daily_folder(collection: Collection) -> str:
-    """The folder with most pages that are named by a date; `DAILY_FOLDER` if there is no such page."""
+    """The folder with most pages that are named by a date; without one that of Foam, or `DAILY_FOLDER`."""
     folders = Counter(address.folder for address in collection.index.revisions() if _DAY.fullmatch(address.stem))
-    return max(folders, key=lambda folder: (folders[folder], folder)) if folders else DAILY_FOLDER
+    is_foam = any(site.generator == FOAM for site in collection.index.lookup().sites)
+    default = FOAM_FOLDER if is_foam else DAILY_FOLDER
+    return max(folders, key=lambda folder: (folders[folder], folder)) if folders else default
 
 
 def daily_address(collection: Collection, day: date) -> Address:
-    """The address of the page of a day: a journal of Logseq's graph, else where most pages named by a date are."""
+    """The address of the page of a day: as the settings in the collection say, else where most pages of a day are."""
     for site in collection.index.lookup().sites:
         if site.graph and site.graph.slashes:
             folder = f"{site.folder}/{site.graph.journals}".lstrip("/")
             return parse_document_address(f"{folder}/{written_day(day, site.graph.journal_file)}")
+    declared = declared_daily_note(collection, day)
+    if declared and declared.address:
+        return as_stored(collection.index, declared.address)
     folder = daily_folder(collection)
     return parse_document_address(f"{folder}/{day:%Y-%m-%d}" if folder else f"{day:%Y-%m-%d}")
 
@@ -160,29 +167,35 @@ def template_names(collection: Collection) -> list[str]:
 def new_page_text(collection: Collection, title: str, now: datetime, template: str = "", *, daily: bool = False) -> str:
     """The text of a new page from a template; without one a heading.
 
-    A daily page has its own template if there is one. Without a template, the page of a day in Logseq and a tiddler,
-    which shows its title, have no text.
+    A daily page has its own template if there is one, first that of Foam or Obsidian. Without a template, the page of
+    a day in Logseq and a tiddler, which shows its title, have no text.
 
     Raises:
         NotFoundError: kind "template": there is no such template; context holds `nearest`, the names of all.
     """
-    named = template or (DAILY if daily else "")
-    values = {"title": title, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
-    for folder in TEMPLATE_FOLDERS if named else ():
-        try:
-            raw = collection.store.read(parse_document_address(f"{folder}/{named}"))
-        except NotFoundError:
-            continue
-        return _FIELD.sub(lambda match: values[match[1]], raw.decode("utf-8", "replace"))
+    if daily and not template and (declared := declared_daily_note(collection, now)) and declared.text:
+        return declared.text
+    content = _template(collection, template or (DAILY if daily else ""))
+    if content is not None:
+        values = {"title": title, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
+        return _FIELD.sub(lambda match: values[match[1]], content)
     if template:
-        names = template_names(collection)
-        raise NotFoundError(
-            f"There is no template {template!r}.",
-            kind="template",
-            hint=f"Templates: {', '.join(names)}." if names else "Templates are pages in the folder templates/.",
-            nearest=names,
-        )
+        raise _no_template(collection, template)
     return "" if _begins_without_heading(collection, daily=daily) else f"# {title}\n\n"
+
+
+def _no_template(collection: Collection, name: str) -> NotFoundError:
+    names = template_names(collection)
+    hint = f"Templates: {', '.join(names)}." if names else "Templates are pages in the folder templates/."
+    return NotFoundError(f"There is no template {name!r}.", kind="template", hint=hint, nearest=names)
+
+
+def _template(collection: Collection, name: str) -> str | None:
+    """The text of a template; None if there is none of this name."""
+    for folder in TEMPLATE_FOLDERS if name else ():
+        with suppress(NotFoundError):
+            return collection.store.read(parse_document_address(f"{folder}/{name}")).decode("utf-8", "replace")
+    return None
 
 
 def _begins_without_heading(collection: Collection, *, daily: bool) -> bool:

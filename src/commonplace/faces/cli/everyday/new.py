@@ -47,9 +47,9 @@ def command(
         commonplace new --daily -e
 
     In a Git repository the page is one commit, unless --no-commit is given. Its file name leaves out characters that
-    not every system allows (`: ? " * < > |`); its heading has them.
-    Templates are pages in templates/ (or Templates/, _templates/); {{title}}, {{date}} and {{time}} in them are filled
-    in. The page of today goes where pages named by a date lie, else into daily/; its template is called daily.
+    not every system allows (`: ? " * < > |`); its heading has them. Templates are pages in templates/ (or Templates/,
+    _templates/), with {{title}}, {{date}} and {{time}}. The page of today goes where settings of Foam or Obsidian say,
+    else where pages named by a date lie, else into daily/; its template is theirs, or is called daily.
     """
     if daily == bool(page):
         raise ConfigError(

@@ -25,6 +25,8 @@ from commonplace.toolsets.notes.service.page_lookup import FoundPage, folder_pre
 
 BUILDING_WAIT_SECONDS = 0.8
 """Timeout in seconds for the first index; then the overview tells how far it is."""
+BRIEF_WAIT_SECONDS = 0.15
+"""Timeout in seconds for the first index before a brief reads the files instead."""
 MAX_SENTENCE = 140
 MAX_MENTIONS = 500
 """Maximum number of pages that are searched for as mentions; `max_tokens` shows fewer."""
@@ -36,7 +38,7 @@ def brief(call: Call, arguments: NotesBrief) -> ToolResult:
     answer = BoundedAnswer(arguments.max_tokens)
     collections = call.services.collections
     with suppress(IndexingError):
-        collections.wait_ready(BUILDING_WAIT_SECONDS, call.progress)
+        collections.wait_ready(BRIEF_WAIT_SECONDS, call.progress)
     found_brief = brief_service.brief(call.services, arguments.task, call.actor)
     viewer = call.proposer if call.tier == PROPOSE else None
     served = (call.served or call.services).collections

@@ -192,7 +192,7 @@ def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: 
 def _day_step(call: Call, arguments: NotesEdit, place: str) -> Made:
     """A step that makes the page of a day from its template, with what is appended to it."""
     collection, address = page_path(call.services.collections, arguments.page).collection, parse_address(place)
-    day = address.stem.replace("_", "-")
+    day = arguments.page.partition("#")[0].rpartition("/")[2].removesuffix(".md")
     text = new_page_text(collection, day, datetime.fromisoformat(day), daily=True)
     document = read_to_edit(collection, address, text.encode())
     changes = [_change(change, "") for change in arguments.changes]

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from commonplace.domain import edits
+from commonplace.domain.appends import append_text, own_range, text_end
 from commonplace.domain.document_reader import find_fragment, find_section, read_again
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
-from commonplace.domain.graphs import block_around
 from commonplace.domain.json import Json
 from commonplace.domain.status import reviewed_fields
 from commonplace.domain.tasks import TaskItem, tasks_of, with_task
@@ -33,7 +33,6 @@ MAX_NEAREST_TASKS = 3
 """Maximum number of tasks that an error names."""
 _ENDS_OWN_LINE = re.compile(r"[ \t>]*(?:\||`{3}|~{3}|\$\$)")
 """The last line of a table, a fenced block or a formula, whose block id stands below a blank line."""
-_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
 _NO_FIELDS: Mapping[str, Json] = {}
 
 
@@ -100,12 +99,10 @@ def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
 
 def is_appended(document: Document, change: PageChange) -> bool:
     """Whether the text of an `append` is already the end of its section, as after a repeated call."""
-    start, end = _own_range(document, change)
+    start, end = own_range(document, _named_section(document, change))
     texts = source_texts(change.sources, document.address.folder)
     lines = _lines(with_references(document, change.text, texts)[0])
-    have = _lines(document.raw[start:end].decode("utf-8", "replace"))
-    while texts and have and (not have[-1] or _FOOTNOTE.match(have[-1])):  # a page ends with its footnotes
-        have.pop()
+    have = _lines(document.raw[start : text_end(document, start, end, change.text)].decode("utf-8", "replace"))
     return bool(lines) and have[-len(lines) :] == lines
 
 
@@ -139,16 +136,14 @@ def _section(document: Document, change: PageChange) -> bytes:
 
 
 def _append(document: Document, change: PageChange) -> bytes:
-    section = section_of(document, change.section) if change.section else None
-    text = edits.as_blocks(document, section, change.text)
-    return edits.insert_text(document, _own_range(document, change)[1], text)
+    return append_text(document, _named_section(document, change), change.text)
 
 
 def _insert(document: Document, change: PageChange) -> bytes:
-    if not change.section:
-        return edits.insert_text(document, len(document.raw), change.text)
-    section = section_of(document, change.section)
-    return edits.insert_text(document, section.tree_end if section.level else section.end, change.text)
+    section = _named_section(document, change)
+    start = section.content if section else document.body_start
+    end = (section.tree_end if section.level else section.end) if section else len(document.raw)
+    return edits.insert_text(document, text_end(document, start, end, change.text), change.text)
 
 
 def _replace(document: Document, change: PageChange) -> bytes:
@@ -239,7 +234,7 @@ def _heading_above(document: Document, at: int) -> str:
 
 
 def _supersede(document: Document, change: PageChange) -> bytes:
-    section = section_of(document, change.section) if change.section else None
+    section = _named_section(document, change)
     if change.old:
         return superseded_passage(document, change.old, change.text, section, change.by, change.reason)
     if section is None:
@@ -253,15 +248,8 @@ def _reviewed(document: Document, change: PageChange) -> bytes:
     return set_fields(document, reviewed_fields(document.frontmatter.values, today, change.by, str(until)))
 
 
-def _own_range(document: Document, change: PageChange) -> tuple[int, int]:
-    """Byte range of the text to which `append` adds: the section's own text, or the whole body without a section."""
-    if not change.section:
-        return document.body_start, len(document.raw)
-    section = section_of(document, change.section)
-    if edits.ITEM.match(document.raw[section.start : section.content]):
-        # What is indented below it, and not its siblings.
-        return section.content, min(section.end, block_around(document.raw, section.start)[1])
-    return section.content, section.end
+def _named_section(document: Document, change: PageChange) -> Section | None:
+    return section_of(document, change.section) if change.section else None
 
 
 def _lines(text: str) -> list[str]:

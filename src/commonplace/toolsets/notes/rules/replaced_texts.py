@@ -9,6 +9,7 @@ from posixpath import relpath
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
+from commonplace.domain.appends import text_end
 from commonplace.domain.citations import citation_text, citations_of, free_labels, read_citation, uses_list
 from commonplace.domain.document_reader import read_again, read_document
 from commonplace.domain.documents import Document, Section
@@ -92,7 +93,8 @@ def _kept(document: Document, anchor: str, name: str, old: str, by: str, reason:
     attributes = f"status=superseded by={_quoted(target)}"
     below = re.sub(r"(?m)^(#{1,5}) ", rf"{'#' * min(level, 1)}\1 ", old)
     kept_text = f"{head}{'#' * (level + 1)} {name}, until {day} {{{attributes}}}\n\n{below}{because}"
-    return edits.insert_text(document, history.content if history else len(document.raw), kept_text)
+    end = text_end(document, document.body_start, len(document.raw), kept_text)
+    return edits.insert_text(document, history.content if history else end, kept_text)
 
 
 def _quoted(reference: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from commonplace.domain.changes import people_line
 from commonplace.domain.errors import ALREADY_EDITED, ALREADY_WRITTEN, Code, KnowledgeError
 from commonplace.domain.json import JsonObject
-from commonplace.faces.redirected_links import not_rewritten_lines
+from commonplace.faces.redirected_links import kept_title_lines, not_rewritten_lines
 from commonplace.toolsets.wiki.rules import (
     MAX_LINKS,
     Note,
@@ -142,15 +142,20 @@ def saved_text(verb: str, saved: SavedNote) -> str:
     return f"{line}\nNothing changed: the note already held this text." if saved.unchanged else line
 
 
-def renamed_text(renamed: RenamedNote) -> str:
-    """The confirmation of a renamed note."""
+def renamed_text(renamed: RenamedNote, titles: Mapping[str, str]) -> str:
+    """The confirmation of a renamed note.
+
+    Args:
+        renamed: The renamed note.
+        titles: Its title by its path if it is a tiddler.
+    """
     lines = [f"Renamed {renamed.old_path} -> {renamed.new_path} (revision: {renamed.revision[:SHORT_REVISION]})"]
     if renamed.updated_pages:
         lines.append(f"Updated {len(renamed.updated_pages)} backreferences:")
         lines += [f"- {path}" for path in renamed.updated_pages]
     else:
         lines.append("No backreferences needed updating.")
-    lines += not_rewritten_lines(renamed.not_rewritten)
+    lines += not_rewritten_lines(renamed.not_rewritten) + kept_title_lines(titles)
     return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections import ChainMap
 from functools import partial
 from typing import Annotated
 from urllib.parse import quote
@@ -16,8 +17,10 @@ from pydantic import Field
 from commonplace.domain.addresses import Address, fold, parse_document_address
 from commonplace.domain.document_reader import find_section, read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, PreconditionError
+from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.faces.mcp.toolset import Blob, Call, Parameters, ToolResult
+from commonplace.faces.redirected_links import titles_of_tiddlers
 from commonplace.services.collections import unfinished_notice
 from commonplace.services.sessions import SessionMemory, ShownDocument
 from commonplace.toolsets.wiki.mcp import text_output
@@ -235,7 +238,9 @@ def rename_note(call: Call, arguments: RenameNote) -> ToolResult:
     _forget(call, renamed.new_path)
     if document is not None:
         _remember(call, renamed.new_path, renamed.revision)
-    return text_output.renamed_text(renamed)
+    tiddler = Address(f"{renamed.new_path}{TIDDLER_SUFFIX}")
+    titles = [titles_of_tiddlers(collection, [tiddler]) for collection in call.services.collections]
+    return text_output.renamed_text(renamed, dict(ChainMap(*titles)))
 
 
 def delete_note(call: Call, arguments: DeleteNote) -> ToolResult:

@@ -144,6 +144,40 @@ def test_a_text_that_ends_its_section_is_known_as_appended() -> None:
     assert not is_appended(document, PageChange(kind="append", text="- second"))
 
 
+NOTES = "[^1]: [Leaves](leaves.md)\n    more of it\n[^2]: <https://a.example>\nand so on\n"
+NOTED = f"# Tea\n\nGreen.[^1]\n\n## Log\n\n- first[^2]\n\n{NOTES}"
+
+
+def test_an_appended_text_goes_above_the_definitions_that_end_the_page() -> None:
+    for change, page, result in (
+        (PageChange(kind="append", section="Log", text="- second"), NOTED, "- first[^2]\n- second\n\n" + NOTES),
+        (PageChange(kind="append", text="End."), NOTED, "- first[^2]\n\nEnd.\n\n" + NOTES),
+        (PageChange(kind="append", section="Tea", text="Black."), NOTED, "Green.[^1]\n\nBlack.\n\n## Log"),
+        (PageChange(kind="insert", section="Log", text="## New"), NOTED, "- first[^2]\n\n## New\n\n" + NOTES),
+        (PageChange(kind="insert", text="## New"), NOTED, "- first[^2]\n\n## New\n\n" + NOTES),
+        (PageChange(kind="append", text="[^3]: c"), NOTED, NOTES + "\n[^3]: c\n"),
+        (
+            PageChange(kind="append", section="Log", text="- second", sources=("pot.md",)),
+            NOTED,
+            "- first[^2]\n- second[^3]\n\n" + NOTES + "\n[^3]: [pot](pot.md)\n",
+        ),
+        (PageChange(kind="append", text="End."), "A.\n[^1]: b", "A.\n\nEnd.\n\n[^1]: b"),
+        (PageChange(kind="append", text="End."), "A [b].\r\n\r\n[b]: c.md\r\n", "A [b].\r\n\r\nEnd.\r\n\r\n[b]: c.md"),
+        (PageChange(kind="append", text="End."), "[^1]: b\n\nLast.\n", "Last.\n\nEnd.\n"),
+        (PageChange(kind="append", text="End."), "A\n[b]: c.md\n", "[b]: c.md\n\nEnd.\n"),
+        (PageChange(kind="append", text="End."), "```\n[^1]: b\n```\n", "```\n\nEnd.\n"),
+        (PageChange(kind="append", text="- d"), "a:: b\n\n- c\n[^1]: b\n", "- c\n[^1]: b\n\n- d\n"),
+    ):
+        document = read_document(Address("tea.md"), page.encode())
+        raw = apply_changes(document, [change])
+        assert result in raw.decode()
+        added = change.text.encode()
+        assert change.sources or raw.replace(added, b"").split() == page.encode().split()
+        assert change.kind == "insert" or is_appended(read_document(document.address, raw), change)
+    tiddler = read_document(Address("tea.tid"), b"title: tea\n\nA\n\n[^1]: b\n")
+    assert apply_changes(tiddler, [PageChange(kind="append", text="End.")]).endswith(b"[^1]: b\n\nEnd.\n")
+
+
 TWICE = "# A\n\n- [ ] buy tea\n- [x] buy tea\n- [ ] buy tea\n\n# B\n\n- [ ] buy tea\n"
 
 

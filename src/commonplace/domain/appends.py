@@ -1,0 +1,67 @@
+"""Appended text: where it goes in a section or document, and in which form."""
+
+from __future__ import annotations
+
+import re
+
+from commonplace.domain import edits
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.graphs import block_around
+from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
+
+_DEFINITION = re.compile(rb" {0,3}\[(\^)?[^\[\]\r\n]+\]:")
+_INDENTED = (b"    ", b"\t")
+_MARKER = re.compile(rb" {0,3}(?:[#>|<=-]|[*+][ \t]|`{3}|~{3}|\$\$|\d{1,9}[.)][ \t])")
+"""The beginning of a line that does not continue the paragraph above it."""
+
+
+def append_text(document: Document, section: Section | None, text: str) -> bytes:
+    """Append text to a section's own text, or to the whole document; see `edits.insert_text`.
+
+    Raises:
+        InvalidInputError: as of `edits.insert_text`.
+    """
+    at = text_end(document, *own_range(document, section), text)
+    return edits.insert_text(document, at, edits.as_blocks(document, section, text))
+
+
+def own_range(document: Document, section: Section | None) -> tuple[int, int]:
+    """Byte range of a section's own text, or of the whole body without a section."""
+    if section is None:
+        return document.body_start, len(document.raw)
+    if edits.ITEM.match(document.raw[section.start : section.content]):
+        # What is indented below it, and not its siblings.
+        return section.content, min(section.end, block_around(document.raw, section.start)[1])
+    return section.content, section.end
+
+
+def text_end(document: Document, start: int, end: int, text: str) -> int:
+    """The offset at which a text is added to a range.
+
+    The definitions of footnotes and links at the end of a document remain its end: other text goes above them. Logseq
+    and TiddlyWiki write none there.
+
+    Args:
+        document: The document.
+        start: Start of the range.
+        end: End of the range.
+        text: The added text, which goes below the definitions if it begins with one.
+    """
+    is_markdown = not document.is_blocks and not document.address.path.endswith(TIDDLER_SUFFIX)
+    if end < len(document.raw) or not is_markdown or _DEFINITION.match(edits.utf8(text).lstrip(b"\r\n")):
+        return end
+    return _definitions_start(document.raw, start)
+
+
+def _definitions_start(raw: bytes, start: int) -> int:
+    """The offset behind `start` from which on there are only definitions; the end if there are none."""
+    first, at, is_below_blank = len(raw), start, True
+    for line in raw[start:].splitlines(keepends=True):
+        definition = _DEFINITION.match(line)
+        if definition and (definition[1] or is_below_blank):
+            first = min(first, at)
+        elif line.strip() and not line.startswith(_INDENTED) and (is_below_blank or _MARKER.match(line)):
+            first = len(raw)
+        is_below_blank = not line.strip()
+        at += len(line)
+    return first

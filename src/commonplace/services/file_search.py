@@ -1,0 +1,129 @@
+"""Sections for a question, found by reading the files: for the time in which the first index is being built."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.languages import language_of, without_stop_words
+from commonplace.domain.query import Record
+from commonplace.domain.ranking import query_words, rarity
+from commonplace.domain.status import BUILT_IN_NAMES, LAPSED, TextStatus, declared_statuses, status_on
+from commonplace.domain.words.scripts import fold_text
+from commonplace.services.collections import Collection
+from commonplace.services.evidence import EvidenceSection, by_paragraphs
+from commonplace.services.statuses import status_day
+
+READ_SECONDS = 0.12
+"""CPU seconds in which the files of one collection are read."""
+MAX_FILE_BYTES = 500_000
+"""Maximum size in bytes of a file that is read."""
+MAX_PAGES = 6
+"""Maximum number of pages that are parsed."""
+MAX_SECTIONS = 3
+"""Maximum number of sections of a page."""
+MIN_WORDS = 0.4
+"""The least share of the words that a section has."""
+MIN_SHARE = 0.5
+"""The least worth of a section relative to the best one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSections:
+    """The sections that were found, and how many of the files were read."""
+
+    sections: list[EvidenceSection]
+    """Sections, best first."""
+    read: int
+    total: int
+
+
+def sections_in_files(collection: Collection, question: str) -> FileSections:
+    """The sections with the rarest words of a question, in as many files as can be read in `READ_SECONDS`."""
+    words = _telling_words(question)
+    files = [(address, stat.size) for address, stat in collection.store.scan()]
+    files.sort(key=lambda item: (-len(_words_in(item[0].path.casefold(), words)), item[0].path))  # by names first
+    holders = _words_by_file(collection, files, words)
+    counts = Counter(word for there in holders.values() for word in there)
+    worths = {word: rarity(counts[word], len(holders)) for word in sorted(words)}
+    best = sorted(holders, key=lambda address: (-sum(worths[word] for word in holders[address]), address.path))
+    sections = [section for address in best[:MAX_PAGES] for section in _sections(collection, address, worths)]
+    return FileSections(by_paragraphs(_best(sections), question), len(holders), len(files))
+
+
+def _best(sections: Sequence[EvidenceSection]) -> list[EvidenceSection]:
+    least = MIN_SHARE * max((section.score for section in sections), default=0.0)
+    return [section for section in sections if section.score >= least]
+
+
+def _words_by_file(
+    collection: Collection, files: Sequence[tuple[Address, int]], words: frozenset[str]
+) -> dict[Address, frozenset[str]]:
+    """The words that each file has, for the first files: as many as can be read in time."""
+    holders: dict[Address, frozenset[str]] = {}
+    until = time.thread_time() + READ_SECONDS
+    for address, size in files:
+        if time.thread_time() > until:
+            break
+        text = _text(collection, address) if size <= MAX_FILE_BYTES else ""
+        holders[address] = _words_in(f"{address.path}\n{text}".casefold(), words)
+    return holders
+
+
+def _telling_words(question: str) -> frozenset[str]:
+    """The words of a question that are not stop words."""
+    words = sorted(query_words(question))
+    language = language_of([fold_text(word) for word in words], lambda _: 0.0)
+    return frozenset(without_stop_words(words, language) or words)
+
+
+def _words_in(text: str, words: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in words if word in text)
+
+
+def _text(collection: Collection, address: Address) -> str:
+    try:
+        return collection.store.read(address).decode("utf-8", "replace")
+    except KnowledgeError:  # it was deleted meanwhile, or cannot be read
+        return ""
+
+
+def _sections(collection: Collection, address: Address, worths: Mapping[str, float]) -> list[EvidenceSection]:
+    """The sections of a page that have most of the words, best first."""
+    try:
+        document = read_document(address, collection.store.read(address))
+    except KnowledgeError:
+        return []
+    record = Record(address=address, id=address.id, title=document.title, type="")
+    scored = [(_worth(document, section, worths), section) for section in document.sections]
+    scored = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1].start))
+    sections: list[EvidenceSection] = []
+    for worth, section in scored[:MAX_SECTIONS]:
+        text = document.source[section.content : section.end].decode("utf-8", "replace").strip()
+        status = _status(collection, document, section)
+        anchors = (section.anchor,)
+        made = EvidenceSection(collection, record, section.path, section.anchor, text, anchors, worth, status=status)
+        sections += [made] if text else []
+    return sections
+
+
+def _worth(document: Document, section: Section, worths: Mapping[str, float]) -> float:
+    """The worth of the words in a section, its headings and the title of its page; 0 if too few of them are there."""
+    text = document.source[section.start : section.end].decode("utf-8", "replace")
+    text = "\n".join((document.title, *section.path, text)).casefold()
+    there = [worth for word, worth in worths.items() if word in text]
+    return sum(there) if len(there) >= MIN_WORDS * len(worths) else 0.0
+
+
+def _status(collection: Collection, document: Document, section: Section) -> TextStatus | None:
+    """Whether the section holds by its page's own words; what replaces it is as it is written."""
+    names = BUILT_IN_NAMES if collection.status_names is None else collection.status_names
+    declared = [item for item in declared_statuses(document) if item.ordinal <= section.ordinal <= item.last]
+    statuses = [TextStatus(status_on(item, status_day(collection), names), item.by) for item in declared]
+    return next((status for status in statuses if status.status in LAPSED), statuses[-1] if statuses else None)
