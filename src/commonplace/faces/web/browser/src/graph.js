@@ -288,7 +288,9 @@ function listen() {
   for (const field of [find, type, steps]) field.addEventListener("input", filter);
   color.addEventListener("input", () => { paint(); refresh(); });
   for (const field of [from, to]) field.addEventListener("input", offer);
-  document.addEventListener("ui-theme", () => { picture?.setSettings(settings(picture.getGraph())); refresh(); });
+  const recolor = () => { picture?.setSettings(settings(picture.getGraph())); refresh(); };
+  document.addEventListener("ui-theme", recolor);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
   frame.addEventListener("pointerdown", () => canvas.focus({ preventScroll: true }));
   canvas.addEventListener("keydown", (event) => { if (pressed(event.key)) event.preventDefault(); });
 }
