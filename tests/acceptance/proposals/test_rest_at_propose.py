@@ -198,7 +198,7 @@ def test_a_list_is_narrowed_and_a_part_is_tried(site: Site) -> None:
     (other,) = site.ask("other", "GET", "/proposals")["proposals"]
     both, ada = {tidy["id"], other["id"]}, "Ada Lovelace"
     for query, ids in (
-        ("", both), ("author=AGENT", {tidy["id"]}), ("author=age", set()), (f"client={tidy['client']}", both),
+        ("", both), ("author=AGENT", {tidy["id"]}), ("author=age", set()), (f"client={tidy['client'].partition('/')[0]}", both),
         ("client=x", set()), ("page=inbox", {tidy["id"]}), ("page=inbox/C", {tidy["id"]}), ("page=B.md", {other["id"]}),
         ("page=in", set()), ("q=TID", {tidy["id"]}), ("q=nothing", set()), ("state=declined", set()),
         ("author=other&page=inbox", set()), ("state=all&limit=1", both),

@@ -108,7 +108,7 @@ class ProposalFilter:
     author: str = ""
     """Name or e-mail of the author."""
     client: str = ""
-    """Name of the program that proposed."""
+    """Name of the program that proposed, with or without its version, as in `agent/1.2`."""
     page: str = ""
     """Path of a page that is changed, with or without `.md`, or of a folder in which one is."""
     text: str = ""
@@ -123,7 +123,7 @@ class ProposalFilter:
         return (
             self.state in {"", proposal.state}
             and fold(self.author) in {"", fold(author.name), fold(author.email)}
-            and fold(self.client) in {"", fold(client)}
+            and fold(self.client) in {"", fold(client), fold(client.partition("/")[0])}
             and fold(self.text)
             in fold("\n".join([proposal.title, proposal.proposer.purpose, proposal.message, author.name, client]))
             and self._takes_page(found_proposal)

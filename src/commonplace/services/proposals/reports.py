@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from functools import cached_property, partial
+from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
@@ -116,7 +117,33 @@ def report(collections: Collections, proposal: FoundProposal, shown: FileRange |
         return report(collections, now, replace(shown, settled=True))
     if shown.page and shown.alone:
         reported = [_alone(collections, proposal, shown, file) for file in reported]
+    elif any(_is_elsewhere(proposal.collection, file) for file in every):
+        reported = _with_findings_of_all(collections, proposal, reported)
     return replace(result, files=reported)
+
+
+def _is_elsewhere(collection: Collection, file: ProposedFile) -> bool:
+    """Whether the page that a file changes is no longer at a place that the proposal knows."""
+    places = (file.address, file.moved_from)
+    return bool(file.base) and all(current_bytes(collection, place) is None for place in places if place)
+
+
+def _with_findings_of_all(
+    collections: Collections, proposal: FoundProposal, files: Sequence[FileReport]
+) -> Sequence[FileReport]:
+    """The reports with the findings of accepting all of the proposal, where pages of it are elsewhere now.
+
+    As they are if that cannot be accepted, as a conflict says, or not by this caller.
+    """
+    try:
+        pages = _findings_by_page(collections, proposal.collection, decisions.tried(proposal, AcceptRequest()))
+    except KnowledgeError:
+        return files
+    findings = [pages.get(file.now or file.file.address, ([], [])) for file in files]
+    return [
+        replace(file, new_findings=_first(new), mended=_first(mended))
+        for file, (new, mended) in zip(files, findings, strict=True)
+    ]
 
 
 def _alone(collections: Collections, proposal: FoundProposal, shown: FileRange, file: FileReport) -> FileReport:
@@ -154,32 +181,48 @@ def findings_of_part(collections: Collections, proposal: FoundProposal, request:
         KnowledgeError: as from `decisions.accept`: it cannot be accepted.
     """
     accepted = decisions.tried(proposal, request)
-    before = proposal.collection
-    others = [collection for collection in collections if collection.name != before.name]
-    served = _Kinds(Collections(lambda: [before, *others]), before)
-    with trial_view(before, {address: new for address, (_, new) in accepted.results.items()}) as after:
-        tried = _Kinds(Collections(lambda: [after, *others]), after)
-        causes = decisions.findings_of(accepted, after, tried.collections)
-        own = {address.path for address in accepted.results}
-        new = [row for row in causes if row.path in own or not served.has(row, Address(row.path))]
-        mended = _ended(accepted, served, tried, set(map(kind_of_finding, causes)))
+    pages = _findings_by_page(collections, proposal.collection, accepted)
+    new = {(row.path, row.rule, row.message): row for caused, _ in pages.values() for row in caused}
+    mended = [row for _, ended in pages.values() for row in ended]
     written = {address for address, (_, content) in accepted.results.items() if content is not None}
     removed = accepted.results.keys() - written
-    return PartFindings(_first(new), _first(mended), tuple(sorted(written)), tuple(sorted(removed)))
+    return PartFindings(_first([*new.values()]), _first(mended), tuple(sorted(written)), tuple(sorted(removed)))
+
+
+_PageFindings: TypeAlias = dict[Address, tuple[list[NewFinding], list[NewFinding]]]
+"""What the change of each page causes, and what it ends."""
+
+
+def _findings_by_page(collections: Collections, before: Collection, accepted: AcceptedBytes) -> _PageFindings:
+    """The findings of an acceptance, by the address at which a page is written or removed."""
+    others = [collection for collection in collections if collection.name != before.name]
+    served = _Kinds(Collections(lambda: [before, *others]), before)
+    own = {address.path for address in accepted.results}
+    with trial_view(before, {address: new for address, (_, new) in accepted.results.items()}) as after:
+        tried = _Kinds(Collections(lambda: [after, *others]), after)
+        causes = {
+            address: new_findings(tried.collections, after, address, contents, old)
+            for address, contents, old in accepted.pages()
+        }
+        caused = {kind_of_finding(row) for rows in causes.values() for row in rows}
+        ended = _ended(accepted, served, tried, caused)
+    return {
+        address: ([row for row in rows if row.path in own or not served.has(row, Address(row.path))], ended[address])
+        for address, rows in causes.items()
+    }
 
 
 def _ended(
     accepted: AcceptedBytes, served: _Kinds, tried: _Kinds, caused: AbstractSet[tuple[str, str]]
-) -> list[NewFinding]:
+) -> dict[Address, list[NewFinding]]:
     """The findings of what is served that are gone after an acceptance, and not only in another line or page."""
     moves = {old.path: new for old, new in accepted.moves.items()}
-    ended: list[NewFinding] = []
+    ended: dict[Address, list[NewFinding]] = {}
     for address, (old, now), moved_from in accepted.pages():
         place, back = moved_from or address, address if moved_from else None
-        findings = new_findings(served.collections, served.collection, place, (now, old), back)
-        ended += [
+        ended[address] = [
             row
-            for row in findings
+            for row in new_findings(served.collections, served.collection, place, (now, old), back)
             if kind_of_finding(row) not in caused and not tried.has(row, moves.get(row.path, Address(row.path)))
         ]
     return ended

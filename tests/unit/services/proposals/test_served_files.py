@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.revisions import revision_of
 from commonplace.services import writes
+from commonplace.services.collections import Collection
 from commonplace.services.proposals import decisions, reports
 from commonplace.services.proposals.acceptance import ProposalConflictError
+from commonplace.services.proposals.reports import FileRange
 from commonplace.services.proposals.selection import AcceptRequest
 from proposing import ProposedBase
 
@@ -39,6 +42,23 @@ def test_what_is_proposed_lands_on_the_page_under_its_new_name(tmp_path: Path) -
             assert base.accept().proposal.state == "accepted"
             text = text.replace("one", "ONE, see [a](../a.md) and [here](b.md#log)")
             assert base.texts() == {"a.md": b"# A\n\nalpha [b](teas/b.md)\n", NOW.path: text.encode()}
+
+
+def test_the_findings_of_all_of_it_are_those_at_the_page_s_new_place(tmp_path: Path) -> None:
+    pages = {**PAGES, "c.md": "# C\n\n[log](b.md#log)\n"}
+    changes: dict[str, Callable[[Collection], object]] = {
+        "dead_anchor": lambda view: writes.replace_once(view, OLD, "## Log", "## Notes"),
+        "broken_link": lambda view: writes.delete(view, OLD),
+    }
+    for rule, change in changes.items():
+        with ProposedBase(tmp_path / rule, pages) as base:
+            with base.view() as view:
+                change(view)
+            writes.rename(base.collection, OLD, NOW)
+            (whole,) = reports.report(base.services.collections, base.found()).files
+            (part,) = reports.report(base.services.collections, base.found(), FileRange(page="b")).files
+            assert whole.new_findings == part.new_findings
+            assert ("c.md", rule) in {(row.path, row.rule) for row in whole.new_findings}
 
 
 def test_a_deletion_and_an_equal_move_follow_a_move(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, TypeAlias
 
 import typer
@@ -99,7 +99,7 @@ def command(
         commonplace proposals
         commonplace proposals show 20260301-1a2b3c
         commonplace proposals accept 20260301-1a2b3c
-        commonplace proposals accept 20260301-1a2b3c --page idea --section Plan
+        commonplace proposals accept 20260301-1a2b3c idea --section Plan
         commonplace proposals accept 20260301-1a2b3c --page idea --text final.md
         commonplace proposals decline 20260301-1a2b3c --word "Keep the title"
         commonplace proposals list --client my-agent --page inbox --matching "clean up"
@@ -110,16 +110,19 @@ def command(
     where both changed the same place. Amend writes PAGE from FILE into the proposal. Withdraw takes it back, decline
     leaves a word for the proposer, and takes several IDs, and push sends its branch to the remote origin.
     """
+    names = names or []
+    _require_arguments(action, identifier, names, how)
     if action == "list":
         with session.opened_as_is() as collections:
             _list(session, collections, how)
         return
-    _require_id(identifier)
+    if action in {"show", "accept"}:
+        how = replace(how, pages=[*names, *how.pages])
     if action == "show":
         with session.opened() as collections:
-            _show(session, collections, identifier, names or how.pages, how)
+            _show(session, collections, identifier, how)
         return
-    page, file, *_ = [*(names or []), "", ""]
+    page, file, *_ = [*names, "", ""]
     with session.opened_for_writing(commit=True) as collections:
         found_proposal = decisions.find(collections, identifier)
         if action == "decline" and names:
@@ -132,14 +135,35 @@ def command(
             _other_actions(action)(session, found_proposal, how)
 
 
-def _require_id(identifier: str) -> None:
-    if not identifier:
+def _require_arguments(action: ProposalsAction, identifier: str, names: list[str], how: DecisionOptions) -> None:
+    """Check that an action has what it needs, and nothing that it would ignore: a decision is never larger than said.
+
+    Raises:
+        InvalidInputError: kind "argument".
+    """
+    if action != "list" and not identifier:
         raise InvalidInputError("Which proposal? Give its ID.", kind="argument", hint="Run: commonplace proposals")
+    most = {"list": 0, "show": 1, "amend": 2, "withdraw": 0, "push": 0}.get(action, len(names))
+    extra = [identifier, *names] if action == "list" and identifier else names[most:]
+    if extra:
+        raise InvalidInputError(
+            f"{action} does not take {' '.join(map(shlex.quote, extra))}.",
+            kind="argument",
+            hint="Give --page PAGE to list what changes a page." if action == "list" else "Run it for each proposal.",
+        )
+    if action in {"decline", "withdraw", "push"} and (how.pages or how.section or how.text):
+        raise InvalidInputError(
+            f"{action} is for a whole proposal, not for a part of it.",
+            kind="argument",
+            hint="Accept the other part with --page, then decline what is left.",
+        )
 
 
-def _show(session: Session, collections: Collections, identifier: str, pages: list[str], how: DecisionOptions) -> None:
+def _show(session: Session, collections: Collections, identifier: str, how: DecisionOptions) -> None:
     proposal = decisions.find(collections, identifier)
-    page = session.relative(pages[0]) if len(pages) == 1 else ""
+    if len(how.pages) > 1:
+        raise InvalidInputError("Show one page at a time.", kind="argument", hint="Or all of the proposal.")
+    page = session.relative(how.pages[0]) if how.pages else ""
     files = FileRange(page=page, section=how.section, offset=how.offset, limit=how.limit)
     report = reports.report(collections, proposal, files)
     _say(session, report_json(proposal, report), report_lines(proposal, report))

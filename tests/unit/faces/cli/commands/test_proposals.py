@@ -50,6 +50,26 @@ def test_a_person_reads_amends_and_accepts(tmp_path: Path, shell: Shell, identif
     ]
 
 
+def test_no_decision_is_larger_than_what_was_named(tmp_path: Path, shell: Shell, identifier: str) -> None:
+    base = ("-C", str(tmp_path / "base"))
+    part = shell.ok("proposals", "accept", identifier, "a.md", "--json", *base).json
+    assert (part["state"], part["written"]) == ("open", ["a.md"])
+    refused = {
+        ("accept", identifier, identifier): f"does not change '{identifier}",
+        ("accept", identifier, "absent", "--dry-run"): "does not change 'absent",
+        ("withdraw", identifier, "b.md"): "withdraw does not take b.md.",
+        ("push", identifier, identifier): "push does not take",
+        ("decline", identifier, "--page", "b.md"): "decline is for a whole proposal",
+        ("list", "b.md"): "list does not take b.md.",
+        ("show", identifier, "a.md", "b.md"): "show does not take b.md.",
+    }
+    for arguments, words in refused.items():
+        answer = shell("proposals", *arguments, *base)
+        assert answer.code, arguments
+        assert words in answer.stderr, arguments
+    assert [row["state"] for row in shell.ok("proposals", "--json", *base).json["proposals"]] == ["open"]
+
+
 def test_decline_withdraw_and_push(tmp_path: Path, shell: Shell, identifier: str) -> None:
     folder = tmp_path / "base"
     base = ("-C", str(folder))
