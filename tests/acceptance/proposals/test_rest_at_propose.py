@@ -196,9 +196,9 @@ def test_a_list_is_narrowed_and_a_part_is_tried(site: Site) -> None:
     site.ask("other", "DELETE", "/pages/B", {"revision": revision(site, "B", "other")})
     (tidy,) = site.ask("agent", "GET", "/proposals")["proposals"]
     (other,) = site.ask("other", "GET", "/proposals")["proposals"]
-    both, ada = {tidy["id"], other["id"]}, "Ada Lovelace"
+    both, ada, program = {tidy["id"], other["id"]}, "Ada Lovelace", tidy["client"].partition("/")[0]
     for query, ids in (
-        ("", both), ("author=AGENT", {tidy["id"]}), ("author=age", set()), (f"client={tidy['client'].partition('/')[0]}", both),
+        ("", both), ("author=AGENT", {tidy["id"]}), ("author=age", set()), (f"client={program}", both),
         ("client=x", set()), ("page=inbox", {tidy["id"]}), ("page=inbox/C", {tidy["id"]}), ("page=B.md", {other["id"]}),
         ("page=in", set()), ("q=TID", {tidy["id"]}), ("q=nothing", set()), ("state=declined", set()),
         ("author=other&page=inbox", set()), ("state=all&limit=1", both),
