@@ -204,12 +204,12 @@ def _findings_by_page(collections: Collections, before: Collection, accepted: Ac
             address: new_findings(tried.collections, after, address, contents, old)
             for address, contents, old in accepted.pages()
         }
-        caused = {kind_of_finding(row) for rows in causes.values() for row in rows}
-        ended = _ended(accepted, served, tried, caused)
-    return {
-        address: ([row for row in rows if row.path in own or not served.has(row, Address(row.path))], ended[address])
-        for address, rows in causes.items()
-    }
+        ended = _ended(accepted, served, tried, {kind_of_finding(row) for rows in causes.values() for row in rows})
+
+    def is_new(row: NewFinding) -> bool:
+        return row.path in own or not served.has(row, Address(row.path))
+
+    return {address: (list(filter(is_new, rows)), ended[address]) for address, rows in causes.items()}
 
 
 def _ended(

@@ -151,7 +151,7 @@ def _require_arguments(action: ProposalsAction, identifier: str, names: list[str
             kind="argument",
             hint="Give --page PAGE to list what changes a page." if action == "list" else "Run it for each proposal.",
         )
-    if action in {"decline", "withdraw", "push"} and (how.pages or how.section or how.text):
+    if action in {"decline", "withdraw", "push"} and any((how.pages, how.section, how.text)):
         raise InvalidInputError(
             f"{action} is for a whole proposal, not for a part of it.",
             kind="argument",
