@@ -110,8 +110,7 @@ def read_document(address: Address, raw: bytes) -> Document:
 
 def read_again(document: Document, raw: bytes) -> Document:
     """Parse the changed bytes of a document, whose frontmatter keeps its form."""
-    again = read_document(document.address, raw)
-    return again.with_properties() if document.is_blocks else again
+    return read_document(document.address, raw).in_form_of(document)
 
 
 def _of_text(raw: bytes, source: bytes, base: int, structure: Structure) -> Iterator[Finding]:

@@ -143,11 +143,13 @@ class Frontmatter:
     """Whether the block is the fields of a tiddler. They are read and never changed."""
     is_properties: bool = False
     """Whether the block is lines `key:: value` of Logseq; without a block, whether a new one is to be such lines."""
+    beside: str = ""
+    """Path of the file `NAME.meta` that has the fields of the page in TiddlyWiki; "" for a page without one."""
 
     @property
     def is_yaml(self) -> bool:
         """Whether the block, if there is one, is YAML or lines `key:: value`, whose keys are changed."""
-        return not (self.is_toml or self.is_fields)
+        return not (self.is_toml or self.is_fields or self.beside)
 
 
 @contextmanager
@@ -252,6 +254,16 @@ class Document:
         if self.frontmatter.present:
             return replace(self, in_graph=True)
         return replace(self, frontmatter=replace(self.frontmatter, is_properties=True), in_graph=True)
+
+    def with_fields_beside(self, path: str) -> Document:
+        """The same document, whose fields are in the file at this path beside it."""
+        return replace(self, frontmatter=replace(self.frontmatter, beside=path))
+
+    def in_form_of(self, other: Document) -> Document:
+        """The same document, with its fields where those of another version of it are."""
+        if other.frontmatter.beside:
+            return self.with_fields_beside(other.frontmatter.beside)
+        return self.with_properties() if other.is_blocks else self
 
     @property
     def is_blocks(self) -> bool:

@@ -114,7 +114,7 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
     start = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     block = read_any_frontmatter(raw, start)
     own = document.frontmatter if isinstance(document, Document) else block
-    if own.is_fields or (own.is_properties and not block.present):
+    if own.is_fields or own.beside or (own.is_properties and not block.present):
         block = own
     _require_readable(block)
     types = {key: as_json_types(value) for key, value in changes.items()}
@@ -170,6 +170,12 @@ def _require_utf8(raw: bytes) -> None:
 
 
 def _require_readable(block: Frontmatter) -> None:
+    if block.beside:
+        raise InvalidInputError(
+            f"The fields of the page are in {block.beside}, of which no key is changed.",
+            kind="frontmatter",
+            hint="Change that file with Git, or in TiddlyWiki.",
+        )
     if not block.is_yaml:
         form = "TOML" if block.is_toml else "fields of a tiddler"
         other = ", or rewrite the block as YAML between two lines '---'" if block.is_toml else ""

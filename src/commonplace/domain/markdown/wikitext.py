@@ -98,6 +98,17 @@ def with_fields(address: Address, content: bytes, now: datetime) -> bytes:
     return "".join(f"{name}: {value}\n" for name, value in fields.items()).encode() + b"\n" + content
 
 
+def with_former_fields(address: Address, content: bytes, former: bytes) -> bytes:
+    """The new content of a tiddler, with the fields that it had if it begins with none; of any other file as it is."""
+    if not address.path.lower().endswith(TIDDLER_SUFFIX) or "title" in read_fields(content).values:
+        return content
+    fields = read_fields(former)
+    if "title" not in fields.values:
+        return content
+    head = former[: fields.span.end]
+    return head + (b"" if _END_OF_FIELDS.search(head) else b"\n\n") + content
+
+
 def is_wikitext(fields: Frontmatter) -> bool:
     """Whether the text below some fields is wikitext and not, for example, Markdown."""
     return fields.values.get("content-type", "") in _WIKITEXT_TYPES

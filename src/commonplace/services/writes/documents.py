@@ -21,7 +21,7 @@ from commonplace.domain.errors import (
     NotFoundError,
     TooLargeError,
 )
-from commonplace.domain.markdown.wikitext import with_fields
+from commonplace.domain.markdown.wikitext import META_SUFFIX, with_fields, with_former_fields
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.sites import site_of
@@ -120,10 +120,14 @@ def read_to_edit(collection: Collection, address: Address, raw: bytes) -> Docume
 
 
 def in_own_form(collection: Collection, document: Document) -> Document:
-    """A document that knows whether it is of a graph of Logseq, also if it has no properties."""
+    """A document that knows whether it is of a graph of Logseq, or has its fields in a file of TiddlyWiki."""
     sites = collection.index.lookup().sites
     site = site_of(sites, document.address) if sites else None
-    return document.with_properties() if site and site.graph and site.graph.slashes else document
+    if site is None or site.graph is None:
+        return document
+    if document.address.path in site.graph.titles:
+        return document.with_fields_beside(f"{document.address.path}{META_SUFFIX}")
+    return document.with_properties() if site.graph.slashes else document
 
 
 def edit(
@@ -184,8 +188,12 @@ def _edited(
 def replace(
     collection: Collection, address: Address, content: bytes, intent: WriteRequest = UNCONDITIONAL
 ) -> WriteReceipt:
-    """Replace a document's whole text."""
-    return edit(collection, address, lambda _: content, intent, whole=True)
+    """Replace a document's whole text. A tiddler keeps its fields if the new text begins with none."""
+
+    def change(document: Document) -> bytes:
+        return with_former_fields(address, content, document.raw)
+
+    return edit(collection, address, change, intent, whole=True)
 
 
 def is_at_remote(collection: Collection, address: Address, content: bytes) -> bool:

@@ -12,7 +12,9 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
 from commonplace.domain.markdown.wikitext import as_markdown
-from commonplace.services.writes import create
+from commonplace.services.reviews import mark_reviewed
+from commonplace.services.typed_entries import update_entry
+from commonplace.services.writes import create, replace
 from commonplace.services.writes.new_paths import new_page_address, new_page_text
 from commonplace.services.writes.renames import rename
 from indexed import Indexed
@@ -126,6 +128,35 @@ def test_a_new_page_of_a_wiki_is_a_tiddler(tmp_path: Path) -> None:
         whole = b"title: Other\ntags: x\n\nText\n"
         create(base.collection, Address("tiddlers/o.tid"), whole)
         assert base.collection.store.read(Address("tiddlers/o.tid")) == whole
+
+
+def test_fields_beside_a_page_are_not_changed_and_a_new_text_keeps_those_above_it(tmp_path: Path) -> None:
+    fields = "created: 20240102030405678\ntags: x\nown: y\ntitle: A\ntype: text/vnd.tiddlywiki\n\n"
+    files = {
+        "tiddlywiki.info": "{}",
+        "tiddlers/a.tid": f"{fields}Text\n",
+        "tiddlers/b.md": "# B\n",
+        "tiddlers/b.md.meta": "title: B\n",
+        "tiddlers/c.md": "# C\n",
+    }
+    with Indexed(tmp_path, files) as base:
+
+        def text_of(path: str) -> str:
+            return base.collection.store.read(Address(path)).decode()
+
+        for change in (
+            partial(mark_reviewed, base.collection, Address("tiddlers/b.md")),
+            partial(update_entry, base.collection, Address("tiddlers/b.md"), {"status": "x"}),
+        ):
+            with pytest.raises(InvalidInputError, match=r"in tiddlers/b\.md\.meta, of which no key is changed"):
+                change()
+        assert text_of("tiddlers/b.md") == "# B\n"
+        mark_reviewed(base.collection, Address("tiddlers/c.md"))
+        assert "last_reviewed_on:" in text_of("tiddlers/c.md")
+        replace(base.collection, Address("tiddlers/a.tid"), b"New\n")
+        assert text_of("tiddlers/a.tid") == f"{fields}New\n"
+        replace(base.collection, Address("tiddlers/a.tid"), b"title: Z\n\nOther\n")
+        assert text_of("tiddlers/a.tid") == "title: Z\n\nOther\n"
 
 
 def test_code_in_wikitext_ends_where_the_program_ends_it() -> None:

@@ -21,6 +21,7 @@ from commonplace.domain.status import reviewed_fields
 from commonplace.domain.tasks import TaskItem, tasks_of, with_task
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 from commonplace.toolsets.notes.rules.replaced_texts import (
+    require_markdown,
     source_texts,
     superseded_page,
     superseded_passage,
@@ -84,6 +85,7 @@ def _with_sources(document: Document, change: PageChange) -> bytes:
     """The page after a change, with the sources of the new text."""
     if not change.sources:
         return _CHANGES[change.kind](document, change)
+    require_markdown(document, "sources")
     texts = source_texts(change.sources, document.address.folder)
     text, labels = with_references(document, change.text, texts)
     return with_sources(_CHANGES[change.kind](document, replace(change, text=text)), document, texts, labels)
@@ -235,6 +237,8 @@ def _heading_above(document: Document, at: int) -> str:
 
 def _supersede(document: Document, change: PageChange) -> bytes:
     section = _named_section(document, change)
+    if change.old or section is not None:
+        require_markdown(document, "a history")
     if change.old:
         return superseded_passage(document, change.old, change.text, section, change.by, change.reason)
     if section is None:

@@ -16,12 +16,31 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
+from commonplace.domain.markdown.wikitext import is_wikitext
 
 HISTORY_HEADINGS = ("history", "superseded", "former versions", "archive")
 """Headings of the section in which a page keeps what it superseded, regardless of case; the first is the default."""
 _TAIL = re.compile(r"(\s*)\Z")
 _REFERENCE = re.compile(r"\[\^([^\]\s]+)\](?!:)")
 _UNFIT = re.compile(r"[\s\"'{}]")
+
+
+def require_markdown(document: Document, what: str) -> None:
+    """Raise if a page is wikitext, which has no form for what a change writes.
+
+    Args:
+        document: The page.
+        what: What the change writes: `history` or `sources`.
+
+    Raises:
+        InvalidInputError: kind "document": the page is wikitext.
+    """
+    if document.frontmatter.is_fields and is_wikitext(document.frontmatter):
+        raise InvalidInputError(
+            f"The page is wikitext of TiddlyWiki, which has no form for {what}.",
+            kind="document",
+            hint="Give the text alone, with what stood there or where it is from in words.",
+        )
 
 
 def superseded_page(document: Document, by: str, reason: str) -> bytes:
@@ -202,11 +221,12 @@ def text_with_sources(address: Address, text: str, sources: Sequence[str]) -> st
     """The text of a whole page with sources in its own style.
 
     Raises:
-        InvalidInputError: kind "argument": a text names no source.
+        InvalidInputError: kind "argument": a text names no source; kind "document": the page is wikitext.
     """
     if not sources:
         return text
     texts = source_texts(sources, address.folder)
     document = read_document(address, text.encode())
+    require_markdown(document, "sources")
     referring, labels = with_references(document, text, texts)
     return with_sources(referring.encode(), document, texts, labels).decode()

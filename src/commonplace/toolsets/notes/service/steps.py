@@ -18,7 +18,7 @@ from commonplace.domain.errors import (
     KnowledgeError,
     TooLargeError,
 )
-from commonplace.domain.markdown.wikitext import with_fields
+from commonplace.domain.markdown.wikitext import with_fields, with_former_fields
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
@@ -240,7 +240,9 @@ class _Run:
             return StepResult(step, address, None, content, redirected=redirected)
         raw = transaction.read(address)
         document = read_document(address, raw)
-        content = _replaced(document.raw, step.text)
+        content = _replaced(
+            document.raw, with_former_fields(address, step.text.encode(), raw).decode("utf-8", "replace")
+        )
         if content == raw:
             self._known[address] = raw, SeenEvidence.PASSED  # the writer sent exactly this text
             transaction.put(address, raw)  # a replica confirms that the remote has it

@@ -120,3 +120,21 @@ def test_a_review_sets_its_day_and_the_next() -> None:
     assert "review_by: 2999-01-01" in text
     with pytest.raises(InvalidInputError, match="no day of a next review"):
         _changed("# A\n", kind="reviewed", fields={"review_by": "2020-01-01"})
+
+
+def test_wikitext_gets_no_history_and_no_sources_and_a_tiddler_in_markdown_both() -> None:
+    wikitext = "title: T\n\n! Port\n\nIt is 8080.\n"
+    markdown = "title: T\ntype: text/x-markdown\n\n# Port\n\nIt is 8080.\n"
+    changes: list[dict[str, object]] = [
+        {"kind": "supersede", "section": "Port", "text": "It is 9090."},
+        {"kind": "supersede", "section": "Port", "by": "new.md"},
+        {"kind": "supersede", "old": "It is 8080.", "text": "It is 9090."},
+        {"kind": "append", "text": "More.", "sources": ("guide.md",)},
+    ]
+    for change in changes:
+        with pytest.raises(InvalidInputError, match="wikitext of TiddlyWiki, which has no form for"):
+            apply_changes(read_document(Address("a.tid"), wikitext.encode()), [PageChange(**change)])  # type: ignore[arg-type]
+        assert apply_changes(read_document(Address("a.tid"), markdown.encode()), [PageChange(**change)])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="no form for sources"):
+        text_with_sources(Address("a.tid"), wikitext, ["guide.md"])
+    assert "[^1]: " in text_with_sources(Address("a.tid"), markdown, ["guide.md"])
