@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from commonplace.domain.changes import UNNAMED_PROGRAM, clean_name
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -89,6 +91,11 @@ class Actor:
     """Name of the tool, command, or endpoint."""
     address: str = ""
     """Network address of the client; "" for a local program. Only the log of writes has it."""
+
+    @property
+    def program(self) -> str:
+        """The caller's program as people read it; "" for a face other than MCP whose caller names none."""
+        return clean_name(self.client) or (UNNAMED_PROGRAM if self.face == "mcp" else "")
 
 
 def session_id(*names: str) -> str:

@@ -110,16 +110,22 @@ def claims_of(text: str) -> list[PageClaim]:
     return list(islice(_claims(list(_outside_code(text.split("\n")))), MAX_CLAIMS))
 
 
-def declared_claims(values: Mapping[str, object], title: str) -> list[PageClaim]:
+def declared_claims(values: Mapping[str, object], title: str, lines: Mapping[str, int]) -> list[PageClaim]:
     """The claims of a front matter about the subject of its page, as fields below the page's title.
 
     Left out are names, fields about the page itself (`date`, `author`, `weight`) and those with a dot in their names.
+
+    Args:
+        values: The front matter.
+        title: The title of the page.
+        lines: The line from 1 of each key; 1 for a key without one.
     """
     claims: list[PageClaim] = []
     for key, value in values.items():
         text = str(value).casefold() if isinstance(value, bool) else str(value)
         if isinstance(value, (str, int, float)) and "." not in key and not _OF_PAGE.fullmatch(key):
-            claims += (claim for claim in _field(title, _BETWEEN.sub(" ", key), text, 1) if "<name>" not in claim.key)
+            stated = _field(title, _BETWEEN.sub(" ", key), text, lines.get(key, 1))
+            claims += (claim for claim in stated if "<name>" not in claim.key)
     return [claim._replace(is_declared=True) for claim in claims]
 
 

@@ -74,7 +74,7 @@ def undo_json(results: Mapping[str, UndoReceipt]) -> dict[str, Json]:
 def session_line(session: SessionActivity) -> str:
     """A session in a list."""
     actor = session.actor
-    who = " ".join(filter(None, [actor.client or actor.face, f"({actor.name})" if actor.name else ""]))
+    who = " ".join(filter(None, [actor.program or actor.face, f"({actor.name})" if actor.name else ""]))
     proposed = f", {session.proposed:,} of them proposed" if session.proposed else ""
     tools = ", ".join(f"{name} {count}" for name, count in session.tools.items() if name)
     return one_line(

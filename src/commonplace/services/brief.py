@@ -263,13 +263,19 @@ def _doubts(
     documents: Mapping[tuple[str, Address], Document],
     lines: Mapping[tuple[str, Address], Sequence[tuple[int, str]]],
 ) -> dict[tuple[str, str, str], list[str]]:
-    """The rules of findings by the section that has their line; those without a line are about all sections."""
+    """The rules of findings by the section that has their line, of the front matter by the first that is shown.
+
+    Those without a line are about all sections.
+    """
+    firsts: dict[tuple[str, Address], str] = {}
     doubts: dict[tuple[str, str, str], list[str]] = {}
     for section in sections:
         page = section.collection.name, section.record.address
         rules: dict[str, None] = {}
+        is_first = firsts.setdefault(page, section.anchor) == section.anchor
         for line, rule in lines.get(page, ()):
-            if not line or _anchor_at(documents[page], line) in section.anchors:
+            is_above = is_first and line <= documents[page].raw.count(b"\n", 0, documents[page].body_start)
+            if is_above or not line or _anchor_at(documents[page], line) in section.anchors:
                 rules[rule] = None
         if rules:
             doubts[page[0], page[1].path, section.anchor] = list(rules)

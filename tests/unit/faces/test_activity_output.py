@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from commonplace.domain.activity import Access, Actor
 from commonplace.domain.addresses import Address
 from commonplace.faces.activity_output import session_line, undo_json, undo_lines, write_json, write_lines
@@ -17,6 +19,14 @@ def test_a_session_is_one_line_whatever_its_program_calls_itself() -> None:
     assert line.isprintable()
     assert line.startswith("0000000000000000  1970-01-01 00:01  agent")
     assert line.endswith("(laptop)  1,200 writes, 3 of them proposed (edit 1199) of 25 files, 7 pages read")
+
+    for client, face, shown in (
+        ("", "mcp", "an unnamed client"),
+        (" \n", "mcp", "an unnamed client"),
+        ("", "cli", "cli"),
+    ):
+        actor = replace(ACTOR, client=client, face=face)  # type: ignore[arg-type]
+        assert f"  {shown} (laptop)  " in session_line(replace(session, actor=actor))
 
 
 def test_a_write_says_where_it_went_and_what_was_read_before() -> None:

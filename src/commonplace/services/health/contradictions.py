@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.claims import PageClaim, claims_of, claims_of_change, declared_claims, differs
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import block_end, read_any_frontmatter
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.sites import is_language_code
-from commonplace.domain.status import LAPSED
+from commonplace.domain.status import DeclaredStatus
 from commonplace.services.collections import Collection
 from commonplace.services.history import last_change
 from commonplace.services.statuses import CollectionStatuses
@@ -39,6 +40,8 @@ _LEFT_OUT = re.compile(
     r"|(?:^|/)[^/]*(?:changelog|release[- ]?notes|what-?s-?new|template|history|news)[^/]*(?:$|/)"
 )
 _TITLE = re.compile(r"(?m)^# +(\S[^\r\n]*)")
+_KEY = re.compile(r"[\"']?([^\s:=\"'][^:=\"']*?)[\"']?\s*(?:::?|=)(?:\s|$)")
+"""A line of a front matter that begins a field."""
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -96,15 +99,15 @@ class ClaimIndex:
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._lapsed = CollectionStatuses(collection).pages_with(LAPSED)
+        self._statuses = CollectionStatuses(collection)
         self._claims: defaultdict[str, list[tuple[Address, PageClaim]]] = defaultdict(list)
         self._pages: list[Address] = []
 
     def add(self, address: Address, raw: bytes) -> None:
         """Add the claims of a page."""
         self._pages.append(address)
-        if address not in self._lapsed and is_compared(address):
-            for claim in page_claims(raw):
+        if is_compared(address):
+            for claim in _holding_claims(self._statuses, address, raw):
                 self._claims[claim.key].append((address, claim))
 
     def findings(self) -> Iterator[tuple[Address, Finding]]:
@@ -171,13 +174,41 @@ def page_claims(raw: bytes) -> list[PageClaim]:
     return [*_declared(raw, text), *(claim._replace(line=claim.line + first) for claim in claims_of(text))]
 
 
+def _holding_claims(statuses: CollectionStatuses, address: Address, raw: bytes) -> list[PageClaim]:
+    """The claims of a page without those of its sections that lapsed; none of a page that did as a whole."""
+    lapsed = statuses.lapsed_in(address)
+    if any(not status.ordinal for status in lapsed):
+        return []
+    claims = page_claims(raw)
+    if not lapsed or not claims:
+        return claims
+    gone = _lines_of(read_document(address, raw), lapsed)
+    return [claim for claim in claims if claim.is_declared or not any(claim.line in lines for lines in gone)]
+
+
+def _lines_of(document: Document, declared: Sequence[DeclaredStatus]) -> list[range]:
+    """The lines of the sections that statuses are about."""
+    starts = [document.encoded.count(b"\n", 0, section.start) + 1 for section in document.sections]
+    starts.append(document.encoded.count(b"\n") + 2)  # behind the last line
+    return [range(*(starts[min(at, len(starts) - 1)] for at in (each.ordinal, each.last + 1))) for each in declared]
+
+
 def _declared(raw: bytes, text: str) -> list[PageClaim]:
     """The claims of the front matter of a page, about the subject that is its title."""
     values = read_any_frontmatter(raw, len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0).values
     stated = values.get("title")
     title = _TITLE.search(text)
     name = stated if isinstance(stated, str) else title[1] if title else ""
-    return declared_claims(values, name) if name else []
+    return declared_claims(values, name, _key_lines(raw)) if name else []
+
+
+def _key_lines(raw: bytes) -> dict[str, int]:
+    """The line from 1 of each key of a front matter."""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(raw[: block_end(raw)].decode("utf-8", "replace").splitlines(), 1):
+        if key := _KEY.match(line):
+            lines.setdefault(key[1], number)
+    return lines
 
 
 def _body(raw: bytes) -> tuple[str, int]:
@@ -193,19 +224,21 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
     end = time.thread_time() + WRITE_SECONDS
     changed = _changed_claims(old.raw if old else b"", new.raw)
     own = page_claims(new.raw) if changed else []
-    lapsed = CollectionStatuses(collection).pages_with(LAPSED) if changed else frozenset[Address]()
+    if not changed:
+        return
+    statuses = CollectionStatuses(collection)
     claims: dict[Address, Sequence[PageClaim]] = {}
     for claim in changed[:MAX_COMPARED_CLAIMS]:
         if time.thread_time() > end:
             return
-        places = list(_stated_elsewhere(collection, claim, new.address, claims))
+        places = list(_stated_elsewhere(collection, claim, new.address, (statuses, claims)))
         places += ((new.address, stated) for stated in own if _is_other_part(claim, stated))
         if _is_series([*places, *((new.address, page_claim) for page_claim in own if page_claim.key == claim.key)]):
             continue
         for other, stated in places:
             names = new.address.name.casefold(), other.name.casefold()
             is_copy = other != new.address and are_copies(other, new.address)
-            if other not in lapsed and not is_copy and differs(claim, stated, names):
+            if not is_copy and differs(claim, stated, names):
                 yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
                 break
 
@@ -228,9 +261,13 @@ def _changed_claims(old: bytes, new: bytes) -> list[PageClaim]:
 
 
 def _stated_elsewhere(
-    collection: Collection, claim: PageClaim, address: Address, claims: dict[Address, Sequence[PageClaim]]
+    collection: Collection,
+    claim: PageClaim,
+    address: Address,
+    compared: tuple[CollectionStatuses, dict[Address, Sequence[PageClaim]]],
 ) -> Iterator[tuple[Address, PageClaim]]:
     """The claims about the same subject in the pages that answer best to it."""
+    statuses, claims = compared
     query = SearchQuery(text=claim.subject, limit=MAX_CANDIDATES + 1, sections=0, demand=False, prefix=False)
     for hit in collection.index.search(query).hits:
         other = hit.record.address
@@ -238,7 +275,7 @@ def _stated_elsewhere(
             continue
         if other not in claims:
             try:
-                claims[other] = page_claims(collection.store.read(other))
+                claims[other] = _holding_claims(statuses, other, collection.store.read(other))
             except KnowledgeError:  # deleted meanwhile
                 claims[other] = ()
         yield from ((other, stated) for stated in claims[other] if stated.key == claim.key)

@@ -91,6 +91,21 @@ def test_front_matter_is_compared_with_fields_below_its_title(tmp_path: Path) ->
         assert messages[1].startswith("It states '50euro'")
 
 
+def test_only_the_claims_of_a_lapsed_section_have_lapsed_and_a_field_has_its_line(tmp_path: Path) -> None:
+    page = "---\ntitle: Northern quay berth\nfee: {} euro\n---\n{}"
+    history = "\n## History {#hist status=superseded by=new.md}\n\n# Northern quay berth\n\n"
+    lapsed = "\n## Northern quay berth {#hist status=superseded by=new.md}\n\nFee: 45 euro\n\n## Now\n\nText.\n"
+    assert _found(tmp_path / "section", {"a.md": page.format(45, history), "deep/b.md": page.format(50, "")}) == 1
+    assert _found(tmp_path / "lapsed", {"a.md": lapsed, "deep/b.md": page.format(50, "")}) == 0
+    holds = lapsed.replace(" {#hist status=superseded by=new.md}", "")
+    assert _found(tmp_path / "holds", {"a.md": holds, "deep/b.md": page.format(50, "")}) == 1
+    with Indexed(tmp_path / "write", {"a.md": page.format(45, history)}) as base:
+        new = read_document(Address("deep/b.md"), page.format(50, "").encode())
+        (finding,) = changed_claim_findings(base.collection, None, new)
+        assert finding.line == 3
+        assert "a.md, line 3, states" in finding.message
+
+
 def test_templates_journals_and_parallel_folders_may_differ(tmp_path: Path) -> None:
     element, other = f"# A\n\n{SENTENCE.format('20 ms')}\n", f"# A\n\n{SENTENCE.format('30 ms')}\n"
     for number, (first, second) in enumerate(PLACES.items()):
