@@ -93,7 +93,7 @@ def test_notes_kb_and_wiki(repo: GitRepo) -> None:
     with agent("mcp", repo.path, "--toolset", "kb", "--no-embed") as client:
         entry = client.call("kb_get", entry_id="index")["entry"]
         pages = [target.removesuffix(".md") for target in TARGETS if not target.endswith(".png")]
-        assert [outlink["id"] for outlink in entry["outlinks"]] == pages
+        assert [outlink["id"] for outlink in entry["outlinks"]] == list(dict.fromkeys(pages))
         assert client.call("kb_get", entry_id="C##Use")["entry"]["id"] == "Lang/C#"
     with agent("mcp", repo.path, "--toolset", "wiki", "--no-embed") as client:
         linked = client.text("get_links", path="index").splitlines()
@@ -169,13 +169,14 @@ def test_links_follow_a_name_that_comes_and_goes(repo: GitRepo) -> None:
     with agent("mcp", repo.path, "--toolset", "kb", "--tier", "write", "--no-embed") as client:
 
         def leads() -> list[str]:
-            return [outlink["id"] for outlink in client.call("kb_get", entry_id="index")["entry"]["outlinks"]][:5]
+            return [outlink["id"] for outlink in client.call("kb_get", entry_id="index")["entry"]["outlinks"]][:2]
 
-        with_sharp = ["Lang/C#", "Lang/C", "Lang/C#", "Lang/C#", "Lang/C"]
+        with_sharp = ["Lang/C#", "Lang/C"]
         assert leads() == with_sharp
         client.call("kb_get", entry_id="Lang/C#")
         client.call("kb_delete", entry_id="Lang/C#", kb_name="base")
-        assert leads() == ["Lang/C"] * 5
+        assert "Lang/C#" not in leads()
+        assert leads()[0] == "Lang/C"
         (repo.path / "Lang/C#.md").write_text("# Again\n\n## Use\n")
         eventually(lambda: leads() == with_sharp)
     (repo.path / "Lang/C#.md").unlink()

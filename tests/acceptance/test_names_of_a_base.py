@@ -39,7 +39,7 @@ def written(folder: Path, pages: dict[str, str]) -> tuple[Path, Path]:
 def test_links_that_name_their_own_base_lead_to_its_entries(folders: tuple[Path, Path]) -> None:
     with agent("mcp", "--toolset", "kb", *folders) as reader:
         links = reader.call("kb_get", entry_id="a")["entry"]["outlinks"]
-        assert [link["id"] for link in links] == ["c"] * 6
+        assert {link["id"] for link in links} == {"c"}
         back = reader.call("kb_backlinks", entry_id="c", kb_name="alpha")
         assert sorted({(link["id"], link["kb_name"]) for link in back["backlinks"]}) == [("a", "alpha"), ("b", "beta")]
         assert reader.call("kb_qa_validate")["issues"] == []
@@ -106,7 +106,7 @@ def test_of_two_bases_of_one_name_each_means_itself_and_others_mean_the_first(tm
         links = reader.call("kb_get", entry_id="b")["entry"]["outlinks"]
         assert {link["kb_name"] for link in links} == {"alpha"}
         links = reader.call("kb_get", entry_id="c", kb_name="twin")["entry"]["outlinks"]
-        assert [(link["id"], link["kb_name"]) for link in links] == [("d", "alpha-2")] * 3
+        assert [(link["id"], link["kb_name"]) for link in links] == [("d", "alpha-2")]
         back = reader.call("kb_backlinks", entry_id="d", kb_name="alpha-2")
         assert {(link["id"], link["kb_name"]) for link in back["backlinks"]} == {("c", "alpha-2")}
         assert reader.call("kb_get", entry_id="c", kb_name="alpha")["entry"]["title"] == "C"

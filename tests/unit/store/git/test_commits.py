@@ -69,7 +69,6 @@ def test_authors_come_from_the_call_the_environment_the_configuration_or_the_pro
         "R&D costs $5; `x` & y",
         "日本語",
         "-m --amend",
-        "a\0b",
         "",
         "\n\n",
         "# comment\n",
