@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import mcp_types as types
-from mcp import MCPError
 from mcp.server import InitializationOptions, NotificationOptions, Server
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
@@ -66,7 +64,6 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     )
     if find_spec("opentelemetry.sdk") is None:
         server.middleware[:] = map(_TracingMiddleware, server.middleware)
-    server.middleware.append(_checked_handshake)
     resources = ResourceHandlers(toolset.resources, runner) if toolset.resources else None
     prompts = PromptHandlers(toolset.prompts, runner) if toolset.prompts else None
     if resources:
@@ -153,30 +150,6 @@ class _TracingMiddleware:
         if ctx.meta and "traceparent" in ctx.meta:
             return await self._inner(ctx, call_next)
         return await call_next(ctx)
-
-
-_HANDSHAKE: Mapping[str, type] = {
-    "protocolVersion": str, "capabilities": dict, "clientInfo": dict, "clientInfo.name": str, "clientInfo.version": str,
-}  # fmt: skip
-"""What the handshake of the older era has, with its type in JSON."""
-
-
-async def _checked_handshake(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """SDK middleware that says what a handshake lacks; the SDK refuses it without a reason.
-
-    Raises:
-        MCPError: it lacks something.
-    """
-    if ctx.method == "initialize":
-        params: dict[str, object] = {"": ctx.params or {}}
-        for name, kind in _HANDSHAKE.items():
-            above, _, key = name.rpartition(".")
-            value = params[name] = cast("Mapping[str, object]", params[above]).get(key)
-            if not isinstance(value, kind):
-                what = "a text" if kind is str else "an object"
-                message = f"The handshake lacks {name}, {what}. initialize needs {', '.join(_HANDSHAKE)}."
-                raise MCPError(code=types.INVALID_PARAMS, message=message)
-    return await call_next(ctx)
 
 
 def _let_ask(server: McpServer, runner: Runner) -> None:

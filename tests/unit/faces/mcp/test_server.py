@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, MCPError
-from mcp_types import INVALID_PARAMS, TextContent
+from mcp import Client
+from mcp_types import TextContent
 from opentelemetry.trace import format_trace_id, get_current_span
 
 from commonplace.faces.mcp.server import build_server
@@ -44,28 +42,3 @@ def test_a_call_is_at_work_in_the_trace_that_it_names(meta: dict[str, Any] | Non
         return block.text
 
     assert anyio.run(said) == trace
-
-
-@pytest.mark.parametrize(
-    ("params", "lack"),
-    [
-        (None, "protocolVersion"),
-        ({"protocolVersion": "2025-06-18", "capabilities": {}}, "clientInfo"),
-        ({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"version": "1"}}, "clientInfo.name"),
-        ({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "", "version": "1"}}, ""),
-    ],
-)
-def test_a_handshake_that_lacks_something_is_told_what(params: dict[str, Any] | None, lack: str) -> None:
-    toolset = Toolset(name="one", server_name="one", instructions="", tools=(), show_error=str)
-    check = build_server(toolset, Services(collections=Collections(list)), "read").middleware[1]
-
-    async def passed(_context: object) -> None:
-        return None
-
-    context: Any = SimpleNamespace(method="initialize", params=params)
-    if not lack:
-        anyio.run(check, context, passed)
-        return
-    with pytest.raises(MCPError, match=rf"^The handshake lacks {re.escape(lack)}, an? ") as caught:
-        anyio.run(check, context, passed)
-    assert caught.value.error.code == INVALID_PARAMS
