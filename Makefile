@@ -5,8 +5,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 KB ?= examples/kb
-# Tests wait, too: for clients, for limits of time, for the disk. One more than there are cores keeps them busy.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Tests wait, too: for clients and limits of time. Two more than there are cores keep them busy; with one more, a third was idle.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }

@@ -394,7 +394,7 @@ def find_document(collections: Collections, reference: str, name: str | None = N
             document = _linked_document(collections, side, name)
             if document is not None:
                 return document
-        for side in sides:
+        for side in sides if error.hint != AMBIGUOUS_HINT else ():  # which has said it already, of an id
             chosen, target = _within(collections, side, name)
             if several := several_named(chosen, target.partition("#")[0].strip()):
                 raise several from error

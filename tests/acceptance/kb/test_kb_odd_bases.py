@@ -37,7 +37,7 @@ def test_an_id_that_occurs_twice_means_neither_and_the_answer_names_the_paths(od
         said = odd.refusal(tool, **arguments)
         assert said["error_code"] == "ENTRY_NOT_FOUND", tool
         assert said["did_you_mean"] == ["first.md", "second.md"], tool
-        assert "names 2 pages" in said["error"], tool
+        assert "2 documents" in said["error"], tool
     for path in said["did_you_mean"]:
         assert odd.call("kb_get", entry_id=path)["entry"]["file_path"] == path
 

@@ -202,7 +202,7 @@ def test_a_link_to_an_id_of_two_entries_is_ambiguous(writer: Agent, folder: Path
     assert writer.call("kb_get", entry_id="a")["entry"]["outlinks"] == []
     refused = writer.refusal("kb_get", entry_id="same", kb_name="one")
     assert refused["did_you_mean"] == ["first.md", "second.md"]
-    assert "names 2 pages" in refused["error"]
+    assert "first.md, second.md" in refused["error"]
 
 
 def test_tags_of_a_typed_entry_are_those_of_its_frontmatter(writer: Agent) -> None:
