@@ -38,7 +38,7 @@ _FOREIGN = re.compile(
     r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^\s"')]+)""",
     re.IGNORECASE,
 )
-"""What a style sheet loads from another server."""
+"""Anything that a style sheet loads from another server."""
 _GENERAL_TITLES = frozenset({*START_NAMES, "introduction", "intro", "overview", "documentation", "docs"})
 """Titles of start pages that say nothing of the site."""
 
@@ -166,7 +166,7 @@ def site_findings(collection: Collection) -> Iterator[Finding]:
 
 
 def _file_findings(collection: Collection, settings: SiteSettings) -> Iterator[Finding]:
-    """What is wrong with the pictures and the style sheet that a base names."""
+    """The problems of the pictures and the style sheet that a base names."""
     rules = (
         ("logo", MAX_IMAGE_BYTES, _script_in),
         ("favicon", MAX_IMAGE_BYTES, _script_in),
@@ -180,7 +180,7 @@ def _file_findings(collection: Collection, settings: SiteSettings) -> Iterator[F
 
 
 def _file_problem(store: Store, path: str, limit: int, unsafe: Callable[[str, bytes], str]) -> str:
-    """What is wrong with a named file, and the remedy; "" for nothing."""
+    """The problem of a named file, and the remedy; "" for nothing."""
     status = store.stat(Address(path))
     if status is None:
         return f"names {shortened(path)}, which is not a file. Correct the path."
@@ -194,14 +194,14 @@ def _file_problem(store: Store, path: str, limit: int, unsafe: Callable[[str, by
 
 
 def _script_in(path: str, content: bytes) -> str:
-    """What a picture does that no browser lets it do, and the remedy; "" for nothing."""
+    """The act of a picture that no browser allows, and the remedy; "" for nothing."""
     if not path.lower().endswith(".svg") or is_plain_svg(content):
         return ""
     return "contains a script, or what can run one. It does not run. Export a plain SVG, or a PNG."
 
 
 def _foreign_in(_: str, content: bytes) -> str:
-    """What a style sheet loads from another server, and the remedy; "" for nothing."""
+    """The rule of a style sheet that loads from another server, and the remedy; "" for nothing."""
     foreign = _FOREIGN.search(_COMMENT.sub("", content.decode("utf-8-sig", "replace")))
     return f"loads {shortened(foreign[1])}. Pages load nothing from other servers. Copy it here." if foreign else ""
 

@@ -395,7 +395,7 @@ def visible(request: PageRequest, collection: Collection, document: Document) ->
 
 
 def meta_description(html: Markup, record: Record, site: Site, relinked: Callable[[str], str] = str) -> str:
-    """What a page tells search engines and messengers about itself: its description, else its first paragraph.
+    """The description of a page for search engines and messengers: its own description, else its first paragraph.
 
     The start page, and a page without text, have the description of the site.
 

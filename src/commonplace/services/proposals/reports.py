@@ -190,7 +190,7 @@ def findings_of_part(collections: Collections, proposal: FoundProposal, request:
 
 
 _PageFindings: TypeAlias = dict[Address, tuple[list[NewFinding], list[NewFinding]]]
-"""What the change of each page causes, and what it ends."""
+"""The findings that the change of each page causes, and those that it ends."""
 
 
 def _findings_by_page(collections: Collections, before: Collection, accepted: AcceptedBytes) -> _PageFindings:

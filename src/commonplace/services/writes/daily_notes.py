@@ -34,12 +34,12 @@ OBSIDIAN_SETTINGS = ".obsidian/daily-notes.json"
 
 @dataclass(frozen=True, slots=True)
 class DailyNote:
-    """What the settings of a program say about the page of a day."""
+    """The page of a day, as the settings of a program have it."""
 
     address: Address | None
-    """Its address; None if nothing is said, or nothing that is a path of a page."""
+    """Address of the page; None if nothing is said, or nothing that is a path of a page."""
     text: str
-    """Its text; "" if there is no template."""
+    """Text of the page; "" if there is no template."""
 
 
 def declared_daily_note(collection: Collection, day: date) -> DailyNote | None:
