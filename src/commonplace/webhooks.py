@@ -248,7 +248,7 @@ class Notice:
     names: tuple[str, ...]
     """Facts in which it differs from all other notices of its receiver."""
     then: tuple[str, str]
-    """The mark of what was told once it is taken: id and latest commit of a proposal, or "" and a commit of the base."""
+    """The mark once it is taken: id and latest commit of a proposal, or "" and a commit of the base."""
 
 
 @dataclass(slots=True)
