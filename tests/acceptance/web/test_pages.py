@@ -44,6 +44,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
 @pytest.fixture(scope="module")
 def server(repo: GitRepo) -> Iterator[Server]:
     with served(repo.path) as running:
+        get(running, "/")  # suggestions do not wait for the first index
         yield running
 
 

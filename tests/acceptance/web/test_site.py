@@ -57,6 +57,7 @@ def text(answer: Answer) -> str:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with served(new_repo(tmp_path_factory.mktemp("plain") / "en", FILES).path) as running:
+        get(running, "/")  # suggestions do not wait for the first index
         yield running
 
 

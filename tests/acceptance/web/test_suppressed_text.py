@@ -48,6 +48,7 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     manifest = write_cascade(repo.path, LAYERS)
     repo.commit("All layers")
     with served("--manifest", manifest) as running:
+        get(running, "/")  # suggestions do not wait for the first index
         yield running
 
 
