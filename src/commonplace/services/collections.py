@@ -410,7 +410,7 @@ def several_named(chosen: Sequence[Collection], name: str) -> NotFoundError | No
     return NotFoundError(
         f"{name[:120]!r} names {len(paths)} pages.",
         kind="document",
-        hint="Give the path of one of them.",
+        hint=AMBIGUOUS_HINT,
         reference=name,
         nearest=paths[:MAX_NEAREST_IDS],
     )

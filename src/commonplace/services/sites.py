@@ -33,7 +33,7 @@ CHECK_SECONDS = 1.0
 """Seconds for which the files that declare a site are taken as unchanged."""
 START_NAMES = ("home", "index", "readme", "_index", "welcome", "start")
 """Names of a start page, without suffix and in any case, in order of precedence."""
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _FOREIGN = re.compile(
     r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^\s"')]+)""",
     re.IGNORECASE,

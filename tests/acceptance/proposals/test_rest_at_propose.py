@@ -169,23 +169,23 @@ def test_a_conflict_names_its_three_sides(site: Site) -> None:
 
 
 def test_a_commit_that_is_not_there_is_said_so_by_every_route(site: Site) -> None:
-    known, unknown = site.repo.git("rev-parse", "HEAD"), "0123456789" * 4
-    person, restore = site.keys["Ada Lovelace"], {"revision": unknown}
+    head, absent = site.repo.git("rev-parse", "HEAD"), "0123456789" * 4
+    person, restore = site.keys["Ada Lovelace"], {"revision": absent}
     moments = [row for row in endpoints() if row.query and issubclass(row.query, MomentParameters)]
     paths = [f"{API}{row.template.replace('{path}', 'A')}?q=alpha&at={{}}" for row in moments]
     paths = [path if "search" in path else path.replace("q=alpha&", "") for path in paths]
-    paths += [f"{API}/pages/A/diff?from={{}}", f"{API}/pages/A/diff?from={known}&to={{}}"]
+    paths += [f"{API}/pages/A/diff?from={{}}", f"{API}/pages/A/diff?from={head}&to={{}}"]
     paths += ["/p/A?at={}", "/tree?at={}", "/search?q=alpha&at={}"]
-    paths += ["/commit/{}", "/compare/A?from={}", f"/compare/A?from={known}&to={{}}"]
-    answers = {path: site.server.ask("GET", path.format(unknown), key=person, headers=HTML) for path in paths}
+    paths += ["/commit/{}", "/compare/A?from={}", f"/compare/A?from={head}&to={{}}"]
+    answers = {path: site.server.ask("GET", path.format(absent), key=person, headers=HTML) for path in paths}
     answers["restore"] = site.server.ask("POST", f"{API}/pages/A/restore", restore, key=person)
-    answers["undo"] = site.server.ask("POST", f"{API}/undo", {"commits": [unknown]}, key=person)
+    answers["undo"] = site.server.ask("POST", f"{API}/undo", {"commits": [absent]}, key=person)
     assert len(moments) > 3
     assert {path: answer.status for path, answer in answers.items() if answer.status != 404} == {}
     of_versions = re.compile(rb"commit|evision|version|before")
     assert [path for path, answer in answers.items() if not of_versions.search(answer.body)] == []
     for path in paths:
-        assert site.server.ask("GET", path.format(known), key=person, headers=HTML).status == 200, path
+        assert site.server.ask("GET", path.format(head), key=person, headers=HTML).status == 200, path
 
 
 def test_a_list_is_narrowed_and_a_part_is_tried(site: Site) -> None:

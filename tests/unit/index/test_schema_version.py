@@ -16,7 +16,7 @@ from pathlib import Path
 from commonplace.index.index_version import SCHEMA_VERSION
 from indexed import Indexed
 
-RECORDED = {36: "64e8da2a985b92ce8c105a5d1507d473e9f87a3e101a39f9fe26829ab484b062"}
+RECORDED = {37: "79b4261de5533a01ad370948c4f101ae2ccf8364c6aa7dbea008319e9121d418"}
 """The digest of what is derived from `DOCUMENTS`, by version."""
 DOCUMENTS = {
     "guide/brewing.md": (
@@ -31,6 +31,9 @@ DOCUMENTS = {
     "多言語.md": "# 緑茶の温度\n\n緑茶は八十度の湯でいれる。 กาแฟร้อน дом и сад\n",
     "plain.md": "no heading, only words\n",
     "broken.md": "---\ntitle: [\n---\n# Broken front matter\n",
+    "cited.md": "# Cited\n\nAs in [[1]](beans.md) and [[2]][tea], `[[3]](code.md)`.\n\n[tea]: guide/brewing.md\n",
+    "wiki/Cup.tid": "title: Cup\ntags: [[hot drink]]\n\n! Sizes\n\n[[Cup]] [[Saucer]] [[$:/Menu]] <<list [[no]]>>\n",
+    "wiki/Jug.tid": "title: Jug\ntype: text/x-markdown\n\n# Jug\n\n[a cup](#Cup)\n",
 }
 FILE_TIME = 1_767_225_600
 """Seconds of the epoch; every file's."""

@@ -48,11 +48,14 @@ _LINK = re.compile(rb"\[\[([^\[\]\n|]*)\|(?=[^\[\]\n|]+\]\])|\[\[(?=[a-zA-Z][a-z
 _QUOTED = rb'(?s:""".{0,4000}?""")|(?<=[\s=:])"[^"]{0,4000}"|(?<=[\s=:])\'[^\']{0,4000}\''
 _CALL = re.compile(
     rb"(?P<code>``[^`]{1,1000}``|`[^`]{1,1000}`)"
-    rb"|<<(?![<\s>])(?:" + _QUOTED + rb"|[^>]|>(?!>)){0,4000}+>>"
-    rb"|\{\{\{(?:[^}]|\}(?!\}\})){0,4000}+\}\}\}"
-    rb"|<\$(?:" + _QUOTED + rb"|<<[^<>]{0,4000}>>|\{\{\{[^}]{0,4000}\}\}\}|[^<>]){0,4000}+>"
+    rb"|<<(?![<\s>])(?:" + _QUOTED + rb"|(?!<<)[^>]|>(?!>)){0,4000}+>>"
+    rb"|\{\{\{(?:(?!\{\{\{)[^}]|\}(?!\}\})){0,4000}+\}\}\}"
+    rb"|<\$(?:" + _QUOTED + rb"|<<[^<>]{0,4000}>>|\{\{\{(?:(?!\{\{\{)[^}]){0,4000}\}\}\}|[^<>]){0,4000}+>"
 )
-"""Inline code, or a call of a macro, a filter or a widget, in which `[[` begins no link."""
+"""Inline code, or a call of a macro, a filter or a widget, in which `[[` begins no link.
+
+The next beginning of a call ends one without an end, so that each part of a text is read a few times at most.
+"""
 _ELEMENT = re.compile(rb"</?[a-zA-Z][^<>]*>")
 """A tag of HTML, in which wikitext goes on, while Markdown would not."""
 _BRACKETS = str.maketrans("", "", "[]")

@@ -52,7 +52,7 @@ _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _URL = re.compile(r"https?://\S+")
 _TASK_PLACE = re.compile(rf' {TASK_ATTRIBUTE}="\d+"')
 _TASK_BOX = re.compile(rf'<input [^<>]*{TASK_ATTRIBUTE}="(\d+)"[^<>]*>')
-_PARAGRAPH = re.compile(r"<p(?: [^<>]*)?>(.*?)</p>", re.DOTALL)
+_PARAGRAPH = re.compile(r"<p(?: [^<>]*)?>(.*?)(?=</?p[ >]|\Z)", re.DOTALL)
 _ANCHOR = re.compile(r'<a class="anchor" href="#([^"<>]*)"[^<>]*>#</a>')
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 """Mask of a byte's two high bits, and their value in UTF-8 continuation bytes."""

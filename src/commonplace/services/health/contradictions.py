@@ -40,7 +40,7 @@ _LEFT_OUT = re.compile(
     r"|(?:^|/)[^/]*(?:changelog|release[- ]?notes|what-?s-?new|template|history|news)[^/]*(?:$|/)"
 )
 _TITLE = re.compile(r"(?m)^# +(\S[^\r\n]*)")
-_KEY = re.compile(r"[\"']?([^\s:=\"'][^:=\"']*?)[\"']?\s*(?:::?|=)(?:\s|$)")
+_KEY = re.compile(r"[\"']?([^\s:=\"'](?:[^:=\"']*[^\s:=\"'])?)[\"']?\s*(?:::?|=)(?:\s|$)")
 """A line of a front matter that begins a field."""
 _DIGITS = re.compile(r"[0-9]+")
 

@@ -166,7 +166,7 @@ def _of_obsidian(collection: Collection, settings: JsonObject, moment: datetime)
 
 
 _TOKEN = re.compile(
-    r"\[([^\]]*)\]|YYYY|YY|GGGG|gggg|MMMM|MMM|MM|Mo|M|DDDD|Do|DD|D|dddd|ddd|dd|E|WW|W|ww|w|HH|H|hh|h|mm|m|ss|s|A|a|Q|X"
+    r"\[([^\[\]]*)\]|YYYY|YY|GGGG|gggg|MMMM|MMM|MM|Mo|M|DDDD|Do|DD|D|dddd|ddd|dd|E|WW|W|ww|w|HH|H|hh|h|mm|m|ss|s|A|a|Q|X"
 )
 _DAY_TOKENS = {
     "YYYY": "yyyy", "YY": "yy", "MMMM": "MMMM", "MMM": "MMM", "MM": "MM", "M": "M", "DD": "dd", "D": "d", "Do": "do",
@@ -198,8 +198,10 @@ def written_moment(moment: datetime, form: str) -> str:
 # Files of the programs, which are outside text.
 
 
-_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
+# What has no end goes to the end of the file, so that it is not looked for again from each place behind.
+_STRING = r'"(?:\\.|[^"\\])*+(?:"|\\?\Z)'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def _settings(collection: Collection, path: str) -> JsonObject | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
@@ -173,6 +174,11 @@ def test_code_in_wikitext_ends_where_the_program_ends_it() -> None:
         document = read_document(Address("a.tid"), f"title: T\n\n{text}\n".encode())
         assert ([link.target for link in document.links], document.findings) == (links, ()), text
     assert_linear(lambda size: partial(as_markdown, b"<<a \"x<$b 'y{{{z" * size), 2_000)
+
+
+@each_case("unit", ["<<a ", '<<a "b" ', '<<a "', '<<a """ ', "{{{a ", "<$a ", "<$a <<b ", "<$a {{{ ", "`a ", "``a "])
+def test_calls_without_an_end_are_not_looked_for_again_from_each_place(unit: str) -> None:
+    assert_linear(lambda size: partial(as_markdown, unit.encode() * size), 250)  # below the longest call
 
 
 def test_a_wikilink_of_foam_leads_by_the_end_of_a_path_and_a_definition_is_a_link_beside_it(tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ def test_front_matter_is_compared_with_fields_below_its_title(tmp_path: Path) ->
         (page.format("ms.date: 2020-01-02", ""), page.format("ms.date: 2021-01-02", ""), 0),
         (page.format("keeper: Ada", ""), page.format("keeper: Eve", ""), 0),
     ]
-    for number, (one, other, count) in enumerate(cases):
-        assert _found(tmp_path / str(number), {"one.md": one, "deep/other.md": other}) == count, one
+    for number, (text, other, count) in enumerate(cases):
+        assert _found(tmp_path / str(number), {"one.md": text, "deep/other.md": other}) == count, text
     with Indexed(tmp_path / "write", {"one.md": cases[0][0]}) as base:
         own = read_document(Address("two.md"), cases[3][0].encode())
         messages = [finding.message.partition(":")[0] for finding in changed_claim_findings(base.collection, None, own)]

@@ -49,8 +49,8 @@ def test_proposals_are_listed_by_who_where_and_what_and_several_are_declined(tmp
                 writes.append(view, Address(page), "More\n", request)
 
         def pages(**only: str) -> list[str]:
-            found = decisions.listed(base.services.collections, only=decisions.ProposalFilter(**only))
-            return sorted(file.address.path for row in found for file in row.branches.files(row.proposal))
+            rows = decisions.listed(base.services.collections, only=decisions.ProposalFilter(**only))
+            return sorted(file.address.path for row in rows for file in row.branches.files(row.proposal))
 
         assert pages() == ["a.md", "b.md", "inbox/c.md"]
         for only, paths in (

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
-from commonplace.services.writes.daily_notes import written_moment
+from cases import each_case
+from commonplace.services.collections import Collection
+from commonplace.services.writes.daily_notes import declared_daily_note, written_moment
 from commonplace.services.writes.new_paths import daily_address, new_page_text
 from indexed import Indexed
+from ways.linear import assert_linear
 
 NOW = datetime(2026, 3, 1, 15, 4, 5)  # noqa: DTZ001 - a local time, as the command line has it
 FOAM = {".vscode/extensions.json": '{"recommendations": ["foam.foam-vscode"]}'}
@@ -25,6 +29,22 @@ def test_a_moment_is_written_in_the_letters_of_moment() -> None:
         ("GGGG-[W]WW-E Q", "2026-W09-7 1"),
     ):
         assert written_moment(NOW, form) == text
+
+
+@each_case("unit", ["/* ", '\\"', "/", "//", ", ", '"\\'])
+def test_settings_without_an_end_are_read_once(unit: str, tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "# A\n"}) as base:
+        collection = Collection("base", base.store, base.index)
+
+        def work(size: int) -> Callable[[], object]:
+            def read() -> None:
+                base.write(DAILY, unit * size)
+                assert declared_daily_note(collection, NOW) is None
+
+            return read
+
+        assert_linear(work, 10_000)
+    assert_linear(lambda size: partial(written_moment, NOW, "[" * size), 5_000)
 
 
 def test_the_page_of_a_day_is_that_of_the_settings(tmp_path: Path) -> None:

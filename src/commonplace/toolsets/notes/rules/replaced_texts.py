@@ -21,7 +21,7 @@ from commonplace.domain.markdown.wikitext import is_wikitext
 HISTORY_HEADINGS = ("history", "superseded", "former versions", "archive")
 """Headings of the section in which a page keeps what it superseded, regardless of case; the first is the default."""
 _TAIL = re.compile(r"(\s*)\Z")
-_REFERENCE = re.compile(r"\[\^([^\]\s]+)\](?!:)")
+_REFERENCE = re.compile(r"\[\^([^\[\]\s]+)\](?!:)")
 _UNFIT = re.compile(r"[\s\"'{}]")
 
 
