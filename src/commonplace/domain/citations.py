@@ -172,7 +172,7 @@ def _reference(text: str, *, whole: bool) -> tuple[re.Match[str] | None, str]:
         plain = text.strip().strip("`").split("\n")[0].strip()
         return None, plain if whole else ""
     target = next(part for part in match.groups() if part)
-    return match, target.rstrip(".,;:") if match.re is _URL else target
+    return match, target.rstrip(".,;:") if match.re in {_URL, _BARE_PAGE} else target
 
 
 def _split(reference: str) -> Citation:

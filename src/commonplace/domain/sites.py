@@ -87,6 +87,12 @@ def site_of(sites: Sequence[SiteTree], address: Address) -> SiteTree | None:
     return best
 
 
+def has_fields_beside(sites: Sequence[SiteTree], address: Address) -> bool:
+    """Whether the fields of a page of TiddlyWiki are in a file `.meta` beside it."""
+    site = site_of(sites, address) if sites else None
+    return site is not None and site.graph is not None and address.path in site.graph.titles
+
+
 def places(site: SiteTree, path: str, source: Address) -> Iterator[str]:
     """The candidate paths, from the collection's root, of a link in a site's document, in order.
 

@@ -11,7 +11,7 @@ from commonplace.domain.snippets import strip_markdown
 from commonplace.domain.tokens import beginning, size_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.proposal_output import proposal_line
-from commonplace.services.brief import Brief, ChangedPage, RulePage
+from commonplace.services.brief import Brief, ChangedPage, RulePage, place_of
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, fit
 from commonplace.services.proposals.decisions import FoundProposal
@@ -25,6 +25,8 @@ NEWS_SHARE = 0.2
 MIN_LINE = 60
 """Quarters of a token below which a line is left out instead of cut."""
 MAX_PROPOSALS = MAX_REVIEWS = 5
+MAX_REPEATS = 3
+"""Maximum number of places that are named for one text."""
 _BLANK_LINES = re.compile(r"\n{2,}")
 
 PathOf = Callable[[Collection, str], str]
@@ -44,10 +46,7 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
     for element in brief.unknown:
         lines.add(element)
     part = lines.part(RULES_SHARE)
-    for number, page in enumerate(brief.rules):
-        own = part.part(1 if number + 1 == len(brief.rules) else FIRST_SHARE)
-        own.add(f"{path_of(page.collection, page.address.path)}: {_rule_text(page, is_first=number == 0)}")
-        part.take(own)
+    rules = _add_rules(part, brief.rules, path_of)
     lines.take(part)
     reviews = [
         f"To review: {address.path}{f':{finding.line}' if finding.line else ''}: {finding.message} [{finding.rule}]"
@@ -58,24 +57,52 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         news.append(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
 
     def shown(section: EvidenceSection, text: str) -> tuple[str, int]:
-        path = path_of(section.collection, section.record.address.path) + (
-            f"#{section.anchor}" if section.anchor else ""
-        )
-        place = section.collection.name, section.record.address.path, section.anchor
+        place = place_of(section)
         status = section.status.mark if section.status else ""
         doubts = f"TO REVIEW ({', '.join(brief.doubts[place])})" if place in brief.doubts else ""
         marks = ("changed since" if place in brief.news else "", status, doubts)
-        row = f"{' '.join(filter(None, (f'[{path}]', *marks, ' > '.join(section.path))))}\n{text}"
+        head = " ".join(filter(None, (f"[{_place(section, path_of)}]", *marks, " > ".join(section.path))))
+        row = f"{head}{_repeats(brief.repeats.get(place, ()), path_of)}\n{text}"
         return row, size_of(row) + 1
 
     part = lines.part(NEWS_SHARE)
     part.add_all(news)
     room = lines.room - sum(size_of(line) + 1 for line in part.kept)
-    sections = fit(brief.sections, room, shown)
+    sections = fit([section for section in brief.sections if _compared(section.text) not in rules], room, shown)
     left = room - sum(size_of(row) + 1 for row in sections)
     part = _Lines(lines.room - room + left)  # what the sections leave is for the news
     part.add_all(news)
     return [*lines.kept, *part.kept, *sections]
+
+
+def _add_rules(part: _Lines, pages: Sequence[RulePage], path_of: PathOf) -> str:
+    """Add the rules to their part of the brief; return the text that is there then, in its compared form."""
+    rules = ""
+    for number, page in enumerate(pages):
+        own = part.part(1 if number + 1 == len(pages) else FIRST_SHARE)
+        text = _rule_text(page, is_first=number == 0)
+        if _compared(text) not in rules:
+            own.add(f"{path_of(page.collection, page.address.path)}: {text}")
+        part.take(own)
+        rules = _compared("\n".join(part.kept))
+    return rules
+
+
+def _place(section: EvidenceSection, path_of: PathOf) -> str:
+    path = path_of(section.collection, section.record.address.path)
+    return f"{path}#{section.anchor}" if section.anchor else path
+
+
+def _repeats(sections: Sequence[EvidenceSection], path_of: PathOf) -> str:
+    """The end of a heading that names the other sections with the same text."""
+    places = [_place(section, path_of) for section in sections[:MAX_REPEATS]]
+    more = [f"{len(sections) - MAX_REPEATS} more"] if len(sections) > MAX_REPEATS else []
+    return f"; also in {', '.join([*places, *more])}" if places else ""
+
+
+def _compared(text: str) -> str:
+    """A text without markup and line ends."""
+    return " ".join(strip_markdown(text).split())
 
 
 def _rule_text(page: RulePage, *, is_first: bool) -> str:

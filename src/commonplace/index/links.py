@@ -25,9 +25,10 @@ from commonplace.domain.links import (
 )
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen
 from commonplace.domain.markdown.mdx import readable_source
+from commonplace.domain.markdown.wikitext import to_tiddler
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record, ResolvedLink
-from commonplace.domain.sites import SiteTree
+from commonplace.domain.sites import SiteTree, has_fields_beside
 from commonplace.domain.snippets import sentence_round
 from commonplace.domain.words.text_decoder import as_utf8
 from commonplace.index.catalogue.database import sql
@@ -209,7 +210,8 @@ def resolve_all(lookup: LinkLookup, document: Document, side: PageSide) -> list[
         path, target = targets[means]
         return read_as(link, path), target
 
-    taken = [chosen(link, side, follow, lookup.own_names) for link in document.links]
+    links = map(to_tiddler, document.links) if has_fields_beside(sites, source) else document.links
+    taken = [chosen(link, side, follow, lookup.own_names) for link in links]
     return [ResolvedLink(source=source, link=link, target=target) for link, target in taken]
 
 

@@ -17,7 +17,7 @@ from commonplace.domain.ports import Store
 from commonplace.domain.schema import SCHEMA_FILE, declared_schema
 from commonplace.domain.site_file import SITE_FILE, read_site
 from commonplace.domain.site_recognition import MAX_CONFIG_BYTES, ConfigFile, config_names, declared_tree, recognise
-from commonplace.domain.sites import Mount, SiteTree, as_json, language_folders, translations_behind
+from commonplace.domain.sites import Mount, SiteTree, as_json, from_json, language_folders, translations_behind
 from commonplace.index.catalogue.database import (
     DECLARED_NAME,
     LANGUAGE_FOLDERS,
@@ -174,6 +174,8 @@ def refresh_sites(
         write_meta(connection, SITES, sites)
         write_meta(connection, LANGUAGE_FOLDERS, languages)
         write_meta(connection, DECLARED_NAME, name)
+        moved = _with_fields_beside(str(stored[0] or "[]")) ^ _with_fields_beside(sites)  # their links change
+        connection.executemany("INSERT OR IGNORE INTO pending VALUES (?, 0)", [(path,) for path in sorted(moved)])
         if stored[0] not in {None, sites} or (stored[2] or "") != name:
             resolve_links(connection, store, others, anew=True)
             grow(connection, NAMED)
@@ -207,3 +209,9 @@ def readers_language_first(
     least = min(front.values(), default=0.0)
     moved = {key: min(score, least) for key, score in scores.items() if key in paths and key not in front}
     return {**front, **moved, **{key: score for key, score in scores.items() if key not in paths}}
+
+
+def _with_fields_beside(sites: str) -> set[str]:
+    """The paths with a file of fields in stored docs trees."""
+    graphs = (site.graph for site in map(from_json, json.loads(sites)))
+    return {path for graph in graphs if graph for path in graph.titles if is_document_path(path)}

@@ -41,11 +41,16 @@ HISTORY_SECONDS = 0.1
 REVIEW_SECONDS = 0.05
 """CPU seconds for what is to be reviewed."""
 DAY = 86_400.0
+MIN_REPEATED_WORDS = 4
+"""Minimum number of words of a paragraph that is shown once for all sections that have it."""
 _RELEASE_NOTES = r"change[-_ ]?logs?|release[-_ ]?notes?|what[-_ '\u2019]?s[-_ ]new"
 _IS_RELEASE_NOTES = re.compile(
     rf"(?i){_RELEASE_NOTES}|(?:^|/)(?:changes|news)\.[^/.]+$|(?:^|/)(?:releases?|changes|news)/[^/]*\d[^/]*$"
 )
 """Paths and titles of pages that tell what each version of something brought."""
+_IS_TEMPLATE = re.compile(r"(?i)(?:^|/)(?:_?templates?|archetypes)/|(?:^|[-_. /])template\.[^/.]+$")
+"""Paths of templates for new pages."""
+_ASKS_TEMPLATES = re.compile(r"(?i)\btemplate|\barchetype")
 _ASKS_RELEASE_NOTES = re.compile(rf"(?i){_RELEASE_NOTES}|\breleases?\b|\bupgrad|\bversion \d|\d\.\d|\bwhat changed\b")
 _WINDOWS = (1, 7, 30, KEPT_DAYS)
 """Days of activity among which an earlier session is looked for, one after the other."""
@@ -81,7 +86,11 @@ class Brief:
     changed: Sequence[ChangedPage] = ()
     """The pages that changed since, last changed first."""
     sections: Sequence[EvidenceSection] = ()
-    """The sections that matter for the task, best first."""
+    """The sections that matter for the task, best first, of those with one best paragraph the first."""
+    repeats: Mapping[tuple[str, str, str], Sequence[EvidenceSection]] = field(
+        default_factory=dict[tuple[str, str, str], list[EvidenceSection]]
+    )
+    """The other sections with the same best paragraph, by collection, path and anchor."""
     news: frozenset[tuple[str, str, str]] = frozenset()
     """Collection, path and anchor of those that differ from how they were at `since`."""
     reviews: Sequence[LocatedFinding] = ()
@@ -120,7 +129,8 @@ def brief(
     sections = [*indexed, *in_files]
     news = _news(sections, changed, since)
     reviews, doubts = _reviews(indexed, unknown)
-    return Brief(since, rules, changed, sections, news, reviews, doubts, unknown)
+    firsts, repeats = _without_repeats(sections, doubts)
+    return Brief(since, rules, changed, firsts, repeats, news, reviews, doubts, unknown)
 
 
 def last_session(services: Services, actor: Actor | None) -> float:
@@ -141,21 +151,46 @@ def last_session(services: Services, actor: Actor | None) -> float:
 
 
 def _sections(collections: Sequence[Collection], task: str, mode: SearchMode) -> list[EvidenceSection]:
-    """The sections that answer, without those of release notes, unless the task asks for them or nothing else does."""
+    """The sections that answer, without those that `_is_aside` names, unless nothing else answers."""
     sections = evidence(collections, SearchQuery(text=task), mode).sections
-    if _ASKS_RELEASE_NOTES.search(task):
-        return sections
-    others = [section for section in sections if not _is_of_release_notes(section)]
+    others = [section for section in sections if not _is_aside(section, task)]
     if sections and not others:
         query = SearchQuery(text=task, filter=Filter(without=tuple({section.record.address for section in sections})))
         more = evidence(collections, query, mode).sections
-        others = [section for section in more if not _is_of_release_notes(section)]
+        others = [section for section in more if not _is_aside(section, task)]
     return others or sections
 
 
-def _is_of_release_notes(section: EvidenceSection) -> bool:
-    record = section.record
-    return any(_IS_RELEASE_NOTES.search(name) for name in (record.address.path, record.title))
+def _is_aside(section: EvidenceSection, task: str) -> bool:
+    """Whether a section is of release notes or a template, and the task asks for none."""
+    path, title = section.record.address.path, section.record.title
+    if _IS_TEMPLATE.search(path) and not _ASKS_TEMPLATES.search(task):
+        return True
+    return any(map(_IS_RELEASE_NOTES.search, (path, title))) and not _ASKS_RELEASE_NOTES.search(task)
+
+
+def _without_repeats(
+    sections: Sequence[EvidenceSection], doubts: Mapping[tuple[str, str, str], Sequence[str]]
+) -> tuple[list[EvidenceSection], dict[tuple[str, str, str], list[EvidenceSection]]]:
+    """The first section with each best paragraph, and `Brief.repeats`.
+
+    A section with another status or other doubts is no repeat, nor one that shares only a few words.
+    """
+    firsts: dict[tuple[object, ...], EvidenceSection] = {}
+    repeats: dict[tuple[str, str, str], list[EvidenceSection]] = {}
+    for section in sections:
+        best = max(section.scores, key=section.scores.__getitem__, default=section.text)
+        words = best.split() if len(best.split()) >= MIN_REPEATED_WORDS else section.text.split()
+        rules = tuple(doubts.get(place_of(section), ()))
+        first = firsts.setdefault((" ".join(words), section.status, rules), section)
+        if first is not section:
+            repeats.setdefault(place_of(first), []).append(section)
+    return list(firsts.values()), repeats
+
+
+def place_of(section: EvidenceSection) -> tuple[str, str, str]:
+    """Collection, path and anchor of a section."""
+    return section.collection.name, section.record.address.path, section.anchor
 
 
 def _rules(collection: Collection) -> list[RulePage]:
@@ -165,7 +200,7 @@ def _rules(collection: Collection) -> list[RulePage]:
     for address in filter(None, map(names.get, RULE_FILES)):
         with suppress(KnowledgeError):
             text = read_document(address, collection.store.read(address)[:MAX_RULE_BYTES]).body.strip()
-            if text:
+            if text and all(text != page.text for page in pages):
                 record_read(collection.store.identity, address.path)
                 pages.append(RulePage(collection, address, text))
         if len(pages) == MAX_RULE_PAGES:
@@ -179,9 +214,7 @@ def _sections_in_files(collection: Collection, task: str, state: str, unknown: l
     if not task.strip():
         return []
     answer = sections_in_files(collection, task)
-    sections = answer.sections
-    if not _ASKS_RELEASE_NOTES.search(task):
-        sections = [section for section in sections if not _is_of_release_notes(section)] or sections
+    sections = [section for section in answer.sections if not _is_aside(section, task)] or answer.sections
     sentence = "" if sections else ", without a section for the task so far"
     unknown.append(f"{answer.read:,} of {amount(answer.total, 'file')} were searched by words{sentence}.")
     return sections

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 from commonplace.domain.activity import Access, Actor
+from commonplace.faces.brief_output import brief_lines
 from commonplace.services.brief import brief, last_session
 from commonplace.services.services import Services
 from commonplace.store.activity_log import FileAccessLog
@@ -81,8 +82,8 @@ def test_the_last_session_is_another_one_of_the_same_client_and_person(tmp_path:
 def test_release_notes_are_no_hits_unless_they_are_asked_for(tmp_path: Path) -> None:
     notes = ["CHANGELOG.md", "docs/releases/v2.md", "Release Notes 3.md", "docs/news.md", "what-s-new.md"]
     guides = ["release.md", "docs/releases/process.md", "docs/changes.d/how.md"]
-    text = "# {}\n\nThe walrus eats clams.\n"
-    with Indexed(tmp_path / "a", {path: text.format("Walrus") for path in [*notes, *guides]}) as base:
+    text = "# {}\n\nThe walrus of {} eats clams.\n"
+    with Indexed(tmp_path / "a", {path: text.format("Walrus", path) for path in [*notes, *guides]}) as base:
         for task, paths in (
             ("feed the walrus", guides),
             ("walrus release notes", [*notes, *guides]),
@@ -90,6 +91,33 @@ def test_release_notes_are_no_hits_unless_they_are_asked_for(tmp_path: Path) -> 
         ):
             sections = brief(Services(collections=base.collections), task, None, mode="keyword").sections
             assert sorted({section.record.address.path for section in sections}) == sorted(paths), task
-    with Indexed(tmp_path / "b", {"log.md": text.format("Changelog")}) as base:
+    with Indexed(tmp_path / "b", {"log.md": text.format("Changelog", "it")}) as base:
         sections = brief(Services(collections=base.collections), "walrus", None, mode="keyword").sections
         assert [section.record.address.path for section in sections] == ["log.md"]
+
+
+def test_the_same_text_is_told_once_and_no_template_is_listed(tmp_path: Path) -> None:
+    rule, limit = "Every walrus note has a date.", "The walrus queue holds 500 messages."
+    templates = ["templates/walrus.md", "docs/_templates/a.md", "walrus-template.md"]
+    pages = {
+        "AGENTS.md": f"# Rules\n\n## Walrus\n\n{rule}\n",
+        "README.md": f"# Base\n\n{rule}\n",
+        "old.md": f"# Old {{#old status=superseded by=a.md}}\n\n{limit}\n",
+        "other.md": "# Other\n\nMessages of the walrus queue in winter.\n",
+        "template-engine.md": "# Engine\n\nThe walrus renders queue messages.\n",
+        **{f"{name}.md": f"# {name}\n\n{limit}\n\n{name * 9} {name * 7}.\n" for name in "abcd"},
+        **dict.fromkeys(templates, f"# T\n\n{limit}\n"),
+    }
+    with Indexed(tmp_path, pages) as base:
+        services = Services(collections=base.collections)
+        listed = brief(services, "fill the walrus template", None, mode="keyword")
+        assert any(section.record.address.path in templates for section in listed.sections)
+        for is_ready in (True, False):
+            if not is_ready:
+                base.index.__dict__["_ready"] = Event()
+            answer = brief(services, "how many messages the walrus queue holds", None, mode="keyword")
+            text = "\n".join(brief_lines(answer, [], 4_000, lambda _, path: path))
+            assert (text.count(limit), text.count(rule)) == (2, 1), text  # the second is superseded
+            assert re.search(r"\[([a-d])\.md#\1\] \1; also in (?:[a-d]\.md#[a-d](?:, )?){3}\n", text) or not is_ready
+            assert "in winter" in text or not is_ready
+            assert not any(path in text for path in templates)

@@ -8,9 +8,11 @@ from importlib.util import find_spec
 from typing import Any
 
 import mcp_types as types
+from mcp import MCPError
 from mcp.server import InitializationOptions, NotificationOptions, Server
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
+from pydantic import ValidationError
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
@@ -64,6 +66,7 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     )
     if find_spec("opentelemetry.sdk") is None:
         server.middleware[:] = map(_TracingMiddleware, server.middleware)
+    server.middleware.append(_explained_handshake)
     resources = ResourceHandlers(toolset.resources, runner) if toolset.resources else None
     prompts = PromptHandlers(toolset.prompts, runner) if toolset.prompts else None
     if resources:
@@ -150,6 +153,29 @@ class _TracingMiddleware:
         if ctx.meta and "traceparent" in ctx.meta:
             return await self._inner(ctx, call_next)
         return await call_next(ctx)
+
+
+async def _explained_handshake(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """SDK middleware that says why the SDK refuses a handshake.
+
+    Only the older era has a handshake; the SDK answers in the newer one that there is no such method.
+
+    Raises:
+        MCPError: the handshake lacks something.
+    """
+    try:
+        return await call_next(ctx)
+    except ValidationError as error:
+        if ctx.method != "initialize":
+            raise
+        names = (".".join(map(str, detail["loc"])).removeprefix("params.") for detail in error.errors())
+        message = f"The handshake lacks {', '.join(dict.fromkeys(names))}, or has another type there. {_HANDSHAKE}"
+        raise MCPError(code=types.INVALID_PARAMS, message=message) from error
+
+
+_HANDSHAKE = (
+    "initialize needs protocolVersion, a text, the object capabilities, and clientInfo with the texts name and version."
+)
 
 
 def _let_ask(server: McpServer, runner: Runner) -> None:

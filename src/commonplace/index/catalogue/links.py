@@ -34,9 +34,11 @@ from commonplace.domain.links import (
     target_scope,
 )
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, in_order, presence, readers
+from commonplace.domain.markdown.wikitext import to_tiddler
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.domain.records import names_of_record
+from commonplace.domain.sites import has_fields_beside
 from commonplace.index.catalogue.database import DECLARED_NAME, grow, read_meta, sql, stored_sites
 from commonplace.index.catalogue.document_rows import (
     DocumentColumns,
@@ -264,7 +266,8 @@ class LinkWriter:
 
     def _add_links(self, links: Sequence[LinkSides], address: Address) -> None:
         source, every = document_key(address.path), int(EVERY_SIDE)
-        for ordinal, sides in enumerate(links):
+        is_tiddler = has_fields_beside(self._lookup.sites, address)
+        for ordinal, sides in enumerate(map(_of_tiddler, links) if is_tiddler else links):
             if len(sides) == 1:
                 ((target, fragment, stored),) = sides
                 columns, found_resolution = self._target_columns(target, address)
@@ -473,6 +476,12 @@ class LinkColumns(NamedTuple):
 def links_of(document: Document, named: NamedDocument) -> LinkColumns:
     """The names and links of a parsed document."""
     return LinkColumns(tuple(sorted(name_keys(named))), tuple([_sides_of(link) for link in document.links]))
+
+
+def _of_tiddler(sides: LinkSides) -> LinkSides:
+    """A link of a page whose fields are in a file of their own, where `[label](#Title)` leads to a tiddler."""
+    (((_, target, *_), fragment, stored), *other_sides) = sides
+    return _sides_of(to_tiddler(link_from(stored, 0))) if fragment and not (target or other_sides) else sides
 
 
 def _sides_of(link: Link) -> LinkSides:

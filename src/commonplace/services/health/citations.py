@@ -61,7 +61,7 @@ class CitationRules:
             yield from self._of_base(record, citation)
 
     def lost(self, record: Record, citations: Sequence[Citation], source: Document) -> Iterator[Finding]:
-        """The findings for quotations that an old version of a page has, and its current one has not.
+        """The findings for quotations that the cited part of an old version of a page has, and of its current one not.
 
         Args:
             record: The citing page.
@@ -71,7 +71,8 @@ class CitationRules:
         for citation in citations:
             page = None if citation.first or citation.is_url else self._page(record.address, citation.target)
             if page is not None and page.address == source.address and self._is_lost(citation, source):
-                yield self._missing(citation, " any more")
+                moved = self._moved(source.address, citation)
+                yield moved or self._missing(citation, " any more")
 
     def _is_lost(self, citation: Citation, source: Document) -> bool:
         """Whether the old version of a cited page has a quotation, and the current one has not."""
@@ -108,7 +109,7 @@ class CitationRules:
         span = self._span(page.address, citation.fragment)
         if span is None:
             message = f"It cites {shortened(citation.place)!r}, which has no such heading. Name one that it has."
-            yield self._finding("source_missing", citation, message)
+            yield self._moved(page.address, citation) or self._finding("source_missing", citation, message)
             return
         start, end, ordinal = span
         status = self._statuses.at(page.address, ordinal)
@@ -120,7 +121,9 @@ class CitationRules:
         if is_comparable(citation.quotation):
             text = self._text(page.address, citation.fragment, start, end)
             if not holds_quotation(citation.quotation, text):
-                yield self._lost(page.address, citation)
+                yield self._moved(page.address, citation) or self._lost(
+                    page.address, citation, self._whole(page.address)
+                )
         elif self._is_changed(record, citation, page, ordinal):
             message = f"{citation.place} changed after this was written. {_HISTORY_HINT}"
             yield self._finding("source_changed", citation, message)
@@ -133,7 +136,7 @@ class CitationRules:
             if moved and item.first:
                 yield self._finding("source_moved", item, f"The quotation of {item.place} is at {_shown(moved)} now.")
             else:
-                yield self._lost(address, item)
+                yield self._lost(address, item, comparable("\n".join(lines)))
             return
         if item.first and item.commit:
             yield from self._compared(address, item, lines)
@@ -216,6 +219,9 @@ class CitationRules:
             self._texts[key] = comparable(cited.decode("utf-8", "replace"))
         return self._texts[key]
 
+    def _whole(self, address: Address) -> str:
+        return self._text(address, "", 0, -1)
+
     def _gone(self, item: Citation) -> Finding:
         removed = ""
         try:
@@ -228,8 +234,31 @@ class CitationRules:
             "source_missing", item, f"It cites {shortened(item.place)!r}, which is not there{removed}."
         )
 
-    def _lost(self, address: Address, citation: Citation) -> Finding:
-        """The finding for a quotation that its source does not have, with the commit that took it out."""
+    def _moved(self, address: Address, citation: Citation) -> Finding | None:
+        """The finding for a quotation that is in another section of its page; None if it is in none."""
+        if not (citation.fragment and is_comparable(citation.quotation)):
+            return None
+        if not holds_quotation(citation.quotation, self._whole(address)):
+            return None
+        document = self._document(address)
+        for section in document.sections:
+            text = document.encoded[section.start : section.end].decode("utf-8", "replace")
+            if holds_quotation(citation.quotation, comparable(text)):
+                place = f"{citation.target}#{section.anchor}" if section.anchor else f"{citation.target}, at its top,"
+                message = f"The quotation of {citation.place} is in {place} now. Correct the citation."
+                return self._finding("source_moved", citation, message)
+        return None
+
+    def _lost(self, address: Address, citation: Citation, whole: str) -> Finding:
+        """The finding for a quotation that its source does not have, with the commit that took it out.
+
+        Args:
+            address: The source.
+            citation: The citation.
+            whole: The comparable text of the source, of which the citation may name a part.
+        """
+        if holds_quotation(citation.quotation, whole):
+            return self._missing(citation, ", but elsewhere in its file")
         after = None
         when = ""
         for commit, text in self._past_texts(address):

@@ -1,8 +1,10 @@
-"""The page of a day as the settings of Foam or Obsidian want it: its path, and its text from their template.
+"""The page of a day as the settings of Foam, Obsidian or TiddlyWiki want it: its path, and its text from a template.
 
 Foam: `daily-note-service.ts`, `variable-resolver.ts` and `note-creation-engine.ts` in
 https://github.com/foambubble/foam/tree/9f56a235/packages. Obsidian: https://help.obsidian.md/plugins/daily-notes and
-https://help.obsidian.md/plugins/templates. Scripts of Foam (`daily-note.js`) are not run.
+https://help.obsidian.md/plugins/templates. TiddlyWiki: `core/language/en-GB/NewJournal.multids` and `formatDateString`
+in `core/modules/utils/utils.js` of https://github.com/TiddlyWiki/TiddlyWiki5/tree/0606f71d. Scripts of Foam
+(`daily-note.js`) are not run.
 """
 
 from __future__ import annotations
@@ -11,15 +13,16 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import cast
 
 from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.frontmatter import set_fields
-from commonplace.domain.graphs import written_day
+from commonplace.domain.graphs import Graph, written_day
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.markdown.wikitext import MARKDOWN_TYPE, TIDDLER_SUFFIX, WIKITEXT_TYPE
 from commonplace.domain.site_recognition import MAX_CONFIG_BYTES
 from commonplace.services.collections import Collection
 
@@ -53,6 +56,8 @@ def declared_daily_note(collection: Collection, day: date) -> DailyNote | None:
     for site in collection.index.lookup().sites:
         if site.generator == FOAM:
             return _of_foam(collection, site.folder, moment)
+        if site.graph and site.graph.names == "title":
+            return _of_tiddlywiki(collection, site.folder, site.graph, moment)
     settings = _settings(collection, OBSIDIAN_SETTINGS)
     return _of_obsidian(collection, settings, moment) if settings is not None else None
 
@@ -160,6 +165,46 @@ def _of_obsidian(collection: Collection, settings: JsonObject, moment: datetime)
         return written_moment(moment, match[2].strip() if match[2] else forms[field])
 
     return DailyNote(address, _FIELD.sub(value, text))
+
+
+# TiddlyWiki.
+
+
+_JOURNAL = "$:/config/NewJournal/"
+"""The beginning of the titles of its settings for journals."""
+_MARKDOWN_PLUGIN = '"tiddlywiki/markdown"'
+_TIDDLYWIKI_TOKENS = {
+    "0hh12": "hh", "wYYYY": "GGGG", "hh12": "h", "DDth": "Do", "YYYY": "YYYY", "0hh": "HH", "0mm": "mm", "0ss": "ss",
+    "0DD": "DD", "0MM": "MM", "0WW": "WW", "MMM": "MMMM", "mmm": "MMM", "DDD": "dddd", "ddd": "ddd", "WW": "W",
+    "MM": "M", "DD": "D", "YY": "YY", "hh": "H", "mm": "m", "ss": "s", "am": "a", "pm": "a", "AM": "A", "PM": "A",
+}  # fmt: skip
+_TIDDLYWIKI_TOKEN = re.compile(rf"\\(.)|{'|'.join(_TIDDLYWIKI_TOKENS)}", re.DOTALL)
+
+
+def _of_tiddlywiki(collection: Collection, folder: str, graph: Graph, moment: datetime) -> DailyNote:
+    """The journal of a day: a tiddler with its tags. Its text is Markdown if the wiki has the plugin for it."""
+
+    def tiddler(title: str) -> Address | None:
+        record = collection.index.find(title)
+        return record.address if record and record.title == title else None
+
+    def setting(name: str, default: str) -> str:
+        address = tiddler(f"{_JOURNAL}{name}")
+        return read_document(address, collection.store.read(address)).body.strip() if address else default
+
+    def written(match: re.Match[str]) -> str:
+        return match[1] or written_moment(moment, _TIDDLYWIKI_TOKENS[match[0]])
+
+    title = _TIDDLYWIKI_TOKEN.sub(written, setting("Title", "DDth MMM YYYY"))
+    text = setting("Text", "")
+    has_markdown = _MARKDOWN_PLUGIN in _text(collection, Address(_below(folder, "tiddlywiki.info")))
+    kind = MARKDOWN_TYPE if has_markdown and not text else WIKITEXT_TYPE
+    now = f"{datetime.now(UTC):%Y%m%d%H%M%S}000"
+    tags = setting("Tags", "Journal")
+    fields = {"created": now, "modified": now, **({"tags": tags} if tags else {}), "title": title, "type": kind}
+    head = "".join(f"{name}: {' '.join(value.split())}\n" for name, value in fields.items())
+    new = _address(f"{_below(folder, graph.path_of(title))}{TIDDLER_SUFFIX}")
+    return DailyNote(tiddler(title) or new, f"{head}\n{text}")
 
 
 # A moment in the letters of Moment.

@@ -24,7 +24,7 @@ from commonplace.domain.errors import (
 from commonplace.domain.markdown.wikitext import META_SUFFIX, with_fields, with_former_fields
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.sites import site_of
+from commonplace.domain.sites import has_fields_beside, site_of
 from commonplace.services.collections import Collection
 from commonplace.services.extensions import Deadline, after_write, entry_fields
 from commonplace.services.writes.overwrites import (
@@ -125,7 +125,7 @@ def in_own_form(collection: Collection, document: Document) -> Document:
     site = site_of(sites, document.address) if sites else None
     if site is None or site.graph is None:
         return document
-    if document.address.path in site.graph.titles:
+    if has_fields_beside(sites, document.address):
         return document.with_fields_beside(f"{document.address.path}{META_SUFFIX}")
     return document.with_properties() if site.graph.slashes else document
 

@@ -167,8 +167,8 @@ def template_names(collection: Collection) -> list[str]:
 def new_page_text(collection: Collection, title: str, now: datetime, template: str = "", *, daily: bool = False) -> str:
     """The text of a new page from a template; without one a heading.
 
-    A daily page has its own template if there is one, first that of Foam or Obsidian. Without a template, the page of
-    a day in Logseq and a tiddler, which shows its title, have no text.
+    A daily page has its own template if there is one, first that of Foam, Obsidian or TiddlyWiki. Without a template,
+    the page of a day in Logseq and a tiddler, which shows its title, have no text.
 
     Raises:
         NotFoundError: kind "template": there is no such template; context holds `nearest`, the names of all.

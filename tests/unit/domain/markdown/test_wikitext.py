@@ -197,3 +197,35 @@ def test_a_wikilink_of_foam_leads_by_the_end_of_a_path_and_a_definition_is_a_lin
         ]  # fmt: skip
         assert base.index.dead_links() == []
         assert [link.link.target for link in base.index.broken()] == ["Mail", "Post", "x"]
+
+
+def test_links_of_a_page_whose_fields_are_beside_it_lead_to_tiddlers(tmp_path: Path) -> None:
+    meta = "title: My Note\ntype: text/x-markdown\n"
+    files = {
+        "tiddlywiki.info": "{}",
+        "tiddlers/n.md": "# Part\n\nSee [a](<#Other Page>), [b](#None), [c](#part) and [d](n.md#part).\n",
+        "tiddlers/n.md.meta": meta,
+        "tiddlers/o.tid": "title: Other Page\n\nText.\n",
+        "plain.md": "# Part\n\nSee [a](#part).\n",
+    }
+    note, other = Address("tiddlers/n.md"), Address("tiddlers/o.tid")
+    tiddlers = [("Other Page", "", other), ("None", "", None), ("part", "", None), ("n.md", "part", note)]
+    pages = [("", "Other Page", note), ("", "None", note), ("", "part", note), ("n.md", "part", note)]
+
+    with Indexed(tmp_path, files) as base:
+
+        def links() -> list[list[tuple[str, str, Address | None]]]:
+            document = read_document(note, base.store.read(note))
+            ways = base.index.links_from(note), base.index.resolve(document)
+            return [[(row.link.target, row.link.fragment, row.target) for row in way] for way in ways]
+
+        assert links() == [tiddlers, tiddlers]
+        assert {row.source for row in base.index.links_to(other)} == {note}
+        (base.folder / "tiddlers/n.md.meta").unlink()
+        base.index.sync()
+        assert links() == [pages, pages]
+        base.write("tiddlers/n.md.meta", meta)
+        base.write("tiddlers/new.tid", "title: None\n\nText.\n")
+        base.index.sync()
+        tiddlers[1] = ("None", "", Address("tiddlers/new.tid"))
+        assert links() == [tiddlers, tiddlers]

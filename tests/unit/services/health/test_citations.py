@@ -9,8 +9,13 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.citations import Citation
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import Record
-from commonplace.services.health.citations import CitationRules, collection_citation_findings
+from commonplace.services.health.citations import (
+    CitationRules,
+    collection_citation_findings,
+    newly_lost_quotations,
+)
 from indexed import Indexed
 from support import new_repo
 
@@ -72,6 +77,33 @@ def test_the_check_tells_what_became_of_sources(tmp_path: Path, monkeypatch: pyt
     assert f"since {change} by" in reported_values[7][1]
     assert "superseded by guide.md" in reported_values[8][1]
     assert "at L5-L6 now" in reported_values[9][1]
+
+
+def test_a_quotation_that_moved_within_its_source_is_found_there(tmp_path: Path) -> None:
+    guide = "# Guide\n\n## Port\n\nIts port.\n\n## Net\n\nThe port of the server\nis 8080.\n\n## Last\n\nEnd of it.\n"
+    notes = ["guide.md#port", "guide.md#renamed", "[[guide#port]]", "guide.md#net", "guide.md"]
+    quoted = [f'[^{n}]: {place}: "The port of the server is 8080."' for n, place in enumerate(notes, 1)]
+    quoted += ['[^6]: guide.md#port: "is 8080. Last"', '[^7]: `app.py#L1@1234567`: "sys.argv[1:] def other"']
+    repo = new_repo(tmp_path / "base", {"app.py": PAGES["app.py"], "guide.md": guide, "citing.md": "\n".join(quoted)})
+    repo.commit("Cite")
+    with Indexed(tmp_path) as base:
+        findings = list(collection_citation_findings(base.collection, base.index.records()))
+        old = guide.replace("Its port.", "The port of the server is 8080.").replace("## Net", "## Port 2").encode()
+        written = list(newly_lost_quotations(base.collection, read_document(Address("guide.md"), old)))
+    told = {finding.line: (finding.rule, finding.message) for _, finding in findings}
+    assert told == {
+        1: ("source_moved", "The quotation of guide.md#port is in guide.md#net now. Correct the citation."),
+        2: ("source_moved", "The quotation of guide.md#renamed is in guide.md#net now. Correct the citation."),
+        3: ("source_moved", "The quotation of guide#port is in guide#net now. Correct the citation."),
+        6: ("quotation_missing", _elsewhere("is 8080. Last", "guide.md#port")),
+        7: ("quotation_missing", _elsewhere("sys.argv[1:] def other", "app.py#L1@1234567")),
+    }
+    assert {(finding.line, finding.rule) for _, finding in written} == {(1, "source_moved"), (3, "source_moved")}
+
+
+def _elsewhere(quotation: str, place: str) -> str:
+    what = f'The quotation "{quotation}" is not in {place}, but elsewhere in its file.'
+    return f"{what} Read both, then correct the page or its citation."
 
 
 def test_ten_thousand_citations_take_less_than_a_second(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page of a day as the settings of Foam and Obsidian want it."""
+"""The page of a day as the settings of Foam, Obsidian and TiddlyWiki want it."""
 
 from __future__ import annotations
 
@@ -97,3 +97,30 @@ def test_the_page_of_a_day_is_that_of_the_settings(tmp_path: Path) -> None:
             assert address.path == path, files
             if content is not None:
                 assert new_page_text(base.collection, address.stem, NOW, daily=True) == content, files
+
+
+def test_the_page_of_a_day_in_tiddlywiki_is_a_journal(tmp_path: Path) -> None:
+    place, title = "tiddlers/$__config_NewJournal_", "title: $:/config/NewJournal/"
+    settings = {
+        f"{place}Title.tid": f"{title}Title\n\nYYYY-0MM-0DD \\D DDD mmm WW hh12 am\n",
+        f"{place}Tags.tid": f"{title}Tags\n\nJournal [[my day]]\n",
+        f"{place}Text.tid": f"{title}Text\n\n! Plan\n",
+    }
+    markdown = {"tiddlywiki.info": '{"plugins": ["tiddlywiki/markdown"]}'}
+    wikitext = {"tiddlywiki.info": "{}"}
+    first = "tags: Journal\ntitle: 1st March 2026\ntype: text/{}\n\n"
+    day = "2026-03-01 D Sunday Mar 9 3 pm"
+    own = f"tags: Journal [[my day]]\ntitle: {day}\ntype: text/vnd.tiddlywiki\n\n! Plan"
+    there = {"tiddlers/x.tid": "title: 1st March 2026\n\nText\n"}
+    cases: Sequence[tuple[dict[str, str], str, str]] = (
+        (wikitext, "tiddlers/1st March 2026.tid", first.format("vnd.tiddlywiki")),
+        (markdown, "tiddlers/1st March 2026.tid", first.format("x-markdown")),
+        (markdown | settings, f"tiddlers/{day}.tid", own),
+        (wikitext | there, "tiddlers/x.tid", first.format("vnd.tiddlywiki")),
+    )
+    for number, (files, path, content) in enumerate(cases):
+        with Indexed(tmp_path / str(number), files) as base:
+            assert daily_address(base.collection, NOW).path == path
+            text = new_page_text(base.collection, "", NOW, daily=True)
+            head, modified, rest = text.split("\n", 2)
+            assert (head[:9], modified[:10], rest) == ("created: ", "modified: ", content)

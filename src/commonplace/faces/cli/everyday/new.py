@@ -48,8 +48,8 @@ def command(
 
     In a Git repository the page is one commit, unless --no-commit is given. Its file name leaves out characters that
     not every system allows (`: ? " * < > |`); its heading has them. Templates are pages in templates/ (or Templates/,
-    _templates/), with {{title}}, {{date}} and {{time}}. The page of today goes where settings of Foam or Obsidian say,
-    else where pages named by a date lie, else into daily/; its template is theirs, or is called daily.
+    _templates/), with {{title}}, {{date}} and {{time}}. The page of today goes where settings of Foam, Obsidian or
+    TiddlyWiki say, else where pages named by a date lie, else into daily/; its template is theirs, or is called daily.
     """
     if daily == bool(page):
         raise ConfigError(

@@ -189,7 +189,7 @@ def _sent(request: PageRequest, collection: Collection, address: Address) -> Pag
     )
     action = fields.get("action", "save")
     try:
-        text = with_fields(address, fields["text"].replace("\r\n", "\n"), fields)
+        text = with_fields(collection, address, fields["text"].replace("\r\n", "\n"), fields)
     except InvalidInputError as error:
         return _edit_page(request, _again(request, collection, address), error_mapping(error).http, problem=error)
     request = replace(request, form={**fields, "text": text})

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Frontmatter
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
 from commonplace.domain.schema import FieldRule
 from commonplace.services.collections import Collection
 from commonplace.services.typed_entries import current_schema
+from commonplace.services.writes.documents import read_to_edit
 
 InputKind: TypeAlias = Literal["text", "number", "date", "checkbox", "select"]
 FIELD, SHOWN = "field:", "shown:"
@@ -44,7 +45,9 @@ class FieldInput:
 
 
 def inputs_of(collection: Collection, address: Address, text: str) -> tuple[str, Sequence[FieldInput]]:
-    """The type of a page and the inputs for its fields; "" and none if no `kb.yaml` declares it, or it cannot be read.
+    """The type of a page and the inputs for its fields.
+
+    "" and none if no `kb.yaml` declares it, if it cannot be read, or if its fields are those of a tiddler.
 
     Args:
         collection: Collection of the page.
@@ -52,13 +55,19 @@ def inputs_of(collection: Collection, address: Address, text: str) -> tuple[str,
         text: The text of the page as it is being edited.
     """
     schema = current_schema(collection)
-    document = read_document(address, text.encode("utf-8", "replace"))
+    document = read_to_edit(collection, address, text.encode("utf-8", "replace"))
     values = document.frontmatter.values
     declared = schema.types.get(str(values.get("type") or "")) if schema.values is not None else None
-    if declared is None or any(finding.severity.value == "error" for finding in document.frontmatter.findings):
+    if declared is None or not _has_form(document.frontmatter):
         return "", ()
     inputs = [_input(name, rule, values.get(name)) for name, rule in declared.fields.items()]
     return declared.name, [field_input for field_input in inputs if field_input is not None]
+
+
+def _has_form(own: Frontmatter) -> bool:
+    """Whether a front matter can be read, and is none of TiddlyWiki's."""
+    is_read = all(finding.severity.value != "error" for finding in own.findings)
+    return is_read and not (own.is_fields or own.beside)
 
 
 def _input(name: str, rule: FieldRule, value: Json) -> FieldInput | None:
@@ -80,11 +89,11 @@ def _is_date(text: str) -> bool:
     return not text or ([len(part) for part in parts] == [4, 2, 2] and all(part.isdecimal() for part in parts))
 
 
-def with_fields(address: Address, text: str, form: Mapping[str, str]) -> str:
+def with_fields(collection: Collection, address: Address, text: str, form: Mapping[str, str]) -> str:
     """The text with the values that were changed in the form; all other bytes of it stay.
 
     Raises:
-        InvalidInputError: a number is none, or the front matter cannot be changed.
+        InvalidInputError: a number is none, or the fields cannot be changed, such as those in a file beside the page.
     """
     changes: dict[str, Json] = {}
     for key, shown in form.items():
@@ -99,7 +108,7 @@ def with_fields(address: Address, text: str, form: Mapping[str, str]) -> str:
             changes[name] = _value(name, kind, value)
     if not changes:
         return text
-    document = read_document(address, text.encode("utf-8", "surrogatepass"))
+    document = read_to_edit(collection, address, text.encode("utf-8", "surrogatepass"))
     return set_fields(document, changes).decode("utf-8", "surrogatepass")
 
 

@@ -49,12 +49,29 @@ def test_fields_of_one_value_have_inputs_that_show_what_the_page_says(tmp_path: 
             assert inputs_of(base.collection, PAGE, text) == ("", ())
 
 
-def test_a_change_of_one_field_changes_its_value_alone() -> None:
-    assert with_fields(PAGE, TEXT, form()) == TEXT
-    assert with_fields(PAGE, TEXT, form(minutes="7")) == TEXT.replace("minutes: 5", "minutes: 7")
-    assert with_fields(PAGE, TEXT, form(severity="low")) == TEXT.replace("odd", "low")
-    assert "done: false" in with_fields(PAGE, TEXT, form(done=""))
-    assert "tested" not in with_fields(PAGE, TEXT, form(tested=""))
-    assert "owner: Ada" in with_fields(PAGE, TEXT, form(owner=" Ada "))
-    with pytest.raises(InvalidInputError, match="minutes is no number"):
-        with_fields(PAGE, TEXT, form(minutes="many"))
+def test_a_change_of_one_field_changes_its_value_alone(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"kb.yaml": SCHEMA, "r.md": TEXT}) as base:
+
+        def changed(**fields: str) -> str:
+            return with_fields(base.collection, PAGE, TEXT, form(**fields))
+
+        assert changed() == TEXT
+        assert changed(minutes="7") == TEXT.replace("minutes: 5", "minutes: 7")
+        assert changed(severity="low") == TEXT.replace("odd", "low")
+        assert "done: false" in changed(done="")
+        assert "tested" not in changed(tested="")
+        assert "owner: Ada" in changed(owner=" Ada ")
+        with pytest.raises(InvalidInputError, match="minutes is no number"):
+            changed(minutes="many")
+
+
+def test_fields_in_a_file_beside_a_page_and_properties_stay_what_they_are(tmp_path: Path) -> None:
+    page, meta = Address("tiddlers/r.md"), "title: R\ntype: text/x-markdown\n"
+    files = {"kb.yaml": SCHEMA, "tiddlywiki.info": "{}", "tiddlers/r.md": TEXT, "tiddlers/r.md.meta": meta}
+    with Indexed(tmp_path / "tiddlers", files) as base:
+        assert inputs_of(base.collection, page, TEXT) == ("", ())
+        with pytest.raises(InvalidInputError, match=r"fields of the page are in tiddlers/r\.md\.meta"):
+            with_fields(base.collection, page, "# R\n", form(minutes="7"))
+    with Indexed(tmp_path / "graph", {"logseq/config.edn": "{}", "pages/r.md": "- R\n"}) as base:
+        sent = {"shown:owner": "text:", "field:owner": "Ada"}
+        assert with_fields(base.collection, Address("pages/r.md"), "- R\n", sent).startswith("owner:: Ada\n")
