@@ -113,10 +113,10 @@ def _start_refusal(settings: Settings) -> str:
     return store_refusal(settings) or proposal_refusal(settings)
 
 
-def _publish(collection: Collection, base: Path, out: Path, url: str, search: bool) -> PublishReport:
+def _publish(collection: Collection, base: Path, out: Path, url: str, search: bool, cache: Path) -> PublishReport:
     from commonplace.faces.web.published_site import publish
 
-    return publish(collection, base, out, url, search=search)
+    return publish(collection, base, out, url, search=search, cache=cache)
 
 
 def _check_bundle(folder: Collection) -> BundleReport:

@@ -126,7 +126,8 @@ class Navigation:
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key by which `Chapter 2` is before `Chapter 10`."""
-    letters = "".join(element for element in normalize("NFKD", text.casefold()) if not combining(element))
+    text = text.casefold()
+    letters = text if text.isascii() else "".join(char for char in normalize("NFKD", text) if not combining(char))
     parts = _DIGITS.split(letters)
     return tuple((0, int(part), "") if at % 2 else (1, 0, part) for at, part in enumerate(parts) if part)
 

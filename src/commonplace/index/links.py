@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from heapq import nlargest
 from typing import NamedTuple, cast
 
@@ -136,7 +137,8 @@ class LinkQueries:
             " ON t.id = l.target WHERE l.source <> l.target AND l.readers & ? ORDER BY s.path, t.path",
             (int(self.side),),
         )
-        return [(Address(source), Address(target)) for source, target in rows]
+        address = cache(Address)  # equal ones are compared the faster if they are the same
+        return [(address(source), address(target)) for source, target in rows]
 
     def hubs(self, limit: int) -> list[tuple[Address, int]]:
         """The documents to which most others link, each with their number; most first, then by path."""

@@ -78,7 +78,7 @@ class CliDependencies:
     """Install the embedding model, from a file if one is given; reinstall it if the flag is set. Returns its name."""
     run_embed_worker: Callable[[Settings, Sequence[str], bool, Callable[[str], None]], int]
     """Embed the collections of these names, or all, for the search cluster. Returns the number of chunks."""
-    publish: Callable[[Collection, Path, Path, str, bool], PublishReport]
+    publish: Callable[[Collection, Path, Path, str, bool, Path], PublishReport]
     """Write the pages of a base: the base, its folder, the output folder, the site's address, whether to index them."""
     git_command: Callable[[], Diagnostic]
     """Check the git command."""

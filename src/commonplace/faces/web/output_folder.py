@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 from typing import Any, cast
 
 from commonplace.domain.errors import InvalidInputError, StorageError
-from commonplace.domain.json import finite_json
+from commonplace.domain.json import Json, finite_json, mapping_of
 
 MANIFEST = ".commonplace-publish.json"
 """File that lists what was written; a folder with other files and without it is refused."""
 FORMAT = 1
 START_NAMES = frozenset({"index", "readme", "home"})
 """Names of pages that say nothing about whose publication a folder has."""
+_ODD_PARTS = frozenset({"", ".", ".."})
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
 
@@ -27,6 +30,8 @@ class OutputFolder:
     Args:
         path: The folder; it is created if it is missing.
         base: The folder of the base.
+        cache: Folder for the sizes and times of the written files, by which the next publication knows without reading
+            them that they have not changed; None to read them.
 
     Raises:
         InvalidInputError: kind "output": the folder is a link, has files of something else, or is, contains or is in
@@ -34,7 +39,7 @@ class OutputFolder:
         StorageError: it cannot be read or written.
     """
 
-    def __init__(self, path: Path, base: Path) -> None:
+    def __init__(self, path: Path, base: Path, cache: Path | None = None) -> None:
         self.path = path.absolute()
         self.written = 0
         self.removed = 0
@@ -44,6 +49,7 @@ class OutputFolder:
         self._plain_folders: set[str] = set()
         """Folders inside this one that are not reached by a link, seen while looking for unchanged files."""
         _require_apart(self.path, base)
+        self._seen = _SeenFiles(cache / "published" / content_digest(os.fsencode(self.path))) if cache else None
         manifest = self._opened()
         self.earlier: Mapping[str, str] = manifest.get("files", {})
         """Digests of the files of the last publication by name."""
@@ -114,6 +120,8 @@ class OutputFolder:
             stream.write(content)
         new.chmod(_FILE_MODE)
         new.replace(file)
+        if self._seen is not None and output != MANIFEST:
+            self._seen.add(output, self._files[output], file.lstat())
 
     def _folders(self, output: str) -> list[Path]:
         """The folders that a file lies in, inside this one, the innermost first."""
@@ -131,11 +139,21 @@ class OutputFolder:
                 return False
             self._plain_folders.add(folder)
         try:
-            descriptor = os.open(f"{self.path}/{output}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with open(descriptor, "rb", buffering=0) as stream:  # noqa: PTH123 - a descriptor
-                return S_ISREG(os.fstat(descriptor).st_mode) and content_digest(stream.read()) == self.earlier[output]
+            return self._has(output, self.earlier[output])
         except OSError:
             return False
+
+    def _has(self, output: str, digest: str) -> bool:
+        """Whether a file has this content."""
+        if self._seen is not None and self._seen.has(output, digest, os.lstat(f"{self.path}/{output}")):
+            return True
+        descriptor = os.open(f"{self.path}/{output}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb", buffering=0) as stream:  # noqa: PTH123 - a descriptor
+            status = os.fstat(descriptor)
+            has_content = S_ISREG(status.st_mode) and content_digest(stream.read()) == digest
+        if has_content and self._seen is not None:
+            self._seen.add(output, digest, status)
+        return has_content
 
     def keeps(self, *outputs: str) -> bool:
         """Keep files of the last publication, all or none. Returns whether all are there, unchanged."""
@@ -196,6 +214,58 @@ class OutputFolder:
             self._replace(MANIFEST, text.encode("utf-8", "surrogatepass"))
         except OSError as error:
             raise _failed(self.path, error) from error
+        if self._seen is not None:
+            self._seen.save()
+
+
+RECENT_NS = 2_000_000_000
+"""Age in nanoseconds below which a file is read again: its times may not tell a change that follows at once."""
+
+
+class _SeenFiles:
+    """Identity, size and times of files whose content is known.
+
+    They are in the user's cache, not in the folder of a publication, whose bytes depend on the pages alone.
+
+    Args:
+        file: The file that stores them. One that cannot be read or has another form counts as empty.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._before: Mapping[str, object] = {}
+        with suppress(OSError, ValueError):
+            self._before = mapping_of(cast("Json", finite_json(file.read_bytes())))
+        self._now: dict[str, list[str | int]] = {}
+
+    def has(self, output: str, digest: str, status: os.stat_result) -> bool:
+        """Whether a file is the one that had this digest, by its status."""
+        entry = [digest, *_identity(status)]
+        if self._now.get(output) != entry and self._before.get(output) != entry:
+            return False
+        self._now[output] = entry
+        return True
+
+    def add(self, output: str, digest: str, status: os.stat_result) -> None:
+        """Note the status of a file with this digest."""
+        self._now[output] = [digest, *_identity(status)]
+
+    def save(self) -> None:
+        """Store what was noted, without files that have just changed. A cache that cannot be written is left."""
+        newest = time.time_ns() - RECENT_NS
+        old = {output: entry for output, entry in self._now.items() if cast("int", entry[-1]) < newest}
+        if old == self._before:
+            return
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            new = self._file.with_suffix(f".{os.getpid()}")
+            new.write_text(json.dumps(old, separators=(",", ":")), encoding="ascii")
+            new.replace(self._file)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int, int, int]:
+    """Mode, number, size and times of a file. They change with its content; only the kernel sets the last one."""
+    return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _make(folder: Path) -> None:
@@ -224,11 +294,12 @@ def _manifest(file: Path) -> dict[str, Any] | None:
 
 def _is_inside(name: str) -> bool:
     """Whether a name is a relative, normalized path that leads to no folder above."""
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in name and {"", ".", ".."}.isdisjoint(name.split("/"))
+    if not name.isascii():
+        try:
+            os.fsencode(name)
+        except UnicodeEncodeError:
+            return False
+    return "\0" not in name and _ODD_PARTS.isdisjoint(name.split("/"))
 
 
 def content_digest(content: bytes) -> str:

@@ -96,7 +96,7 @@ def _without_changed(folder: OutputFolder, whole: _IndexedPages, digests: Mappin
     """Take the pages that have changed since out of the whole index. Returns whether it can still be used."""
     for output in [output for output, (digest, _) in whole.entries.items() if digests.get(output) != digest]:
         entry = whole.entries.pop(output)[1]
-        words = _words_of(folder, f"{SEARCH}/{_FRAGMENTS}{entry}{_FRAGMENT_SUFFIX}")
+        words = _words_of(folder, _file_of(entry))
         if words is None:
             return False
         whole.gone[output] = entry
@@ -104,7 +104,13 @@ def _without_changed(folder: OutputFolder, whole: _IndexedPages, digests: Mappin
     changed = len(digests) - len(whole.entries)
     if not whole.entries or max(changed, len(whole.gone)) * CHANGED_SHARE > len(digests):
         return False
-    return folder.keeps(*(name for name in _of_whole(folder) if Path(name).stem not in whole.gone.values()))
+    gone = {_file_of(entry) for entry in whole.gone.values()}
+    return folder.keeps(*(name for name in _of_whole(folder) if name not in gone))
+
+
+def _file_of(entry: str) -> str:
+    """The file of an entry of the whole index."""
+    return f"{SEARCH}/{_FRAGMENTS}{entry}{_FRAGMENT_SUFFIX}"
 
 
 def _of_whole(folder: OutputFolder) -> Iterator[str]:
@@ -123,7 +129,7 @@ def _write_changed(folder: OutputFolder, whole: _IndexedPages, digests: Mapping[
     for _, entry in whole.entries.values():
         if not missing:
             break
-        missing -= _words_of(folder, f"{SEARCH}/{_FRAGMENTS}{entry}{_FRAGMENT_SUFFIX}") or set()
+        missing -= _words_of(folder, _file_of(entry)) or set()
     return not missing
 
 

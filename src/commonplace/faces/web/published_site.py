@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from html import escape
@@ -25,7 +25,7 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, install
 from commonplace.domain.json import Json, scalar_text
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record
-from commonplace.domain.site_file import ENGLISH
+from commonplace.domain.site_file import ENGLISH, declared_site
 from commonplace.domain.sources import url_parts
 from commonplace.faces.web import shown
 from commonplace.faces.web.appearance import Appearance, footer_html, picture_fits, style_sheet
@@ -40,7 +40,7 @@ from commonplace.faces.web.published_links import OWN, START, Outputs, relative_
 from commonplace.faces.web.published_search import SEARCH, write_search
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.site.documents import neighbours, parsed_document
+from commonplace.services.site.documents import adjacency, neighbours_by, parsed_document
 from commonplace.services.site.publication import (
     LeftOut,
     PublishedPages,
@@ -91,7 +91,9 @@ class _Written:
     """Changes with what links may name in it."""
 
 
-def publish(collection: Collection, base: Path, out: Path, url: str, *, search: bool) -> PublishReport:
+def publish(
+    collection: Collection, base: Path, out: Path, url: str, *, search: bool, cache: Path | None = None
+) -> PublishReport:
     """Publish a base.
 
     Args:
@@ -100,6 +102,7 @@ def publish(collection: Collection, base: Path, out: Path, url: str, *, search: 
         out: The folder that is written; it is created if it is missing.
         url: Address of the site; "" for the one that the base declares.
         search: Whether to write a search index, if the program for it is installed.
+        cache: Folder of the user's caches; None for no cache.
 
     Raises:
         InvalidInputError: the folder is not fit, `url` is not an address, or from `require_rules`.
@@ -113,7 +116,7 @@ def publish(collection: Collection, base: Path, out: Path, url: str, *, search: 
         )
     can_search = search and find_spec("pagefind") is not None
     errors = require_rules(collection, base)
-    folder = OutputFolder(out, base)
+    folder = OutputFolder(out, base, cache)
     report = Publication(collection, base, folder, f"{url.rstrip('/')}/" if url else "").run(search=can_search)
     missing = (NO_SEARCH.format(install_command("publish")),) if search and not can_search else ()
     return replace(report, notices=(*errors, *report.notices, *missing))
@@ -130,10 +133,11 @@ class Publication:
     """
 
     def __init__(self, collection: Collection, base: Path, folder: OutputFolder, url: str) -> None:
-        settings = site_with(collection, ()).settings
+        settings = declared_site(collection.store)
         records = {record.address.path: record for record in collection.index.records()}
         former = tuple(previous_paths(collection, records, MAX_COMMITS))
-        folder.require_same(dict(_earlier_pages(folder.state.get("pages"))), {*records, *(old for old, _ in former)})
+        self._earlier = dict(_earlier_pages(folder.state.get("pages")))
+        folder.require_same(self._earlier, {*records, *(old for old, _ in former)})
         self._selection: PublishedPages = select(tuple(records.values()), settings.publish)
         self._whole = collection
         self._former = former
@@ -151,13 +155,13 @@ class Publication:
         self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden)
         self._urls = Urls(collection.name)
         self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation)
-        self._links: Mapping[str, tuple[list[str], list[str]]] = self._adjacency()
+        self._links = adjacency(self._collection)
 
     def run(self, *, search: bool) -> PublishReport:
         """Write everything that differs from what the folder has; `search` is whether there will be a search index."""
         self._search = search
         is_same = self._folder.state.get("site") == self._digest
-        old = dict(_earlier_pages(self._folder.state.get("pages"))) if is_same else {}
+        old = self._earlier if is_same else {}
         stale = self._stale(old)
         pages: dict[str, _Written] = {}
         for path in self._selection.records:
@@ -172,7 +176,9 @@ class Publication:
         self._frame(files)
         redirects = self._redirects()
         state: dict[str, object] = {"site": self._digest}
-        state["pages"] = {path: _as_json(written) for path, written in pages.items()}
+        state["pages"] = {
+            path: {name: getattr(written, name) for name in _Written.__slots__} for path, written in pages.items()
+        }
         if search:
             outputs = [self._outputs.pages[path] for path in pages]
             state["search"] = write_search(self._folder, outputs, self._folder.state.get("search"))
@@ -196,14 +202,10 @@ class Publication:
         for name in sorted(self._folder.foreign):
             yield f"{name} is left in the folder: it is not as the last publication wrote it. Remove or keep it."
 
-    def _adjacency(self) -> Mapping[str, tuple[list[str], list[str]]]:
-        """The pages to which each page links, and those that link to it."""
-        links: dict[str, tuple[list[str], list[str]]] = {path: ([], []) for path in self._selection.records}
-        for source, target in self._collection.index.links():
-            if source != target:
-                links[source.path][0].append(target.path)
-                links[target.path][1].append(source.path)
-        return links
+    def _linked(self, path: str) -> tuple[list[str], list[str]]:
+        """The pages to which a page links, and those that link to it, by path."""
+        out, back = self._links.get(Address(path), ((), ()))
+        return sorted(address.path for address in out), sorted(address.path for address in back)
 
     @cached_property
     def _digest(self) -> str:
@@ -236,13 +238,13 @@ class Publication:
         changed |= {path for path in old if any(self._attach(file) != (file in before) for file in old[path].files)}
         changed |= {path for path in old if path in records and old[path].notes != self._notes_of(path)}
         changed &= records.keys()
-        moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
-        ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
+        moved = {path for path in changed if path in old and sorted(old[path].targets) != self._linked(path)[0]}
+        ends = moved | {target for path in moved for target in (*old[path].targets, *self._linked(path)[0])}
         around = changed | (ends & records.keys())
         return (
             around
             | self._reading(old, changed)
-            | {element for path in ends & records.keys() for side in self._links[path] for element in side}
+            | {element for path in ends & records.keys() for side in self._linked(path) for element in side}
         )
 
     def _reading(self, old: Mapping[str, _Written], changed: AbstractSet[str]) -> set[str]:
@@ -296,7 +298,7 @@ class Publication:
         renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
         lang, direction = language_and_direction(text)
         html = Markup(renderer.document(text))  # noqa: S704 - sanitized
-        back = self._links[path][1]
+        targets, back = self._linked(path)
         relinked = partial(self._outputs.relinked, output=self._outputs.pages[path])
         self._write(
             self._outputs.pages[path],
@@ -316,7 +318,9 @@ class Publication:
                 (self._urls.page(self._collection.name, text), self._title(text)) for text in back[:MAX_BACKLINKS]
             ],
             backlink_count=len(back),
-            graph=shown.local_graph(self._urls, self._collection, record, neighbours(self._collection, record.address)),
+            graph=shown.local_graph(
+                self._urls, self._collection, record, neighbours_by(self._links, self._collection, record.address)
+            ),
             forge=self._site.settings.edit_url.replace("{path}", quote(path)),
             description=shown.meta_description(html, record, self._site, relinked),
             lang=lang,
@@ -324,7 +328,7 @@ class Publication:
         )
         return _Written(
             record.revision,
-            targets=sorted(self._links[path][0]),
+            targets=targets,
             files=sorted(set(self._used)),
             notes=self._notes_of(path),
             shown=sorted(address.path for address in reads.shown if address.is_document),
@@ -585,11 +589,7 @@ def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
 def _texts(value: object) -> list[str] | None:
     """The value if it is a list of texts; otherwise None."""
     items = cast("list[object]", value) if isinstance(value, list) else [None]
-    return [item for item in items if isinstance(item, str)] if all(isinstance(item, str) for item in items) else None
-
-
-def _as_json(written: _Written) -> dict[str, object]:
-    return asdict(written)
+    return cast("list[str]", items) if {*map(type, items)} <= {str} else None
 
 
 def _from_root(html: str, prefix: str) -> str:

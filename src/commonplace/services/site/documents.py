@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -271,23 +271,32 @@ class Neighbour:
     incoming: bool
 
 
-def _adjacency(collection: Collection) -> Mapping[Address, tuple[frozenset[Address], frozenset[Address]]]:
-    out: dict[Address, set[Address]] = {}
-    back: dict[Address, set[Address]] = {}
+Adjacency = Mapping[Address, tuple[frozenset[Address], frozenset[Address]]]
+"""Outgoing and incoming neighbours of every linked document."""
+
+
+def adjacency(collection: Collection) -> Adjacency:
+    """The neighbours of every linked document, computed now."""
+    out: defaultdict[Address, set[Address]] = defaultdict(set)
+    back: defaultdict[Address, set[Address]] = defaultdict(set)
     for source, target in collection.index.links():
         if source != target:
-            out.setdefault(source, set()).add(target)
-            back.setdefault(target, set()).add(source)
+            out[source].add(target)
+            back[target].add(source)
     return {address: (frozenset(out.get(address, ())), frozenset(back.get(address, ()))) for address in {*out, *back}}
 
 
-ADJACENCY = PerState(_adjacency)
+ADJACENCY = PerState(adjacency)
 """Outgoing and incoming neighbours of every linked document."""
 
 
 def neighbours(collection: Collection, address: Address) -> list[Neighbour]:
     """The documents one link away, at most `MAX_NEIGHBOURS`; those linked in both directions first, then by links."""
-    links = ADJACENCY.of(collection)
+    return neighbours_by(ADJACENCY.of(collection), collection, address)
+
+
+def neighbours_by(links: Adjacency, collection: Collection, address: Address) -> list[Neighbour]:
+    """The neighbours of a document as `neighbours` returns them, by the neighbours of all documents."""
     out, back = links.get(address, (frozenset(), frozenset()))
     degree = Counter({address: len(links[address][0]) + len(links[address][1]) for address in out | back})
     both = out & back

@@ -12,10 +12,10 @@ from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, scalar_text
 from commonplace.domain.query import Record
-from commonplace.domain.site_file import SITE_FILE, PublishRules, is_meant_as_site_file
+from commonplace.domain.site_file import SITE_FILE, PublishRules, declared_site, is_meant_as_site_file
 from commonplace.services.collections import Collection
 from commonplace.services.site.published_view import PublishedIndex, PublishedStore, Reads, names_of_path
-from commonplace.services.sites import site_findings, site_with
+from commonplace.services.sites import site_findings
 
 _FALSE, _TRUE = frozenset({"false", "no", "off", "0"}), frozenset({"true", "yes", "on", "1"})
 _MARKS: Sequence[tuple[tuple[str, ...], Mapping[str, str]]] = (
@@ -24,6 +24,7 @@ _MARKS: Sequence[tuple[tuple[str, ...], Mapping[str, str]]] = (
     (("visibility", "status", "access"), {word: word for word in ("private", "draft", "internal", "secret", "hidden")}),
 )
 """Keys of the front matter, and the words with which each leaves the page out, as the report shows them."""
+_MARK_KEYS = frozenset(key for keys, _ in _MARKS for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
         InvalidInputError: kind "publish": `commonplace.yaml` cannot be read, is wrong about publishing, or has another
             name.
     """
-    problems = [finding.message for finding in site_with(collection, ()).settings.publish_findings]
+    problems = [finding.message for finding in declared_site(collection.store).publish_findings]
     names = sorted(file.name for file in base.iterdir())
     problems += [f"{name} is not read. Name it {SITE_FILE}." for name in names if is_meant_as_site_file(name)]
     file = base / SITE_FILE
@@ -94,8 +95,8 @@ def _reason(path: str, values: Mapping[str, Json], rules: PublishRules) -> str:
     if folder:
         return f"excluded: {folder}"
     flags: dict[str, list[str]] = {}
-    for key, value in values.items():
-        flags.setdefault(key.strip().lower(), []).extend(_flags(value))
+    for key in filter(_is_mark, values):
+        flags.setdefault(key.strip().lower(), []).extend(_flags(values[key]))
     for keys, words in _MARKS:
         for key in keys:
             word = next((word for word in flags.get(key, ()) if word in words), "")
@@ -104,6 +105,10 @@ def _reason(path: str, values: Mapping[str, Json], rules: PublishRules) -> str:
     if rules.only_marked and _TRUE.isdisjoint(flags.get("publish", ())):
         return "not marked with publish: true"
     return ""
+
+
+def _is_mark(key: str) -> bool:
+    return key.strip().lower() in _MARK_KEYS
 
 
 def _flags(value: Json) -> Iterator[str]:
@@ -166,12 +171,14 @@ def ignored_pages(base: Path, records: AnyCollection[str]) -> Iterator[str]:
         base: The folder.
         records: The paths of all pages that it serves.
     """
+    suffixes = document_suffixes()
     for folder, folders, names in os.walk(base):
         if ".git" in folders:
             folders.remove(".git")
+        inside = Path(folder).relative_to(base).as_posix()
         for name in names:
-            path = (Path(folder) / name).relative_to(base).as_posix()
-            if name.endswith(document_suffixes()) and path not in records:
+            path = name if inside == "." else f"{inside}/{name}"
+            if name.endswith(suffixes) and path not in records:
                 yield path
 
 

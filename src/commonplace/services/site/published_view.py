@@ -442,7 +442,8 @@ class PublishedIndex:
 
     def links(self) -> list[tuple[Address, Address]]:
         """Every link between two published pages once."""
-        return [pair for pair in self._index.links() if self._hidden.isdisjoint(pair)]
+        pairs = self._index.links()
+        return [pair for pair in pairs if self._hidden.isdisjoint(pair)] if self._hidden else pairs
 
     def hubs(self, limit: int) -> list[tuple[Address, int]]:
         """The published pages to which most others link."""

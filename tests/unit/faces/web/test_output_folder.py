@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.web.output_folder import MANIFEST, OutputFolder
+from commonplace.faces.web import output_folder
+from commonplace.faces.web.output_folder import MANIFEST, OutputFolder, content_digest
 
 
 @pytest.fixture
@@ -36,6 +37,48 @@ def test_a_second_publication_writes_and_removes_what_differs(tmp_path: Path, ba
     assert sorted(path.relative_to(place).as_posix() for path in place.rglob("*.html")) == ["a.html", "b/c.html"]
     assert published(place, base, {"a.html": b"a"}).removed == 1
     assert not (place / "b").exists(), "an emptied folder goes"
+
+
+def test_a_file_that_was_seen_is_read_again_only_if_it_has_changed(
+    tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, cache = tmp_path / "out", tmp_path / "cache"
+    files = {"a.html": b"a", "b/c.html": b"c"}
+    monkeypatch.setattr(output_folder, "RECENT_NS", 0)
+    read: list[bytes] = []
+
+    def digest(content: bytes) -> str:
+        read.append(content)
+        return content_digest(content)
+
+    def publish(cached: Path | None) -> tuple[list[bytes], int]:
+        folder = OutputFolder(place, base, cached)
+        monkeypatch.setattr(output_folder, "content_digest", digest)
+        read.clear()
+        kept = [name for name in files if folder.keeps(name)]
+        in_folder = list(read)
+        monkeypatch.setattr(output_folder, "content_digest", content_digest)
+        for name in files.keys() - set(kept):
+            folder.put(name, files[name])
+        folder.finish({})
+        return in_folder, folder.written
+
+    assert publish(cache) == ([], 2)
+    manifest = (place / MANIFEST).read_bytes()
+    assert publish(cache) == ([], 0)
+    assert publish(None) == ([b"a", b"c"], 0)
+    (place / "a.html").write_bytes(b"A")  # as long as before
+    os.utime(place / "a.html", ns=(0, (place / "b/c.html").stat().st_mtime_ns))
+    assert publish(cache) == ([b"A"], 1)
+    assert publish(cache) == ([], 0)
+    monkeypatch.setattr(output_folder, "RECENT_NS", 10**18)
+    publish(cache)
+    assert publish(cache) == ([b"a", b"c"], 0), "a change that follows at once may have the same times"
+    (seen,) = (cache / "published").iterdir()
+    for text in ("", "[]", '{"a.html":[]}', '{"a.html":7}'):
+        seen.write_text(text)
+        assert publish(cache) == ([b"a", b"c"], 0)
+    assert (place / MANIFEST).read_bytes() == manifest, "what is published does not tell of this machine"
 
 
 def test_a_web_server_of_another_user_can_read_what_is_new(tmp_path: Path, base: Path) -> None:

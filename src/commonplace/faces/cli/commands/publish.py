@@ -52,7 +52,9 @@ def command(
     with inner.opened() as collections:
         collection = collections.members[0]
         collection.index.wait_dated(DATE_SECONDS)
-        report = session.dependencies.publish(collection, inner.settings.kb[0], Path(out), url, not no_search)
+        report = session.dependencies.publish(
+            collection, inner.settings.kb[0], Path(out), url, not no_search, inner.settings.cache_dir
+        )
     _report(session, report, out)
 
 
