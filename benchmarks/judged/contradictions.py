@@ -35,8 +35,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.claims import claims_of, contradicting_claims
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.frontmatter import block_end
+from commonplace.services.health.contradictions import are_of_other_things
 
 PAIRS = 150
 """Number of pairs of each kind from one repository."""
@@ -311,6 +314,9 @@ def findings(pair: Pair) -> list[int]:
     body = "\n".join(pair.first.split("\n")[start:])
     other = "\n".join(pair.second.split("\n")[pair.second[: block_end(pair.second.encode())].count("\n") :])
     names = [path.rsplit("/", 1)[-1] for path in pair.label.split(": ", 1)[0].split(" | ")]
+    pages = (read_document(Address(f"{at}.md"), text.encode()) for at, text in enumerate((pair.first, pair.second)))
+    if are_of_other_things(*pages):
+        return []
     return [claim.line + start for claim, _ in contradicting_claims(claims_of(body), claims_of(other), names)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 MAX_CLAIMS = 2_000
 """Maximum number of claims of one page."""
@@ -99,6 +99,28 @@ _OF_PAGE = re.compile(
     r"|.*\b(?:link|guid)"
 )
 """A field of a front matter that is about the page and not about its subject."""
+
+
+_SCOPE = re.compile(
+    r"(?i)(?:ms[. ])?(?:prod(?:uct)?|service|subservice|component|module|package|app(?:lication)?|library|platform|os"
+    r"|operating system|region|country|location|site|environment|env|stage|edition|plan|tier|customer|client|tenant"
+    r"|project|team|brand|market|model|device|variant|version|release|language|lang|locale|applies to|scope)s?"
+)
+"""A field of a front matter that says about which of several things of one kind a page is."""
+
+
+def have_other_scopes(values: Mapping[str, object], others: Mapping[str, object]) -> bool:
+    """Whether two front matters say by one field that their pages are about different things, such as two products."""
+    scopes = [
+        {name: _texts(value) for key, value in each.items() if _SCOPE.fullmatch(name := _BETWEEN.sub(" ", key))}
+        for each in (values, others)
+    ]
+    return any(texts.isdisjoint(scopes[1][name]) for name, texts in scopes[0].items() if texts and scopes[1].get(name))
+
+
+def _texts(value: object) -> frozenset[str]:
+    listed = cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else (value,)
+    return frozenset(str(each).strip().casefold() for each in listed if isinstance(each, (str, int, float)))
 
 
 _NO_TEXT = ("    ", "\t", ">", "<", ":")

@@ -8,8 +8,15 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from commonplace.domain.addresses import Address
-from commonplace.domain.claims import PageClaim, claims_of, claims_of_change, declared_claims, differs
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.claims import (
+    PageClaim,
+    claims_of,
+    claims_of_change,
+    declared_claims,
+    differs,
+    have_other_scopes,
+)
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import KnowledgeError
@@ -33,7 +40,7 @@ WRITE_SECONDS = 0.025
 MAX_NAMED_AUTHORS = 50
 """Maximum number of findings of one check that name authors, which are looked up in the history."""
 SHARED_NAMES = 0.5
-"""Share of the names of files that two parallel folders have in common."""
+"""Share of names of files that parallel folders have in common, and of headings that pages of one shape have."""
 _DATED = re.compile(r"(?:^|/)[^/]*(?:\d{4}-\d{2}(?:-\d{2})?|\d{8})[^/]*$")
 _LEFT_OUT = re.compile(
     r"(?i)(?:^|/)(?:_?templates?|archetypes|journals?|daily|logs?|archive|changelogs?|releases?|release-notes|meetings?)/"
@@ -57,6 +64,19 @@ def are_copies(address: Address, other: Address) -> bool:
     folders = zip(address.folder.split("/"), other.folder.split("/"), strict=False)
     first, second = next(((name, beside) for name, beside in folders if name != beside), ("", ""))
     return is_language_code(first) and is_language_code(second)
+
+
+def are_of_other_things(document: Document, other: Document) -> bool:
+    """Whether two pages are about different things of one kind, so that their values differ on purpose.
+
+    Their front matters name other products or the like, or they have other titles above mostly the same headings.
+    """
+    if have_other_scopes(document.frontmatter.values, other.frontmatter.values):
+        return True
+    headings, others = ({fold(each.heading) for each in page.sections if each.level > 1} for page in (document, other))
+    shared = len(headings & others)
+    has_one_shape = shared > 1 and shared >= SHARED_NAMES * min(len(headings), len(others))
+    return has_one_shape and fold(document.title) != fold(other.title)
 
 
 class ParallelFolders:
@@ -102,6 +122,7 @@ class ClaimIndex:
         self._statuses = CollectionStatuses(collection)
         self._claims: defaultdict[str, list[tuple[Address, PageClaim]]] = defaultdict(list)
         self._pages: list[Address] = []
+        self._others: dict[tuple[Address, Address], bool] = {}
 
     def add(self, address: Address, raw: bytes) -> None:
         """Add the claims of a page."""
@@ -123,9 +144,24 @@ class ClaimIndex:
             if len(places) < _FEWEST or len(dict(places)) > MAX_HOLDERS or _is_series(places):
                 continue
             for at, place in enumerate(places):
-                earlier = (other for other in places[:at] if _contradict(place, other, folders))
-                if (other := next(earlier, None)) is not None:
+                other = next((each for each in places[:at] if self._contradict(place, each, folders)), None)
+                if other is not None:
                     yield place, other
+
+    def _contradict(
+        self, place: tuple[Address, PageClaim], other: tuple[Address, PageClaim], folders: ParallelFolders
+    ) -> bool:
+        return _contradict(place, other, folders) and not self._are_of_others(place[0], other[0])
+
+    def _are_of_others(self, address: Address, other: Address) -> bool:
+        """Whether two pages are about different things; see `are_of_other_things`."""
+        if (address, other) not in self._others:
+            pages = map(self._collection.index.document, (address, other))
+            try:
+                self._others[address, other] = address != other and are_of_other_things(*pages)
+            except KnowledgeError:  # deleted meanwhile
+                self._others[address, other] = True
+        return self._others[address, other]
 
 
 _FEWEST = 2
@@ -237,10 +273,24 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
             continue
         for other, stated in places:
             names = new.address.name.casefold(), other.name.casefold()
-            is_copy = other != new.address and are_copies(other, new.address)
-            if not is_copy and differs(claim, stated, names):
+            if differs(claim, stated, names) and not _may_differ(collection, new, other):
                 yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
                 break
+
+
+def _may_differ(collection: Collection, new: Document, other: Address) -> bool:
+    """Whether a written page and another one may state different values: they are parallel, or of other things."""
+    if other == new.address:
+        return False
+    parts = new.address.path.split("/"), other.path.split("/")
+    depth = next((at for at, (a, b) in enumerate(zip(*parts, strict=False)) if a != b), 0)
+    prefixes = tuple("/".join([*each[: depth + 1], ""]) for each in parts)
+    beside = [address for address in collection.index.revisions() if address.path.startswith(prefixes)]
+    try:
+        is_of_other = are_of_other_things(new, collection.index.document(other))
+    except KnowledgeError:  # deleted meanwhile
+        return True
+    return is_of_other or ParallelFolders(beside).are_parallel(new.address, other)
 
 
 def _is_other_part(claim: PageClaim, stated: PageClaim) -> bool:

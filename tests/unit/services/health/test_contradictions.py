@@ -132,3 +132,48 @@ def test_a_write_is_told_within_its_time(tmp_path: Path) -> None:
         assert len(list(changed_claim_findings(base.collection, old, new))) == 1
         assert time.thread_time() - before < 0.03
         assert not list(changed_claim_findings(base.collection, new, new))
+
+
+def test_pages_about_different_things_of_one_kind_may_differ(tmp_path: Path) -> None:
+    page = "---\ntitle: Limits of the service\n{}\n---\n\nRequests for each minute: {}\n"
+    field = "## Rate limits of a key\n\nRequests for each minute: {}\n\n"
+    shape = "# {0}\n\n" + field.replace("{}", "{1}") + "## Support\n\nAsk.\n\n## Billing\n\nMonthly.\n"
+    cases = [
+        ({"a.md": page.format("rate: 60 s", 60), "deep/b.md": page.format("rate: 90 s", 60)}, 1),
+        ({"a.md": page.format("rate: 60 s\nproduct: Alpha", 60), "deep/b.md": page.format("rate: 90 s", 60)}, 1),
+        *(
+            (
+                {
+                    "a.md": page.format(f"rate: 60 s\n{key}: {first}", 60),
+                    "deep/b.md": page.format(f"rate: 90 s\n{key}: {second}", 60),
+                },
+                count,
+            )
+            for key, first, second, count in (
+                ("product", "Alpha", "Beta", 0),
+                ("product", "Alpha", "alpha", 1),
+                ("applies_to", "[a, b]", "[b, c]", 1),
+                ("applies_to", "[a, b]", "[c]", 0),
+                ("ms.service", "vault", "bastion", 0),
+                ("keeper", "Ada", "Eve", 1),
+            )
+        ),
+        ({"alpha.md": shape.format("Alpha", 60), "deep/beta.md": shape.format("Beta", 100)}, 0),
+        ({"alpha.md": shape.format("Alpha", 60), "deep/beta.md": f"# Beta\n\n{field.format(100)}"}, 1),
+        ({"alpha.md": shape.format("Alpha", 60), "deep/copy.md": shape.format("Alpha", 100)}, 1),
+        (
+            {
+                "x/one.md": f"# A\n\n{field.format(60)}",
+                "y/two.md": f"# A\n\n{field.format(90)}",
+                **dict.fromkeys((f"{folder}/{name}.md" for folder in "xy" for name in "abc"), "# X\n"),
+            },
+            0,
+        ),
+    ]
+    for number, (pages, count) in enumerate(cases):
+        assert _found(tmp_path / str(number), pages) == count, pages
+        path = list(pages)[1]
+        written = {name: text for name, text in pages.items() if name != path}
+        with Indexed(tmp_path / f"write{number}", written) as base:
+            new = read_document(Address(path), pages[path].encode())
+            assert len(list(changed_claim_findings(base.collection, None, new))) == count, pages
