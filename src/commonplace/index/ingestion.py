@@ -68,6 +68,12 @@ Smaller batches would add more segments to search.
 """
 
 
+FIRST_BATCH_BYTES = 2_000_000
+"""Maximum size in bytes of the first batch of a first sync, so that searches soon find something."""
+BATCH_GROWTH = 4
+"""Factor by which each further batch of a first sync may be larger than the one before, up to `BATCH_BYTES`."""
+
+
 class Ingest:
     """Ingests files into an index.
 
@@ -181,12 +187,16 @@ class Ingest:
             if progress:
                 progress(max(total - waiting, 0) + done, max(total, waiting))
 
+        with self._catalogue.reading() as connection:
+            first = read_meta(connection, "complete") is None
+        size = min(FIRST_BATCH_BYTES, BATCH_BYTES) if first else BATCH_BYTES
         with parsing(total) as parse:
             while True:
                 with self._lock.held(), gc_disabled():
-                    left = self._batch(stats, outcome, parse, tell)
+                    left = self._batch(stats, outcome, parse, tell, size)
                 if not left:
                     return outcome
+                size = min(size * BATCH_GROWTH, BATCH_BYTES)
 
     def flush(self) -> None:
         """Flush the texts of recent documents to the full text, unless another process just has.
@@ -230,8 +240,8 @@ class Ingest:
             commits = []
         return iso_timestamp(commits[0].when if commits else 0)
 
-    def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, parse: Parse, tell: _Tell) -> int:
-        """Index a batch of the pending files; returns how many remain."""
+    def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, parse: Parse, tell: _Tell, size: int) -> int:
+        """Index a batch of the pending files of at most `size` bytes; returns how many remain."""
         with self._catalogue.writing() as connection:
             left = pending_files.mark_batch_begun(connection, BATCH_FILES)
         # The catalogue's transaction ends last: the list of pending files shrinks after everything else is committed.
@@ -251,7 +261,7 @@ class Ingest:
                     self._files(read), connection, FullTextBatch(connection, writer), linker, outcome, left
                 )
                 begun = pending_files.begun_paths(connection, BATCH_FILES)
-                files = _BatchFiles(begun, left, stats)
+                files = _BatchFiles(begun, left, stats, size)
                 for loaded, document in parse(files.load(taking, lambda done: tell(done, waiting))):
                     taking.put(loaded, document)
                 taking.finish()
@@ -284,6 +294,8 @@ class _BatchFiles:
     left: Collection[str]
     """Paths whose state in the full text is unknown after a killed sync."""
     stats: Mapping[str, FileStat]
+    size: int
+    """Size in bytes at which the batch is full."""
     loaded: int = 0
     """Number of files that were read or needed no work."""
 
@@ -295,7 +307,7 @@ class _BatchFiles:
             if file:
                 yield file
             tell(self.loaded)
-            if transaction.size > BATCH_BYTES:
+            if transaction.size > self.size:
                 return
 
 

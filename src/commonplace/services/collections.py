@@ -466,3 +466,24 @@ def _record_of_new_path(collection: Collection, reference: str) -> Record | None
     with suppress(InvalidInputError):
         return record_of_new_file(collection, parse_document_address(reference))
     return None
+
+
+# The pages of a folder by the files alone, while its first index is being built.
+
+
+def pages_in(store: Store, folder: str) -> Iterator[Address]:
+    """The pages directly in a folder that are not ignored."""
+    return (address for address, _ in store.files(folder) if address.is_document and store.stat(address) is not None)
+
+
+def is_served_page(store: Store, address: Address) -> bool:
+    """Whether a page is in its folder and not ignored, and the folder is reached as `is_served_folder` says."""
+    return address in pages_in(store, address.folder) and is_served_folder(store, address.folder)
+
+
+def is_served_folder(store: Store, folder: str) -> bool:
+    """Whether a folder is reached from the top, without links, hidden folders and those of other programs."""
+    parents = folder.split("/") if folder else []
+    return all(
+        "/".join(parents[: depth + 1]) in store.folders("/".join(parents[:depth])) for depth in range(len(parents))
+    )

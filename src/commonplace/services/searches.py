@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from commonplace.domain.addresses import Address
@@ -49,6 +49,8 @@ class FoundHits:
     """Number of all matching documents."""
     notice: str = ""
     """A sentence about parts of the search that could not be answered, for people and agents; "" if there are none."""
+    similarities: Mapping[str, SimilarityScores] = field(default_factory=dict[str, SimilarityScores])
+    """The similarities of the documents to the query, by name of the collection; empty if none were compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +82,14 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     found_hits = _found(collections, wide, mode)
     hits, notice = reranked(found_hits.hits, query.text, reranker)
     page = tuple(hits[query.offset : query.offset + query.limit])
-    return FoundHits(page, found_hits.total, " ".join(filter(None, (found_hits.notice, notice))))
+    return replace(found_hits, hits=page, notice=" ".join(filter(None, (found_hits.notice, notice))))
 
 
 def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> FoundHits:
     """A page of hits in the order of the collections' own scores."""
     search_query = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
     unfinished = unfinished_notice(collections)
-    results, denied = _answered(collections, search_query, mode)
+    results, denied, similarities = _answered(collections, search_query, mode)
     uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
     notices = (unfinished or denied, *(result.notice for _, result in results), uncompared)
     notice = " ".join(dict.fromkeys(filter(None, notices)))
@@ -99,12 +101,12 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
         notice = " ".join(filter(None, (*lapsed, notice)))
     total = sum(result.total for _, result in results)
     if len(collections) == 1:
-        return FoundHits(tuple(hits), total, notice)
+        return FoundHits(tuple(hits), total, notice, similarities)
     if query.sort == "score":
         hits.sort(key=lambda hit: (hit.hit.is_lapsed, not hit.hit.titled, -hit.hit.score))
     else:
         hits = in_order(hits, lambda hit: hit.hit.record, query.sort, descending=query.descending)
-    return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice)
+    return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice, similarities)
 
 
 def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[list[FoundHit], str]:
@@ -176,23 +178,23 @@ def search_collection(collection: Collection, *queries: SearchQuery) -> list[Sea
 
 def _answered(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
-) -> tuple[list[tuple[Collection, SearchResult]], str]:
-    """The results of the collections, and a sentence about what they do not have."""
-    results, by_meaning = _results(collections, query, mode)
-    denial = denial_of(collections, [query], [result for _, result in results], by_meaning=by_meaning)
+) -> tuple[list[tuple[Collection, SearchResult]], str, Mapping[str, SimilarityScores]]:
+    """The results of the collections, a sentence about what they do not have, and the similarities."""
+    results, similarities = _results(collections, query, mode)
+    denial = denial_of(collections, [query], [result for _, result in results], by_meaning=bool(similarities))
     if denial is None:
-        return results, ""
+        return results, "", similarities
     for change in denial.instead:
-        results, _ = _results(collections, change(query), mode)
+        results, similarities = _results(collections, change(query), mode)
         if any(result.total for _, result in results):
             break
-    return results, denial.notice(has_hits=any(result.total for _, result in results))
+    return results, denial.notice(has_hits=any(result.total for _, result in results)), similarities
 
 
 def _results(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
-) -> tuple[list[tuple[Collection, SearchResult]], bool]:
-    """The results, and whether documents were compared by meaning."""
+) -> tuple[list[tuple[Collection, SearchResult]], Mapping[str, SimilarityScores]]:
+    """The results, and the similarities of the collections whose documents were compared by meaning."""
     queries = _with_meaning(
         [
             (collection, replace(query, filter=narrowed(collection, query.filter, query.status)))
@@ -205,7 +207,12 @@ def _results(
         (collection, current_first(collection, query, result, partial(_again, collection, mode)))
         for collection, query, result in zip(collections, queries, answers, strict=True)
     ]
-    return results, any(query.similarity for query in queries)
+    similarities = {
+        collection.name: query.similarity
+        for collection, query in zip(collections, queries, strict=True)
+        if query.similarity
+    }
+    return results, similarities
 
 
 def _again(collection: Collection, mode: SearchMode, query: SearchQuery) -> SearchResult:

@@ -100,6 +100,28 @@ def test_a_sync_in_several_batches_takes_nothing_out_that_was_never_in(
         assert removed == []
 
 
+def test_a_search_finds_the_first_files_while_the_others_are_being_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingestion, "FIRST_BATCH_BYTES", 2_000)
+    with Indexed(tmp_path) as made:
+        for number in range(200):
+            made.write(f"n{number:03}.md", f"# N{number}\n\nwombat {'x ' * 50}")
+        first, reader = open_index(made.store, tmp_path / "other"), open_index(made.store, tmp_path / "other")
+        found: dict[int, int] = {}
+
+        def look(done: int, total: int) -> None:
+            if done in {1, 50, total}:
+                found[done] = reader.search(SearchQuery(text="wombat")).total
+
+        first.sync(look)
+        assert found[1] == 0
+        assert 0 < found[50] < 30 < found[200] < 200, "each batch is larger than the one before"
+        assert first.search(SearchQuery(text="wombat")).total == 200
+        first.close()
+        reader.close()
+
+
 def test_what_a_failed_batch_may_have_left_is_replaced_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from commonplace.bootstrap import Application
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.query_parser import NO_WORDS
+from commonplace.domain.similarity import Background, Coverage, NearDocument
 from commonplace.embed.endpoint import EndpointReranker
 from commonplace.services.collections import Collection
 from commonplace.services.denials import SEARCHED
@@ -62,7 +64,7 @@ def test_a_search_of_an_unfinished_index_says_so_and_denies_nothing(tmp_path: Pa
 
 
 @contextmanager
-def opened(place: Path) -> Iterator[list[Collection]]:
+def opened(place: Path) -> Generator[list[Collection]]:
     (place / "pages").mkdir(parents=True)
     for name, text in PAGES.items():
         (place / "pages" / name).write_text(text, encoding="utf-8")
@@ -277,6 +279,19 @@ def test_the_settings_name_the_cross_encoder(tmp_path: Path) -> None:
             assert (application.services.collections.members[0].reranker is not None) == named
         finally:
             application.close()
+
+
+def test_an_answer_has_the_similarities_by_which_it_was_ordered(tmp_path: Path) -> None:
+    near = NearDocument("soup.md", 0, 0.9)
+    scores = Mock(background=Background(), understood=1.0, best=(near,), of=lambda _: {"soup.md": near})  # pyright: ignore[reportUnknownLambdaType]
+    semantic_index = Mock(similar=Mock(return_value=scores), coverage=Mock(return_value=Coverage(3)))
+    with Indexed(tmp_path, PAGES) as indexed:
+        collections = [replace(base(indexed)[0], semantic_index=semantic_index)]
+        answer = search(collections, SearchQuery(text="lentils"), "hybrid")
+        assert paths(answer)[0] == "soup.md"
+        assert dict(answer.similarities) == {"kb": scores}
+        assert semantic_index.similar.call_count == 1
+        assert not search(collections, SearchQuery(text="lentils")).similarities
 
 
 def base(indexed: Indexed) -> list[Collection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import read_document
@@ -15,7 +15,7 @@ from commonplace.faces.web.markup.page import TextRenderer
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.shown import has_title_heading, renderer_for, withholds
 from commonplace.faces.web.urls import possible_addresses
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, is_served_folder, is_served_page, pages_in
 from commonplace.services.sites import START_NAMES
 
 READING_SECONDS = 10
@@ -85,7 +85,7 @@ def _start(request: PageRequest) -> Mapping[str, object] | None:
     if len(list(request.collections)) != 1:
         return None
     (collection,) = request.collections
-    top = {fold(address.path.rpartition(".")[0]): address for address in _pages(collection.store, "")}
+    top = {fold(address.path.rpartition(".")[0]): address for address in pages_in(collection.store, "")}
     addresses = [*possible_addresses(declared_site(collection.store).start), *filter(None, map(top.get, START_NAMES))]
     return _first_text(request, collection, addresses) or _listed(request, collection, "")
 
@@ -116,7 +116,7 @@ def _first_text(
 
 def _text(request: PageRequest, collection: Collection, address: Address) -> Mapping[str, object] | None:
     """The title and the text of a page; None if there is no such file."""
-    if address not in _pages(collection.store, address.folder) or not _is_served(collection.store, address.folder):
+    if not is_served_page(collection.store, address):
         return None
     document = read_document(address, collection.store.read(address))
     renderer = TextRenderer(
@@ -131,27 +131,14 @@ def _listed(request: PageRequest, collection: Collection, path: str) -> Mapping[
     """The names and URLs of what lies in a folder; None if it has no page and no folder."""
     urls, name = request.urls, collection.name
     store = collection.store
-    if not _is_served(store, path):
+    if not is_served_folder(store, path):
         return None
     folders = [inner for inner in sorted(store.folders(path))[:MAX_LISTED] if _has_pages(store, inner)]
-    pages = sorted(_pages(store, path))[:MAX_LISTED]
+    pages = sorted(pages_in(store, path))[:MAX_LISTED]
     rows = [(f"{inner.rpartition('/')[2]}/", urls.view("tree", name, f"{inner}/")) for inner in folders]
     rows += [(address.path.rpartition("/")[2], urls.page(name, address.path)) for address in pages]
     heading = path.rpartition("/")[2] or name
     return {"title": heading, "heading": heading, "html": "", "rows": rows} if rows else None
-
-
-def _pages(store: Store, folder: str) -> Iterator[Address]:
-    """The pages directly in a folder that are not ignored."""
-    return (address for address, _ in store.files(folder) if address.is_document and store.stat(address) is not None)
-
-
-def _is_served(store: Store, folder: str) -> bool:
-    """Whether a folder is reached from the top, without links, hidden folders and those of other programs."""
-    parents = folder.split("/") if folder else []
-    return all(
-        "/".join(parents[: depth + 1]) in store.folders("/".join(parents[:depth])) for depth in range(len(parents))
-    )
 
 
 def _has_pages(store: Store, folder: str) -> bool:
@@ -161,7 +148,7 @@ def _has_pages(store: Store, folder: str) -> bool:
         if not pending:
             break
         path = pending.pop()
-        if any(True for _ in _pages(store, path)):
+        if any(True for _ in pages_in(store, path)):
             return True
         pending += store.folders(path)
     return False

@@ -108,7 +108,7 @@ def _answer(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
     chosen = query.chosen(request.collections)
     answer = searches.search(chosen, search_query, "keyword" if request.urls.at else "hybrid")
     best = _best(chosen, query)
-    words, meaning = _reasons(chosen, search_query, answer.hits, best)
+    words, meaning = _reasons(chosen, search_query, answer, best)
     mark = marker(query.words)
     return ShownAnswer(
         hits=[_shown(request, hit, mark, _why(hit, words, meaning)) for hit in answer.hits],
@@ -223,7 +223,7 @@ def _section(
 
 
 def _reasons(
-    chosen: Sequence[Collection], search_query: SearchQuery, hits: Sequence[searches.FoundHit], best: Sequence[Named]
+    chosen: Sequence[Collection], search_query: SearchQuery, answer: searches.FoundHits, best: Sequence[Named]
 ) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     """The hits found by words and the hits found by meaning, each as pairs of collection and path.
 
@@ -232,18 +232,16 @@ def _reasons(
     words = {(name, record.address.path) for name, record in best}
     meaning: set[tuple[str, str]] = set()
     for collection in chosen:
-        own = tuple(hit.hit.record.address for hit in hits if hit.collection.name == collection.name)
+        own = tuple(hit.hit.record.address for hit in answer.hits if hit.collection.name == collection.name)
         if not own:
             continue
-        query = SearchQuery(text=search_query.text, filter=Filter(among=own), limit=len(own), sections=0)
-        semantic = collection.semantic_index
-        scores = semantic.similar(search_query.text, query.filter, len(own)) if semantic else None
+        scores = answer.similarities.get(collection.name)
         if scores is None:  # without meaning, words alone found them
             words |= {(collection.name, address.path) for address in own}
             continue
         if len(best) >= FACETED:
             others = tuple(address for address in own if (collection.name, address.path) not in words)
-            rest = replace(query, filter=Filter(among=others), limit=len(others))
+            rest = SearchQuery(text=search_query.text, filter=Filter(among=others), limit=len(others), sections=0)
             searched = collection.index.search(rest).hits if others else ()
             words |= {(collection.name, hit.record.address.path) for hit in searched}
         near = scores.of([address.path for address in own])

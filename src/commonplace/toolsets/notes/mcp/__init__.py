@@ -58,6 +58,7 @@ _TOOLS = (
         title="Read",
         description="Pages as they are in the file, with revision; of a long one the outline and the beginning.",
         handler=bind(parameters.NotesRead, advised("read", queries.read)),
+        needs_index=False,
     ),
     Tool(
         name="links",

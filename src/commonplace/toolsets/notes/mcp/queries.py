@@ -12,7 +12,7 @@ from itertools import islice
 
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, Record, SearchQuery
 from commonplace.domain.ranking import excerpt, query_words
 from commonplace.domain.revisions import revision_of
@@ -22,6 +22,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection, unfinished_notice
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
 from commonplace.services.health.citations import page_citation_findings
+from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, page_at, version_of
@@ -40,12 +41,21 @@ from commonplace.toolsets.notes.mcp.text_output import (
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.service.evidence_texts import without_repeats
 from commonplace.toolsets.notes.service.known_names import require_known_folder, require_known_tag, require_known_type
-from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
+from commonplace.toolsets.notes.service.page_lookup import (
+    FoundPage,
+    find_page,
+    folder_prefix,
+    page_in_files,
+    page_path,
+    shown_path,
+)
 
 MIN_OUTLINE_ROOM = 400
 """Quarters of a token of room below which a read shows no outline, only the beginning of the text."""
 MAX_PAGE_SECTIONS = 500
 """Maximum number of matching sections of a page that is read with a question."""
+BUILDING_WAIT_SECONDS = 0.8
+"""Timeout in seconds for the first index before a page is read from its file alone."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
 
 
@@ -196,9 +206,10 @@ def read(call: Call, arguments: NotesRead) -> ToolResult:
         raise InvalidInputError(
             "lines are counted in the whole page.", kind="argument", hint="Give lines alone, or section without lines."
         )
+    state = _building(call)
     if len(pages) == 1:
         answer = BoundedAnswer(arguments.max_tokens, arguments.at)
-        _read_reference(call, pages[0], arguments, answer)
+        _read_reference(call, pages[0], arguments, answer, state)
         return answer.text()
     answer = BoundedAnswer(arguments.max_tokens)
     for number, reference in enumerate(pages):
@@ -210,7 +221,7 @@ def read(call: Call, arguments: NotesRead) -> ToolResult:
             break
         part = BoundedAnswer(share, arguments.at)
         try:
-            _read_reference(call, reference, arguments, part)
+            _read_reference(call, reference, arguments, part, state)
         except NoRoomError:
             part = BoundedAnswer(share, arguments.at)
             part.add_shortened(f"{reference}: no room for its text. {part.following('read', page=reference)}")
@@ -233,7 +244,34 @@ def _references(page: str | list[str]) -> list[str]:
     return list(dict.fromkeys(page)) if isinstance(page, list) else [page]
 
 
-def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer) -> None:
+def _building(call: Call) -> str:
+    """The state of the first index if it is still being built; otherwise ""."""
+    try:
+        call.services.collections.wait_ready(BUILDING_WAIT_SECONDS, call.progress)
+    except IndexingError as error:
+        return str(error)
+    return ""
+
+
+def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer, state: str) -> None:
+    """Add a page. While the first index is being built, a path is read from its file; anything else waits.
+
+    Args:
+        call: The call.
+        reference: The page.
+        arguments: The arguments of the call.
+        answer: The answer.
+        state: The state of the first index; "" once it is complete.
+    """
+    if state:
+        page = None if arguments.at or arguments.query else page_in_files(call.services.collections, reference)
+        if page is not None:
+            _read_one(call, page, arguments, answer, is_indexed=False)
+            answer.add(
+                f"{state} What is said of this page elsewhere, such as a status or a citation, is not known yet."
+            )
+            return
+        call.services.collections.wait_ready(PAST_READY_SECONDS, call.progress)
     if arguments.at and not arguments.query and _read_version(call, reference, arguments, answer):
         return
     with call_at(call, arguments.at, answer) as then:
@@ -299,7 +337,9 @@ def _add_range(head: str, text: str, path: str, lines: LineRange, answer: Bounde
     return shown
 
 
-def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: BoundedAnswer) -> None:
+def _read_one(
+    call: Call, page: FoundPage, arguments: NotesRead, answer: BoundedAnswer, *, is_indexed: bool = True
+) -> None:
     document = page.collection.index.document(page.record.address)
     if arguments.query:
         part = _part(document, arguments.section, page.fragment)
@@ -309,7 +349,7 @@ def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: Bounded
     else:
         part = _part(document, arguments.section, page.fragment)
         cited = _show_part(call, page, document, part or _Part(0, len(document.encoded), ""), answer)
-    findings = page_citation_findings(page.collection, page.record, document, cited)
+    findings = page_citation_findings(page.collection, page.record, document, cited) if is_indexed else ()
     for finding in islice(findings, MAX_CITATION_FINDINGS):
         answer.add(f"Check: {line_of(finding.message, 200)} [{finding.rule}]")
     _remember_revision(call, page, document)

@@ -17,6 +17,7 @@ from commonplace.services.collections import (
     Collection,
     Collections,
     as_stored,
+    is_served_page,
     record_of,
     record_of_new_file,
     reference_splits,
@@ -69,6 +70,26 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
                     record_read(collection.store.identity, record.address.path)
                     return FoundPage(collection, record, fragment)
     raise _unknown(*sides[0])
+
+
+def page_in_files(collections: Collections, reference: str) -> FoundPage | None:
+    """The page at a path, by the files alone; None if there is none. Its record has what its file tells.
+
+    Args:
+        collections: The open folders.
+        reference: A path with or without suffix, with or without `#Heading` or `#^block`.
+    """
+    chosen, rest = _chosen(collections, _unwrapped(reference))
+    for name, fragment in reference_splits(rest):
+        with suppress(InvalidInputError):
+            address = parse_document_address(name)
+            for collection in chosen:
+                if is_served_page(collection.store, address):
+                    document = collection.index.document(address)
+                    return FoundPage(
+                        collection, Record(address=address, id=address.id, title=document.title, type=""), fragment
+                    )
+    return None
 
 
 def path_among(
