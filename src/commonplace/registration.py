@@ -141,17 +141,22 @@ def registered() -> tuple[ToolsetRegistration, ...]:
     return _installed()[0]
 
 
-def load_shipped_toolsets() -> None:
-    """Import the toolsets of this package before they are used, and no other package's code."""
+def load_shipped_toolsets() -> bool:
+    """Import the toolsets of this package with the schemas of their tools, and no other package's code.
+
+    Returns:
+        Whether no other package is installed that has toolsets.
+    """
     from importlib.metadata import entry_points
 
     points = entry_points(group=GROUP)
     shipped = [point for point in points if point.module.startswith("commonplace.")]
     for point in shipped:
         registration: ToolsetRegistration = load(point.value)
-        load(registration.mcp)
-    if len(shipped) == len(points):
-        registered()
+        toolset: Toolset = load(registration.mcp)
+        for tool in toolset.tools:
+            tool.handler.input_schema()  # cached
+    return len(shipped) == len(points)
 
 
 def registration_faults() -> tuple[tuple[str, str], ...]:

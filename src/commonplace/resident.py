@@ -174,9 +174,10 @@ def load_modules() -> None:
     relax_gc()
     for module in LOADED:
         import_module(module)
-    from commonplace.registration import load_shipped_toolsets
+    from commonplace.registration import load_shipped_toolsets, registered
 
-    load_shipped_toolsets()
+    if load_shipped_toolsets():
+        registered()
     load_lazy_modules()
     gc.collect()
     gc.freeze()

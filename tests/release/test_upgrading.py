@@ -37,7 +37,7 @@ class Version:
 
     def __call__(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command that must end with 0."""
-        environment = outside(self.home) | {"PYTHONPATH": str(self.source), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = outside(self.home) | {"PYTHONPATH": str(self.source)}
         done = subprocess.run(
             [sys.executable, "-c", START, *arguments], cwd=self.home, input=stdin, env=environment,
             capture_output=True, text=True, check=False, timeout=100,

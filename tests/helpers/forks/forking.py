@@ -126,10 +126,22 @@ def fork(listener: str) -> int:
     modules = (module.name for module in walk_packages(product.__path__, f"{product.__name__}."))
     for name in (FIRST, *(name for name in modules if not name.startswith(LEFT)), *LIBRARIES):
         import_module(name)
+    _compile()
     import_module("commonplace.faces.lazy_module").load_lazy_modules()
     gc.collect()
     gc.freeze()  # a forked process would copy every page that its collector touches
     return Nursery(socket.socket(fileno=int(listener))).serve()
+
+
+def _compile() -> None:
+    """Make what each process would make at its first use: schemas of tools, templates of pages, a pattern."""
+    import_module("commonplace.registration").load_shipped_toolsets()
+    import_module("commonplace.domain.yaml_loader").read_plain("compiles: its pattern")
+    environment = import_module("commonplace.faces.web.pages").environment
+    for folders in ((), (import_module("commonplace.toolsets.kb.web").KB_PAGES.templates,)):
+        templates = environment("en", *folders)
+        for name in templates.list_templates():
+            templates.get_template(name)
 
 
 def _run(message: bytes, streams: Sequence[int]) -> NoReturn:

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+import pygit2
+
 NAME = "canary.env"
 CONTENT = b"TOKEN=nobody asked for this to be committed\n"
 BLOB = hashlib.sha1(b"blob %d\0%b" % (len(CONTENT), CONTENT), usedforsecurity=False).hexdigest()
@@ -63,16 +65,28 @@ def found(*, packed: bool = False) -> list[str]:
     """The repositories of planted folders, and their remotes on this machine, in which a commit now holds the canary.
 
     Args:
-        packed: Whether to look into packs, too, which takes a process for each, and into all repositories instead of
-            those that were named since the last look.
+        packed: Whether to look into packs, too, and into all repositories instead of those that were named since the
+            last look.
     """
     repositories = {own for folder, own in _planted.items() if (packed or folder in _used) and own.is_dir()}
     _used.clear()
     repositories |= {remote for own in repositories for remote in _remotes(own)}
-    suspects = [path for path in repositories if packed or (path / "objects" / BLOB[:2] / BLOB[2:]).exists()]
+    has_blob = _has_packed if packed else _has_loose
+    suspects = [path for path in repositories if has_blob(path)]
     held = [suspect for suspect in suspects if suspect not in _told and holds(suspect)]
     _told.update(held)
     return [str(path) for path in held]
+
+
+def _has_loose(repository: Path) -> bool:
+    return (repository / "objects" / BLOB[:2] / BLOB[2:]).exists()
+
+
+def _has_packed(repository: Path) -> bool:
+    try:
+        return pygit2.Oid(hex=BLOB) in pygit2.Repository(str(repository)).odb
+    except pygit2.GitError:  # Git itself is asked
+        return True
 
 
 def holds(repository: Path) -> bool:
