@@ -147,9 +147,9 @@ def load_shipped_toolsets() -> bool:
     Returns:
         Whether no other package is installed that has toolsets.
     """
-    from importlib.metadata import entry_points
+    from commonplace.plugins.entry_points import installed
 
-    points = entry_points(group=GROUP)
+    points = installed(GROUP)
     shipped = [point for point in points if point.module.startswith("commonplace.")]
     for point in shipped:
         registration: ToolsetRegistration = load(point.value)
@@ -166,9 +166,9 @@ def registration_faults() -> tuple[tuple[str, str], ...]:
 
 @cache
 def _installed() -> tuple[tuple[ToolsetRegistration, ...], tuple[tuple[str, str], ...]]:
-    from importlib.metadata import entry_points
+    from commonplace.plugins.entry_points import installed
 
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    points = installed(GROUP)
     others = [point for point in points if not point.module.startswith("commonplace.")]
     ours = {point.name: load(point.value) for point in points if point not in others}
     return _with_others(ours, others) if others else (tuple(ours.values()), ())

@@ -14,12 +14,12 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from commonplace.domain.errors import KnowledgeError, Stopped
 from commonplace.faces.mcp.peers import NULL_CLIENT, InputNeeded, Peer
+from commonplace.plugins import entry_points
 from commonplace.plugins.values import (
     HOOK_SECONDS,
     LOAD_SECONDS,
@@ -43,6 +43,8 @@ from commonplace.plugins.values import (
 )
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from commonplace.faces.mcp.toolset import Call
 
 
@@ -382,7 +384,8 @@ def load_plugins() -> Plugins:
     """Load the plugins of all installed packages. If two have the same name, the first is used."""
     loaded: dict[str, Plugin] = {}
     faults, patience = Faults(), StartBudget()
-    for point, value in load_points(_points(), faults, patience, "plugin"):
+    points = (point for group in GROUPS for point in entry_points.installed(group))
+    for point, value in load_points(points, faults, patience, "plugin"):
         name = getattr(value, "name", None)
         if not isinstance(name, str) or not is_name(name):
             faults.note(
@@ -418,12 +421,6 @@ def load_points(
             faults.note(point.name, "", f"The {noun} is not used: it was not loaded within {seconds:g} s")
         except WrongValueError as error:
             faults.note(point.name, "", f"The {noun} is not used: {error}")
-
-
-def _points() -> Iterable[EntryPoint]:
-    installed = entry_points()  # reads a file of every package
-    for group in GROUPS:
-        yield from sorted(installed.select(group=group), key=lambda point: point.name)
 
 
 def _made(point: EntryPoint, seconds: float) -> object:

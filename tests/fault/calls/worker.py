@@ -37,7 +37,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import Code, KnowledgeError
 from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
-from commonplace.plugins import loader
+from commonplace.plugins import entry_points
 from commonplace.services import writes
 from commonplace.services.services import Services
 from commonplace.settings import load_settings
@@ -355,7 +355,8 @@ def warm() -> None:
     for package in (commonplace.index, commonplace.store, commonplace.services, commonplace.plugins):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    loader.entry_points = metadata.entry_points().select  # pyright: ignore[reportAttributeAccessIssue]
+    points = metadata.entry_points()
+    entry_points.installed = lambda group: list(points.select(group=group))
 
 
 def main(write: Write, faults: Sequence[Fault], parts: str, base: Path, stride: int, seconds: float) -> None:
