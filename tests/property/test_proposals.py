@@ -1,4 +1,4 @@
-"""An accepted proposal gives the bytes that writing would have given, whatever others wrote meanwhile.
+"""An accepted proposal gives the bytes that writing would have given, whatever others wrote and moved meanwhile.
 
 Two bases go through the same random sequences. In the first one an agent proposes, and its proposal is accepted at the
 end; in the second one it writes. Others write to both between. Where both changed one line, or one deleted what the
@@ -42,11 +42,13 @@ class Sequence:
 
     chance: random.Random
     round: int
-    proposed: set[tuple[str, int]] = field(default_factory=set)
-    others: set[tuple[str, int]] = field(default_factory=set)
-    deleted: set[str] = field(default_factory=set)
-    touched: set[str] = field(default_factory=set)
+    proposed: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    others: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    deleted: set[str] = field(default_factory=set[str])
+    touched: set[str] = field(default_factory=set[str])
     """The served pages that the proposal changes by now."""
+    moved: dict[str, str] = field(default_factory=dict[str, str])
+    """The served path of each page that others have moved."""
     made: int = 0
 
     @property
@@ -70,7 +72,7 @@ def set_line(collection: Collection, path: str, number: int, value: str) -> None
 def step_of_the_agent(run: Sequence, now: dict[str, str]) -> Callable[[Collection], object]:
     """One write of the agent, for its view and for the second base. `now` has the agent's path of each page."""
     alive = [element for element in now if element not in run.deleted]
-    kind = run.chance.choice(["line", "line", "line", "create", "move", "delete"])
+    kind = run.chance.choice(["line", "line", "link", "create", "move", "delete"])
     name = run.chance.choice(alive)
     path = now[name]
     run.made += 1
@@ -84,6 +86,8 @@ def step_of_the_agent(run: Sequence, now: dict[str, str]) -> Callable[[Collectio
         moved = now[name] = f"{run.chance.choice(FOLDERS)}moved-{run.round}-{run.made}.md"
         return lambda collection: writes.rename(collection, Address(path), Address(moved))
     number, value = run.chance.randrange(LINES), f"agent {run.round} {run.chance.randrange(1_000_000)}"
+    if kind == "link":
+        value += f" [see](/{now[run.chance.choice(alive)]})"
     run.proposed.add((name, number))
     return lambda collection: set_line(collection, path, number, value)
 
@@ -91,10 +95,18 @@ def step_of_the_agent(run: Sequence, now: dict[str, str]) -> Callable[[Collectio
 def step_of_others(run: Sequence, served: Collection, direct: Collection, now: dict[str, str]) -> None:
     """One write of others to what is served, and to the same page of the second base."""
     name = run.chance.choice(list(now))
+    path = run.moved.get(name, name)
+    if path not in run.touched and run.chance.choice([True, False, False]):
+        run.made += 1
+        moved = f"{run.chance.choice(FOLDERS)}others-{run.round}-{run.made}.md"
+        for collection in (served, direct):
+            writes.rename(collection, Address(path), Address(moved))
+        now[name] = run.moved[name] = moved
+        return
     number = run.chance.randrange(LINES)
     value = f"other {run.round} {run.chance.randrange(1_000_000)}"
-    set_line(served, name, number, value)
-    if name in run.touched:  # else the agent sees it, and proposes on top of it
+    set_line(served, path, number, value)
+    if path in run.touched:  # else the agent sees it, and proposes on top of it
         run.others.add((name, number))
     if name not in run.deleted and (name, number) not in run.proposed:
         set_line(direct, now[name], number, value)

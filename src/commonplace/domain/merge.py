@@ -36,6 +36,10 @@ class TextConflict:
     base: bytes
     proposed: bytes
     current: bytes
+    reason: str = ""
+    """What became of the file, as a sentence, if it is not lines of it that meet."""
+    hint: str = ""
+    """What to do about that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +84,26 @@ def applied(base: Lines, chosen: Sequence[Hunk]) -> bytes:
     return b"".join([*parts, *base[at:]])
 
 
-def with_rewritten(base: bytes, current: bytes, rewritten: bytes) -> bytes:
+def with_rewritten(base: bytes, current: bytes, rewritten: bytes, others: bytes | None = None) -> bytes:
     """The current text with the lines that differ from the base as rewritten, and the others as they are.
 
     Args:
         base: The text that both come from.
         current: The current text.
         rewritten: The current text with changes within its lines.
+        others: The base with changes within its lines, as which the others are to be; None for the base.
     """
-    lines, new = split_lines(current), split_lines(rewritten)
-    if len(lines) != len(new):
+    old, lines, new = (split_lines(text) for text in (base, current, rewritten))
+    left = old if others is None else split_lines(others)
+    if len(lines) != len(new) or len(left) != len(old):
         return rewritten
+    chosen: list[Hunk] = []
     shift = 0
-    for hunk in hunks(split_lines(base), lines):
+    for hunk in hunks(old, lines):
         start = hunk.start + shift
-        end = start + len(hunk.lines)
-        lines[start:end] = new[start:end]
+        chosen.append(Hunk(hunk.start, hunk.end, tuple(new[start : start + len(hunk.lines)])))
         shift += len(hunk.lines) - (hunk.end - hunk.start)
-    return b"".join(lines)
+    return applied(left, chosen)
 
 
 def with_shared(base: bytes, proposed: bytes, current: bytes) -> bytes:

@@ -119,6 +119,8 @@ class Proposal:
     """The commit that accepted it; "" for none."""
     branch: str = ""
     """Name of the branch on which it began; "" if that is not known."""
+    fork: str = ""
+    """The served commit on which it began; "" for none."""
     accepted: tuple[AcceptedBefore, ...] = ()
     """The parts of it that were accepted before, oldest first."""
 
@@ -226,6 +228,10 @@ class ProposalBranches(Protocol):
     @property
     def branch(self) -> str:
         """Name of the branch that is served; "" for none."""
+        ...
+
+    def served_since(self, proposal: Proposal) -> Sequence[str]:
+        """The latest served commits since a proposal began, newest first."""
         ...
 
     def new_id(self) -> str:

@@ -14,6 +14,7 @@ from commonplace.services.proposals.selection import AcceptRequest, shown_paths
 if TYPE_CHECKING:
     from commonplace.domain.changes import Author
     from commonplace.domain.findings import NewFinding
+    from commonplace.domain.merge import TextConflict
     from commonplace.domain.proposals import Proposal, ProposedFile
     from commonplace.services.proposals.decisions import AcceptReceipt, FoundProposal
     from commonplace.services.proposals.reports import FileReport, PartFindings, ProposalReport
@@ -68,14 +69,14 @@ def accepted(
         call: Returns the face's own call that accepts a page with a text: by the proposal's id and the page.
 
     Raises:
-        ProposalConflictError: later writes changed the same places. The hint has that call.
+        ProposalConflictError: later writes changed the same places. The hint has that call, if a final text helps.
         KnowledgeError: as from the service.
     """
     try:
         return decisions.accept(proposal, request, person)
     except ProposalConflictError as error:
-        path = error.conflicts[0].address.path
-        error.hint += f" The call: {call(proposal.proposal.id, path)}"
+        if "final text" in error.hint:
+            error.hint += f" The call: {call(proposal.proposal.id, error.conflicts[0].address.path)}"
         raise
 
 
@@ -157,10 +158,16 @@ def _file_lines(file: FileReport) -> list[str]:
         _action_line(file.file),
         *diff,
         *([one_line(f"moved since: the page is {file.now.path} now")] if file.now else []),
-        *(f"! changed since, at line {conflict.line}: accept it with its final text" for conflict in file.conflicts),
+        *(one_line(f"! {_conflict_line(conflict)}") for conflict in file.conflicts),
         *(one_line(f"! {finding.path}: {finding.message}") for finding in file.new_findings),
         *(one_line(f"mends {finding.path}: {finding.message}") for finding in file.mended),
     ]
+
+
+def _conflict_line(conflict: TextConflict) -> str:
+    if conflict.reason:
+        return f"{conflict.reason} {conflict.hint}"
+    return f"changed since, at line {conflict.line}: accept it with its final text"
 
 
 def accept_lines(receipt: AcceptReceipt) -> list[str]:
@@ -247,6 +254,8 @@ def _file_json(report: FileReport) -> dict[str, Json]:
                 "base": _text(conflict.base),
                 "proposed": _text(conflict.proposed),
                 "current": _text(conflict.current),
+                "reason": conflict.reason,
+                "hint": conflict.hint,
             }
             for conflict in report.conflicts
         ],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from threading import Lock
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.documents import Document
     from commonplace.domain.merge import FileMerge, MergedText
     from commonplace.domain.past import PastStates
-    from commonplace.domain.ports import Index, Progress, Store
+    from commonplace.domain.ports import Index, Progress, Store, Transaction
     from commonplace.domain.proposals import ProposalStates
     from commonplace.domain.query import Record
     from commonplace.domain.semantic import Reranker, SemanticIndex
@@ -326,6 +326,18 @@ def merged_text(
         return merged
     content = collection.merge_file(address.path, base, proposed, current)
     return merged if content is None else MergedText(content)
+
+
+class _TrialEndError(Exception):
+    """Ends a transaction without a write."""
+
+
+@contextmanager
+def trial_transaction(store: Store) -> Generator[Transaction]:
+    """A transaction that writes nothing: when its block ends, its changes are discarded."""
+    with suppress(_TrialEndError), store.transaction("") as transaction:
+        yield transaction
+        raise _TrialEndError
 
 
 def current_revision(collection: Collection, address: Address) -> str:

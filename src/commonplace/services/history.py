@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -392,6 +392,21 @@ def now_at(collection: Collection, address: Address) -> Address | None:
         with suppress(GitError):  # too many files to be compared
             moved = collection.store.history.moved([present for present, _ in collection.store.scan()]).get(address)
     return moved if moved and collection.store.stat(moved) is not None else None
+
+
+def moved_since(collection: Collection, commits: Sequence[str]) -> Mapping[Address, Address]:
+    """The present path of each file that was moved by commits or since, by its path before.
+
+    Args:
+        collection: Collection of the files.
+        commits: The latest commits, newest first.
+    """
+    history, now = collection.store.history, dict[Address, Address]()
+    with suppress(GitError):  # too many files to be compared
+        now |= history.moved([present for present, _ in collection.store.scan()])
+    for commit in commits:
+        now |= {old: now.pop(new, new) for new, old in history.renames(commit).items()}
+    return {old: new for old, new in now.items() if old != new and collection.store.stat(new) is not None}
 
 
 def _require_no_copy(collection: Collection, address: Address, at: str) -> None:

@@ -8,8 +8,7 @@ on what is served now, so that links that were written since follow; a file that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -20,10 +19,10 @@ from commonplace.domain.merge import TextConflict, with_rewritten
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
-from commonplace.services.collections import Collection, current_bytes, merged_text
+from commonplace.services.collections import Collection, current_bytes, merged_text, trial_transaction
 from commonplace.services.past import require_history
 from commonplace.services.proposals.acceptance import conflict_lines
-from commonplace.services.proposals.selection import shown_paths
+from commonplace.services.proposals.selection import MAX_NAMED, shown_paths
 from commonplace.services.writes.documents import index_written, require_free
 from commonplace.services.writes.moves import plan_moves
 
@@ -133,19 +132,19 @@ def undo(
         raise InvalidInputError("Which commit? Give its id.", kind="revision", hint="Run: commonplace activity")
     if commits:
         require_history(collection)
+    if recorded.tries:
+        with trial_transaction(collection.store) as transaction:
+            _take_back(collection, transaction, _since(collection, commits), pages, recorded)
+        return UndoReceipt("", ())
     words = message or _words(_since(collection, commits), recorded)
-    with committed_by(person), suppress(_TriedError):
-        with collection.store.transaction(words) as transaction:
-            log = _since(collection, commits)
-            _take_back(collection, transaction, log, pages, recorded)
-            if recorded.tries:
-                raise _TriedError
-        receipt = transaction.receipt
-        index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
-        undone = tuple(commit.id for commit, is_named in log if is_named)
-        files, removed = (tuple(sorted(addresses)) for addresses in (receipt.revisions, receipt.removed))
-        return UndoReceipt(receipt.commit, undone, files, removed, len(recorded.loose))
-    return UndoReceipt("", ())
+    with committed_by(person), collection.store.transaction(words) as transaction:
+        log = _since(collection, commits)
+        _take_back(collection, transaction, log, pages, recorded)
+    receipt = transaction.receipt
+    index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
+    undone = tuple(commit.id for commit, is_named in log if is_named)
+    files, removed = (tuple(sorted(addresses)) for addresses in (receipt.revisions, receipt.removed))
+    return UndoReceipt(receipt.commit, undone, files, removed, len(recorded.loose))
 
 
 def _take_back(
@@ -161,10 +160,6 @@ def _take_back(
     _named([*_joined(recorded.loose), *changed], pages)
     for files in parts:
         _Undo(collection, transaction, _chosen(files, pages)).run()
-
-
-class _TriedError(Exception):
-    """Ends a transaction without a write."""
 
 
 def _loose_files(collection: Collection, writes: Sequence[RevisionPairs], pages: Sequence[Address]) -> Sequence[_File]:
@@ -375,7 +370,8 @@ class _Undo:
         for after, before in file.steps:
             merged = merged_text(self._collection, file.now, after, before, content, adjacent=True)
             if merged.conflicts:
-                self._conflicts += [(file.now, conflict) for conflict in merged.conflicts]
+                reason = _reason(file.now, (after, before, content))
+                self._conflicts += [(file.now, replace(conflict, reason=reason)) for conflict in merged.conflicts]
                 return content
             content = merged.content
         return content
@@ -422,12 +418,26 @@ def _message(commits: Sequence[Commit]) -> str:
     return StatedMessage("\n".join([f"Undo {len(commits):,} writes", "", *lines, *more]), *trailers)
 
 
+def _reason(address: Address, sides: tuple[bytes | None, bytes | None, bytes | None]) -> str:
+    """What became of a page that a write created, changed or deleted; "" if later writes changed lines of it."""
+    after, before, content = sides
+    if content is None:
+        return f"{address} was deleted since."
+    if after is None:
+        return f"{address} was created anew since."
+    return "" if before is not None else f"{address} was changed since it was created."
+
+
 def conflict_of(conflicts: Sequence[tuple[Address, TextConflict]], base: str = "") -> UndoConflictError:
     """The refusal of an undo, with the places; of one in several collections with the name of the collection."""
     start = f"{base}:" if base else ""
-    places = [f"{start}{address}:{conflict.line}" for address, conflict in conflicts]
+    places = [f"{start}{address}:{conflict.line}" for address, conflict in conflicts if not conflict.reason]
+    sentences = [
+        *([f"Later writes changed the same places: {shown_paths(places)}."] if places else []),
+        *[f"{start}{conflict.reason}" for _, conflict in conflicts if conflict.reason][:MAX_NAMED],
+    ]
     error = UndoConflictError(
-        f"Later writes changed the same places: {shown_paths(places)}. Nothing was written.",
+        f"{' '.join(sentences)} Nothing was written.",
         kind="document",
         hint="Undo the other pages by naming them, undo the later writes first, or edit these places by hand.",
     )

@@ -95,6 +95,10 @@ def test_only_lines_that_differ_from_the_base_are_taken_as_rewritten() -> None:
     rewritten = b"[a](../a.md)\nnew [b](../b.md)\n"
     assert with_rewritten(b"[a](a.md)\n", current, rewritten) == b"[a](a.md)\nnew [b](../b.md)\n"
     assert with_rewritten(b"", b"a\n", b"a\nb\n") == b"a\nb\n"
+    base, current, other = b"[a](a.md)\none\n", b"[a](a.md)\nONE [a](a.md)\n", b"[a](x/a.md)\none\n"
+    rewritten = b"[a](wrong.md)\nONE [a](x/a.md)\n"
+    assert with_rewritten(base, current, rewritten, other) == b"[a](x/a.md)\nONE [a](x/a.md)\n"
+    assert with_rewritten(base, current, rewritten, b"fewer\n") == rewritten
 
 
 @given(st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"]), max_size=6), st.data())

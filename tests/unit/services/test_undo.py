@@ -78,6 +78,25 @@ def test_a_place_that_was_changed_since_is_a_conflict_with_its_sides(tmp_path: P
             undo(base.collection, [both], pages=[Address("c.md")])
 
 
+def test_a_conflict_that_is_none_of_lines_says_what_became_of_the_page(tmp_path: Path) -> None:
+    page = Address("n.md")
+    with ProposedBase(tmp_path, {"a.md": "# A\n\none\n"}) as base:
+        writes.create(base.collection, page, b"# N\n\none\n")
+        made = head(base)
+        changed = edit(base, "n.md", "one", "ONE")
+        for commit, later, sentence in (
+            (made, None, "n.md was changed since it was created."),
+            (changed, lambda: writes.delete(base.collection, page), "n.md was deleted since."),
+            ("HEAD", lambda: writes.create(base.collection, page, b"# Other\n"), "n.md was created anew since."),
+        ):
+            named = head(base) if commit == "HEAD" else commit
+            if later:
+                later()
+            with pytest.raises(UndoConflictError) as caught:
+                undo(base.collection, [named])
+            assert str(caught.value) == f"{sentence} Nothing was written."
+
+
 def test_pages_that_were_made_deleted_and_moved(tmp_path: Path) -> None:
     pages: dict[str, str | bytes] = {"a.md": "# A\n\n[b](b.md)\n", "b.md": "# B\n\n[a](a.md)\n", "c.md": "# C\n"}
     with ProposedBase(tmp_path, pages) as base:

@@ -79,6 +79,8 @@ class ProposalConflict(BaseModel):
     base: str
     proposed: str
     current: str
+    reason: Annotated[str, Field(description="What became of the page; empty if both sides changed its lines")]
+    hint: Annotated[str, Field(description="What to do about that")]
 
 
 class ProposalFinding(BaseModel):

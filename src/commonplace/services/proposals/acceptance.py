@@ -13,11 +13,11 @@ from commonplace.domain.edits import lines_of
 from commonplace.domain.errors import ConflictError, TooLargeError
 from commonplace.domain.merge import TextConflict, with_rewritten, with_section, with_shared
 from commonplace.domain.ports import Transaction
-from commonplace.domain.proposals import ProposalBranches, ProposedFile
+from commonplace.domain.proposals import ProposedFile
 from commonplace.domain.revisions import require_revision
-from commonplace.services.collections import Collection, merged_text
+from commonplace.services.collections import merged_text
 from commonplace.services.proposals.selection import AcceptedPart
-from commonplace.services.proposals.served_files import ServedFile, served_file, with_sources
+from commonplace.services.proposals.served_files import ServedFile, ServedFiles, place_taken, with_sources
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, require_free
 from commonplace.services.writes.moves import MovePlan, plan_moves
 
@@ -65,11 +65,10 @@ _NO_MOVES = MovePlan({}, {}, frozenset())
 class AcceptanceMerge:
     """Merges the files of a proposal into what is served, within a transaction."""
 
-    def __init__(
-        self, collection: Collection, branches: ProposalBranches, transaction: Transaction, selection: AcceptedPart
-    ) -> None:
-        self._collection = collection
-        self._branches = branches
+    def __init__(self, served: ServedFiles, transaction: Transaction, selection: AcceptedPart) -> None:
+        self._served = served
+        self._collection = served.collection
+        self._branches = served.branches
         self._transaction = transaction
         self._selection = selection
         self._before: dict[Address, bytes | None] = {}
@@ -94,13 +93,15 @@ class AcceptanceMerge:
         """
         files = self._selection.files
         by_address = {file.address: file for file in files}
-        self.moves = moves = self._moves(by_address)
+        self.moves = self._served.own_moves = moves = self._moves(by_address)
         plan = plan_moves(self._collection, self._transaction, moves) if moves else _NO_MOVES
         merged: dict[Address, bytes | None] = {}
         for file in with_sources(files):
             target, content = self._merged_file(file, plan)
             if target in merged or target in by_address.keys() - {file.address}:
-                self._conflict(file, ServedFile(target, None, content, self._read(target), meets=True))
+                sides = b"", content or b"", self._read(target) or b""
+                found = TextConflict(1, *sides, *place_taken(target, file.address))
+                self._conflicts.append(FileConflict(file.address, found, target))
             merged[target] = content
         sources = by_address.keys() & {file.moved_from for file in files}
         merged |= {old: self._left_place(by_address[old]) for old in sorted(sources - moves.keys())}
@@ -124,15 +125,21 @@ class AcceptanceMerge:
         """New address by old address of the moves that can be made on what is served now."""
         if self._selection.section:
             return {}
-        exists = self._transaction.exists
         stated = {file.moved_from: file.address for file in files.values() if file.moved_from in files}
-        return {old: new for old, new in stated.items() if old and exists(old) and not exists(new)}
+        return {
+            old: new
+            for old, new in stated.items()
+            if old and self._is_there(files[old]) and not self._transaction.exists(new)
+        }
+
+    def _is_there(self, file: ProposedFile) -> bool:
+        return self._served.is_there(file, file.address, self._read(file.address))
 
     def _merged_file(self, file: ProposedFile, plan: MovePlan) -> tuple[Address, bytes | None]:
         """The address at which a file of `with_sources` is written, and its new bytes; None for no file."""
         address = file.address
         base, whole, proposed = self._sides(file)
-        served = served_file(self._collection, file, base, proposed, self._read)
+        served = self._served.of(file, base, proposed, self._read)
         target = served.target(file)
         if address in self._selection.final:
             content = self._selection.final[address]
@@ -148,14 +155,16 @@ class AcceptanceMerge:
     def _conflict(self, file: ProposedFile, served: ServedFile) -> bytes | None:
         """The merged bytes of a file; the places where it cannot be merged are noted."""
         merged = served.merged(self._collection, file)
-        now = served.address if served.address not in {file.address, file.moved_from} else None
+        now = served.address if served.is_elsewhere(file) else None
         self._conflicts += [FileConflict(file.address, conflict, now) for conflict in merged.conflicts]
         return merged.content
 
     def _left_place(self, file: ProposedFile) -> bytes | None:
         """The bytes at the old address of a move that cannot be made again: none, unless the page was changed since."""
         base, current = self._branches.content(file.base), self._read(file.address)
-        if file.address in self._selection.final or current is None:
+        if not self._is_there(file):
+            return current
+        if file.address in self._selection.final:
             return None
         merged = merged_text(self._collection, file.address, base, None, current)
         self._conflicts += [FileConflict(file.address, conflict) for conflict in merged.conflicts]
@@ -221,26 +230,30 @@ class AcceptanceMerge:
 
 
 def _conflict(conflicts: Sequence[FileConflict]) -> ProposalConflictError:
-    places = [f"{conflict.address}:{conflict.found.line}" for conflict in conflicts]
-    page = conflicts[0].address.path
-    moved = {conflict.address.path: conflict.now.path for conflict in conflicts if conflict.now}
-    now = "".join(f" {old} was moved since: the page is {new} now." for old, new in list(moved.items())[:10])
+    lines = [conflict for conflict in conflicts if not conflict.found.reason]
+    places = [f"{conflict.address}:{conflict.found.line}" for conflict in lines]
+    moved = {conflict.address.path: conflict.now.path for conflict in lines if conflict.now}
+    sentences = [
+        *([f"The proposal and later writes changed the same places: {', '.join(places[:10])}."] if places else []),
+        *[f"{old} was moved since: the page is {new} now." for old, new in list(moved.items())[:10]],
+        *[conflict.found.reason for conflict in conflicts if conflict.found.reason][:10],
+    ]
     error = ProposalConflictError(
-        f"The proposal and later writes changed the same places: {', '.join(places[:10])}.{now} Nothing was written.",
+        f"{' '.join(sentences)} Nothing was written.",
         kind="proposal",
-        hint=f"Write the final text of {page}, then accept it with that text{_where(conflicts[0])}. Or accept the "
-        "other pages, or have it amended.",
+        hint=f"{_advice(conflicts[0])} Or accept the other pages, or have it amended.",
     )
     error.conflicts = tuple(conflicts)
     error.changes = tuple(line for conflict in conflicts for line in conflict_lines(conflict.address, conflict.found))
     return error
 
 
-def _where(conflict: FileConflict) -> str:
-    """The place of a final text, if that is not where the proposal has the page."""
-    if conflict.now is None:
-        return ""
-    return f": the page stays {conflict.now.path}. Or move that to {conflict.address.path} first, then accept"
+def _advice(conflict: FileConflict) -> str:
+    """What to do about the first conflict."""
+    if conflict.found.hint:
+        return conflict.found.hint
+    stays = f": the page stays {conflict.now}" if conflict.now else ""
+    return f"Write the final text of {conflict.address}, then accept it with that text{stays}."
 
 
 def conflict_lines(

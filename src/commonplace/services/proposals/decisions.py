@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import (
@@ -35,11 +34,11 @@ from commonplace.domain.proposals import (
     title_of,
 )
 from commonplace.services import writes
-from commonplace.services.collections import Collection, Collections, current_bytes
+from commonplace.services.collections import Collection, Collections, trial_transaction
 from commonplace.services.findings import MAX_NEW, new_findings
 from commonplace.services.proposals.acceptance import AcceptanceMerge, AcceptedBytes
 from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, moved_file, select, shown_paths
-from commonplace.services.proposals.served_files import served_file, with_sources
+from commonplace.services.proposals.served_files import ServedFiles, with_sources
 from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.documents import index_written
@@ -68,6 +67,10 @@ class FoundProposal:
     def branches(self) -> ProposalBranches:
         """The proposals of the collection."""
         return branches_of(self.collection)
+
+    def served(self) -> ServedFiles:
+        """The served pages that it would change, as they are from now on."""
+        return ServedFiles(self.collection, self.branches, self.proposal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +232,8 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
         selection = select(found_proposal.collection, files, request)
         require_acceptable(found_proposal.collection, branches, selection.files)
         message = _message(proposal, branches.changes(proposal), selection)
-        if _is_rewritten(found_proposal.collection, branches, selection):
+        now = FoundProposal(found_proposal.collection, proposal)
+        if _is_rewritten(now.served(), selection):
             message = StatedMessage(message, CREDITS_COMMITTER)
         if len(selection.files) == len(files) and not selection.section and not left_out:
             message = StatedMessage(message, f"Proposal-Tip: {proposal.tip}")
@@ -238,7 +242,7 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
             committed_by(person),
             found_proposal.collection.store.transaction(message, proposal.author) as transaction,
         ):
-            merge = AcceptanceMerge(found_proposal.collection, branches, transaction, selection)
+            merge = AcceptanceMerge(now.served(), transaction, selection)
             results = merge.run([file for file in files if file not in selection.files])
         receipt = transaction.receipt
         index_written(found_proposal.collection, sorted({*receipt.revisions, *receipt.removed}))
@@ -251,19 +255,13 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
     return AcceptReceipt(after, receipt.commit, other, written, removed, findings[:MAX_NEW], tuple(left_out))
 
 
-def _is_rewritten(collection: Collection, branches: ProposalBranches, selection: AcceptedPart) -> bool:
+def _is_rewritten(served: ServedFiles, selection: AcceptedPart) -> bool:
     """Whether a final text says something else than the proposer's text and what was written since."""
-    read = partial(current_bytes, collection)
     for file in with_sources([file for file in selection.files if selection.final.get(file.address) is not None]):
-        base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
-        merged = served_file(collection, file, base, proposed, read).merged(collection, file)
+        merged = served.side(file).merged(served.collection, file)
         if merged.content != selection.final[file.address]:
             return True
     return False
-
-
-class _TriedError(Exception):
-    """Ends a transaction without a write."""
 
 
 def tried(found_proposal: FoundProposal, request: AcceptRequest) -> AcceptedBytes:
@@ -275,12 +273,9 @@ def tried(found_proposal: FoundProposal, request: AcceptRequest) -> AcceptedByte
     collection, branches = found_proposal.collection, found_proposal.branches
     files = branches.files(_current(found_proposal, request.tip))
     selection = select(collection, files, request)
-    accepted = AcceptedBytes({}, {})
-    with suppress(_TriedError), collection.store.transaction("") as transaction:
-        merge = AcceptanceMerge(collection, branches, transaction, selection)
-        accepted = AcceptedBytes(merge.run([file for file in files if file not in selection.files]), merge.moves)
-        raise _TriedError
-    return accepted
+    with trial_transaction(collection.store) as transaction:
+        merge = AcceptanceMerge(found_proposal.served(), transaction, selection)
+        return AcceptedBytes(merge.run([file for file in files if file not in selection.files]), merge.moves)
 
 
 def _recorded(

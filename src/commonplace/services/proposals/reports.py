@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import unified_diff
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
@@ -16,13 +16,13 @@ from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import TextConflict, split_lines
 from commonplace.domain.proposals import Proposal, ProposalBranches, ProposedFile
 from commonplace.domain.revisions import revision_of
-from commonplace.services.collections import Collection, Collections, current_bytes
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
 from commonplace.services.proposals import decisions
 from commonplace.services.proposals.acceptance import AcceptedBytes
 from commonplace.services.proposals.decisions import FoundProposal
 from commonplace.services.proposals.selection import AcceptRequest, named_file
-from commonplace.services.proposals.served_files import ServedFile, served_file, with_sources
+from commonplace.services.proposals.served_files import ServedFile, ServedFiles, with_sources
 from commonplace.services.proposals.views import proposal_view, trial_view
 
 
@@ -117,21 +117,21 @@ def report(collections: Collections, proposal: FoundProposal, shown: FileRange |
         return report(collections, now, replace(shown, settled=True))
     if shown.page and shown.alone:
         reported = [_alone(collections, proposal, shown, file) for file in reported]
-    elif any(_is_elsewhere(proposal.collection, file) for file in every):
+    elif comparison.served.has_moved or any(_is_elsewhere(comparison.served, file) for file in every):
         reported = _with_findings_of_all(collections, proposal, reported)
     return replace(result, files=reported)
 
 
-def _is_elsewhere(collection: Collection, file: ProposedFile) -> bool:
+def _is_elsewhere(served: ServedFiles, file: ProposedFile) -> bool:
     """Whether the page that a file changes is no longer at a place that the proposal knows."""
-    places = (file.address, file.moved_from)
-    return bool(file.base) and all(current_bytes(collection, place) is None for place in places if place)
+    places = filter(None, (file.address, file.moved_from))
+    return bool(file.base) and not any(served.is_there(file, place, served.read(place)) for place in places)
 
 
 def _with_findings_of_all(
     collections: Collections, proposal: FoundProposal, files: Sequence[FileReport]
 ) -> Sequence[FileReport]:
-    """The reports with the findings of accepting all of the proposal, where pages of it are elsewhere now.
+    """The reports with the findings of accepting all of the proposal, where its pages or others are elsewhere now.
 
     As they are if that cannot be accepted, as a conflict says, or not by this caller.
     """
@@ -258,8 +258,7 @@ def proposed_file(proposal: FoundProposal, name: str) -> ProposedFile:
 
 def served_side(proposal: FoundProposal, file: ProposedFile) -> ServedFile:
     """A file of `proposed_file` beside the page that is served now."""
-    base, proposed = (proposal.branches.content(revision) for revision in (file.base, file.proposed))
-    return served_file(proposal.collection, file, base, proposed, partial(current_bytes, proposal.collection))
+    return proposal.served().side(file)
 
 
 def _chosen(
@@ -287,28 +286,29 @@ class _Comparison:
         files: Sequence[ProposedFile],
     ) -> None:
         before = proposal.collection
-        self._proposal = proposal
+        self.served = proposal.served()
+        """The served pages that it would change."""
         others = [collection for collection in collections if collection.name != before.name]
         self._before, self._after = before, after
-        self._served = Collections(lambda: [before, *others])
+        self._now = Collections(lambda: [before, *others])
         self._proposed = Collections(lambda: [after, *others])
         self._branches = proposal.branches
         self._files = files
         self._moves = {file.moved_from.path: file.address for file in files if file.moved_from}
-        self._kinds_now, self._kinds_then = _Kinds(self._served, before), _Kinds(self._proposed, after)
+        self._kinds_now, self._kinds_then = _Kinds(self._now, before), _Kinds(self._proposed, after)
 
     def report(self, file: ProposedFile) -> FileReport:
         """The report on one file."""
-        served = served_side(self._proposal, file)
+        served = self.served.side(file)
         conflicts = served.merged(self._before, file).conflicts
         now = "" if served.current is None else revision_of(served.current)
-        place = served.address if served.address not in {file.address, file.moved_from} else None
+        place = served.address if served.is_elsewhere(file) else None
         plain = replace(_plain_report(self._branches, file), conflicts=conflicts, current=now, now=place)
         if not file.address.is_document:
             return plain
         moved_back = file.address if served.address != file.address else None
         texts = self._branches.content(file.proposed), served.current
-        mended = new_findings(self._served, self._before, served.address, texts, moved_back)
+        mended = new_findings(self._now, self._before, served.address, texts, moved_back)
         return replace(
             plain,
             new_findings=_first([finding for finding in self._new(file) if not self._was_there(file, finding)]),

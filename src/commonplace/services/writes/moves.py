@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address, fold, parse_address, require_new_name
@@ -26,13 +26,13 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.links import LASTING_WAYS, Way, link_key, own_names, read_as
 from commonplace.domain.markdown.link_rewrites import markdown_path
-from commonplace.domain.markdown.paths import relative_path, slashed
+from commonplace.domain.markdown.paths import INDEX_NAMES, relative_path, slashed
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.records import names_of_record
 from commonplace.domain.sites import moved_url, site_of
 from commonplace.domain.title_case import title_case
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, trial_transaction
 from commonplace.services.writes.documents import existing, require_free
 from commonplace.services.writes.links_after import LinksAfter
 
@@ -181,40 +181,43 @@ def preview_moves(
     Raises:
         KnowledgeError: an error of `plan_moves`, or the folder is read-only.
     """
-    try:
-        with collection.store.transaction("") as transaction:
-            for address, text in unsaved.items():
-                transaction.put(address, text)
-            _end_with(plan_moves(collection, transaction, moves, unsaved))
-    except _PreviewEnd as end:  # the exception rolls the transaction back
-        return end.plan
+    with trial_transaction(collection.store) as transaction:
+        for address, text in unsaved.items():
+            transaction.put(address, text)
+        return plan_moves(collection, transaction, moves, unsaved)
 
 
-def _end_with(plan: MovePlan) -> NoReturn:
-    raise _PreviewEnd(plan)
-
-
-class _PreviewEnd(Exception):  # noqa: N818 - not an error
-    def __init__(self, plan: MovePlan) -> None:
-        super().__init__()
-        self.plan = plan
-
-
-def moved_text(collection: Collection, old: Address, new: Address, text: bytes) -> bytes:
-    """A text of a page from before it was moved, with the links that it would have if it had been moved, too.
+def moved_text(
+    collection: Collection, old: Address, new: Address, text: bytes, others: Mapping[Address, Address]
+) -> bytes:
+    """A text of a page from before moves, with the links that it would have if it had been there when they were made.
 
     Args:
-        collection: The collection, which has the page at its new address.
+        collection: The collection, in which the moves are made.
         old: The address of the text.
-        new: The address of the page.
+        new: The address of the page, which may be the same.
         text: The text.
+        others: New address by old address of other files that were moved, or will be. There is none at the old
+            addresses now.
     """
-    if not old.is_document or old == new:
+    if not old.is_document:
         return text
-    before = LinksAfter(collection, {old: text}, {new})
-    return _Relinks(collection, {old: new}, LinksAfter(collection, {new: text}), before).rewritten(
-        read_document(old, text)
-    )
+    document = read_document(old, text)
+    keys = {link_key(side.target) for link in document.links for side in (link, link.other) if side}
+    linked = {source: target for source, target in others.items() if keys & _path_keys(source)}
+    moves = {**linked, **({old: new} if old != new else {})}
+    if not moves:
+        return text
+    before = LinksAfter(collection, {**dict.fromkeys(linked, b""), old: text}, {new})
+    coming = [target for target in linked.values() if collection.store.stat(target) is None]
+    after = LinksAfter(collection, {**dict.fromkeys(coming, b""), new: text})
+    return _Relinks(collection, moves, after, before).rewritten(document)
+
+
+def _path_keys(address: Address) -> frozenset[str]:
+    """The lookup keys of the links that name a file by its path."""
+    names = [address.path, *([address.folder] if address.name in INDEX_NAMES else [])]
+    return frozenset(link_key(name) for name in names)
 
 
 def _require_free(collection: Collection, transaction: Transaction, moves: Mapping[Address, Address]) -> None:

@@ -196,6 +196,12 @@ class GitProposals:
         """Name of the current branch; "" for a detached HEAD."""
         return self.repository.branch.removeprefix("refs/heads/")
 
+    def served_since(self, proposal: Proposal) -> Sequence[str]:
+        """The latest served commits since a proposal began, newest first; at most `MAX_SEARCHED`."""
+        head = self.repository.head
+        commits = self.repository.walk(head, SortMode.TOPOLOGICAL, hidden=[proposal.fork]) if head else ()
+        return [str(commit.id) for commit in islice(commits, MAX_SEARCHED)]
+
     def new_id(self) -> str:
         """The date and six random hex digits."""
         while True:
@@ -420,6 +426,7 @@ class GitProposals:
             word=_word(latest, state.capitalize()) if is_closed else "",
             commit=stated.get("Proposal-Commit", "") if is_closed else "",
             branch=stated.get("Proposal-Branch", ""),
+            fork=_fork(latest),
             accepted=tuple(
                 AcceptedBefore.parsed(text, _word(row, _NO_WORD))
                 for row in chain

@@ -36,9 +36,9 @@ from commonplace.services.proposals.reports import (
     ProposalReport,
     findings_of_part,
     report,
-    served_side,
 )
 from commonplace.services.proposals.selection import AcceptRequest
+from commonplace.services.proposals.served_files import ServedFiles
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.site.changes import DiffRow, differences
@@ -236,32 +236,35 @@ def _shown_files(
         else nullcontext(proposal.collection)
     )
     with opened as after:
-        return [_shown_file(request, proposal, file_report, after, rendered=rendered) for file_report in full.files]
+        rendering = after if rendered else None
+        served = proposal.served()
+        return [_shown_file(request, served, file_report, rendering) for file_report in full.files]
 
 
 def _shown_file(
-    request: PageRequest, proposal: FoundProposal, file_report: FileReport, after: Collection, *, rendered: bool
+    request: PageRequest, served: ServedFiles, file_report: FileReport, after: Collection | None
 ) -> ShownFile:
-    file, branches = file_report.file, proposal.branches
-    base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
+    """A file of a proposal; as rendered texts if the proposed state of the collection is given."""
+    file, collection = file_report.file, served.collection
+    base, proposed = (served.branches.content(revision) for revision in (file.base, file.proposed))
     old, new = (shown.version_text(file.moved_from or file.address, base), shown.version_text(file.address, proposed))
     is_text = old is not None and new is not None
     rows: Sequence[DiffRow] = []
     html = (Markup(), Markup())
-    if is_text and rendered and file.address.is_document:
+    if is_text and after is not None and file.address.is_document:
         source = file.moved_from or file.address
-        html = _html(request, proposal.collection, source, base), _html(request, after, file.address, proposed)
+        html = _html(request, collection, source, base), _html(request, after, file.address, proposed)
     elif is_text:
         rows = differences(old or "", new or "")[:MAX_ROWS]
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
     sections = (
-        _offered_sections(proposal, file_report)
-        if change == "changed" and _rights(request, proposal)["decides"]
+        _offered_sections(served, file_report)
+        if change == "changed" and _rights(request, FoundProposal(collection, served.proposal))["decides"]
         else ()
     )
     near = ""
     if change == "new" and proposed is not None and file.address.is_document and is_text:
-        near = NearDuplicates(proposal.collection).of(file.address.id, read_document(file.address, proposed))
+        near = NearDuplicates(collection).of(file.address.id, read_document(file.address, proposed))
     return ShownFile(file_report, change, rows, html[0], html[1], sections, is_text, near)
 
 
@@ -298,9 +301,9 @@ def _changed_sections(file: ProposedFile, base: bytes | None, proposed: bytes | 
     return [path for path in {**texts[0], **texts[1]} if texts[0].get(path) != texts[1].get(path)]
 
 
-def _offered_sections(proposal: FoundProposal, file_report: FileReport) -> Sequence[str]:
+def _offered_sections(files: ServedFiles, file_report: FileReport) -> Sequence[str]:
     """The sections that can be accepted alone; none if that is the same as the whole page."""
-    file, served = file_report.file, served_side(proposal, file_report.file)
+    file, served = file_report.file, files.side(file_report.file)
     sections = _changed_sections(file, served.base, served.proposed)
     if not file_report.conflicts:
         return sections if len(sections) > 1 else ()
@@ -308,7 +311,7 @@ def _offered_sections(proposal: FoundProposal, file_report: FileReport) -> Seque
     return [
         section
         for section, part in parts.items()
-        if not replace(served, proposed=part).merged(proposal.collection, file).conflicts
+        if not replace(served, proposed=part).merged(files.collection, file).conflicts
     ]
 
 
@@ -334,7 +337,7 @@ def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
         else:
             raise InvalidInputError("The form names no decision.", kind="form", hint="Accept or decline.")
     except KnowledgeError as error:
-        if isinstance(error, ProposalConflictError):
+        if isinstance(error, ProposalConflictError) and not error.conflicts[0].found.reason:
             error.hint = 'Use "Edit before accepting" at that page, accept the other pages or sections, or decline it.'
         now = decisions.find(request.services.decided, proposal.proposal.id, _viewer(request))
         return _proposal_page(request, now, error)
