@@ -93,10 +93,13 @@ def step_of_the_agent(run: Sequence, now: dict[str, str]) -> Callable[[Collectio
 
 
 def step_of_others(run: Sequence, served: Collection, direct: Collection, now: dict[str, str]) -> None:
-    """One write of others to what is served, and to the same page of the second base."""
+    """One write of others to what is served, and to the same page of the second base.
+
+    They move no page after a deletion by the agent, as that leaves dead links in the second base only.
+    """
     name = run.chance.choice(list(now))
     path = run.moved.get(name, name)
-    if path not in run.touched and run.chance.choice([True, False, False]):
+    if not run.deleted and path not in run.touched and run.chance.choice([True, False, False]):
         run.made += 1
         moved = f"{run.chance.choice(FOLDERS)}others-{run.round}-{run.made}.md"
         for collection in (served, direct):

@@ -23,7 +23,7 @@ from commonplace.domain.activity import (
     watched_by,
 )
 from commonplace.domain.addresses import Address, document_suffixes
-from commonplace.domain.changes import person_of, written_by
+from commonplace.domain.changes import committed_by, person_of, written_by
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, RateLimitedError
 from commonplace.domain.records import build_record
@@ -91,9 +91,13 @@ class CallWatch:
 
 @contextmanager
 def watched(watch: CallWatch) -> Generator[None]:
-    """Let a watch see the reads and writes of the block. The writes are by the caller, if the caller has a name."""
+    """Let a watch see the reads and writes of the block.
+
+    A caller with a name is author and committer of every write that names no other, in every face.
+    """
     record_fact(actor=watch.actor)
-    with watched_by(watch), written_by(person_of(watch.actor.name)):
+    person = person_of(watch.actor.name)
+    with watched_by(watch), written_by(person), committed_by(person):
         try:
             yield
         finally:

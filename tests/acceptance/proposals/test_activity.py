@@ -385,7 +385,8 @@ def test_who_calls_is_the_author_in_every_face(site: Site, tier: str) -> None:
     for way, act in acts.items():
         act()
         branch = "HEAD" if tier == "write" else site.repo.git("branch", "--list", "proposals/*").split()[0]
-        assert site.repo.git("log", "-1", "--format=%an <%ae>", branch) == "Ada Lovelace <ada-lovelace@localhost>", way
+        people = site.repo.git("log", "-1", "--format=%an <%ae>|%cn <%ce>", branch).split("|")
+        assert people == ["Ada Lovelace <ada-lovelace@localhost>"] * 2, way
     if tier == "propose":
         for proposal in site.rest(person, "GET", "/proposals").json["proposals"]:
             assert proposal["author"] == "Ada Lovelace"

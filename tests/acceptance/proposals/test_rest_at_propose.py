@@ -76,6 +76,8 @@ def test_writes_wait_until_a_person_accepts_them(site: Site) -> None:
     assert "WITH YOUR PROPOSAL" in site.ask("agent", "GET", "/search?q=alpha")["proposal"]
     assert site.server.page("GET", "sub/D", key=site.keys["reader"]).status == 404
     (row,) = site.ask("Ada Lovelace", "GET", "/proposals")["proposals"]
+    seen = site.ask("agent", "GET", "/search?q=alpha")
+    assert [element["proposal_ids"] for element in (*made, seen)] == [[row["id"]]] * 6
     shown = site.ask("Ada Lovelace", "GET", f"/proposals/{row['id']}")
     assert {(file["action"], file["path"].rpartition("/")[2]) for file in shown["files"]} == {
         ("create", "n.txt"),

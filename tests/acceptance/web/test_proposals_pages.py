@@ -324,6 +324,13 @@ def test_the_list_is_narrowed_and_several_are_declined_at_once(site: Site) -> No
         )
     )
     assert len(picks) == 2
+    for action, count, other in (("all", 2, "Select none"), ("none", 0, "Select all 2 of this list")):
+        marked = sent(
+            site.server, "/proposals", key=site.keys["write"], action=action, word="Not <now>", q="e", **picks
+        )
+        html = marked.body.decode()
+        assert (html.count("checked>"), other in html, "Not &lt;now&gt;" in html) == (count, True, True), action
+        assert 'name="q" value="e"' in html
     stale = dict.fromkeys(picks, "0" * 40)
     for key, form, status in (
         ("propose", picks, 403), ("write", {}, 422), ("write", stale, 409), ("write", picks, 303)

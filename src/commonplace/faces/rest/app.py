@@ -40,7 +40,7 @@ from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
 from commonplace.services.collections import UNFINISHED_SECONDS
 from commonplace.services.findings import findings_of_writes
-from commonplace.services.proposals.views import network_proposer, proposal_lines, proposing
+from commonplace.services.proposals.views import network_proposer, proposal_ids, proposal_lines, proposing
 from commonplace.services.services import Services
 from commonplace.services.writes.recorded import recording_writes
 from commonplace.services.writes.retries import call_on_latest
@@ -194,8 +194,9 @@ class RestApi:
             if writes.receipts or writes.findings:
                 further |= new_finding_json(findings_of_writes(services.collections, writes))
             decides = endpoint.template.startswith("/proposals")  # says itself what became of them
-            if lines := proposal_lines(proposed, {} if decides else shown):
-                further["proposal"] = " ".join(lines)
+            seen = {} if decides else shown
+            if lines := proposal_lines(proposed, seen):
+                further |= {"proposal": " ".join(lines), "proposal_ids": list(proposal_ids(proposed, seen))}
             return replace(reply, body=_rendered(reply.value, further))
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
-from commonplace.domain.changes import committed_by, recording_retained, recording_waiting_index
+from commonplace.domain.changes import recording_retained, recording_waiting_index
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.proposals import Proposer, recording_proposed
 from commonplace.faces.access.callers import Caller
@@ -32,7 +32,7 @@ def run_editing(editing: EditingView, request: PageRequest) -> PageResponse:
     """
     writes = editing.writes and request.method != "GET"
     opened = _as_proposer(request, writes=writes or editing.plans) if editing.as_proposer else nullcontext(request)
-    with opened as own, committed_by(request.caller.person):
+    with opened as own:
         if not writes or own.proposer is not None:
             return editing.view(own)
         with recording_retained(), recording_waiting_index(), recording_writes():

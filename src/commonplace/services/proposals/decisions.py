@@ -119,8 +119,13 @@ class ProposalFilter:
     state: str = ""
     """`open`, `accepted`, `declined` or `withdrawn`."""
 
-    def takes(self, found_proposal: FoundProposal) -> bool:
-        """Whether a proposal is wanted."""
+    def takes(self, found_proposal: FoundProposal, *, follows: bool = False) -> bool:
+        """Whether a proposal is wanted.
+
+        Args:
+            found_proposal: The proposal.
+            follows: Whether a page also counts under the path to which others have moved it since.
+        """
         proposal = found_proposal.proposal
         author, client = proposal.author, proposal.proposer.client
         return (
@@ -129,13 +134,21 @@ class ProposalFilter:
             and fold(self.client) in {"", fold(client), fold(client.partition("/")[0])}
             and fold(self.text)
             in fold("\n".join([proposal.title, proposal.proposer.purpose, proposal.message, author.name, client]))
-            and self._takes_page(found_proposal)
+            and self._takes_page(found_proposal, follows=follows)
         )
 
-    def _takes_page(self, found_proposal: FoundProposal) -> bool:
-        path = self.page.removeprefix(f"{found_proposal.collection.name}:").strip("/")
+    def _takes_page(self, found_proposal: FoundProposal, *, follows: bool) -> bool:
+        collection, proposal = found_proposal.collection, found_proposal.proposal
+        path = self.page.removeprefix(f"{collection.name}:").strip("/")
         names = dict.fromkeys((path, f"{path}.md"))
-        return not path or any(found_proposal.branches.changes_below(found_proposal.proposal, name) for name in names)
+        branches = found_proposal.branches
+        if not path or any(branches.changes_below(proposal, name) for name in names):
+            return True
+
+        def is_below(address: Address) -> bool:
+            return any(address.path == name or address.path.startswith(f"{name}/") for name in names)
+
+        return follows and moved_file(collection, branches.files(proposal), is_below) is not None
 
 
 def listed(
@@ -154,7 +167,7 @@ def listed(
         closed: Whether to list closed proposals instead of open ones.
         page: List only the open ones that change, move or delete this page. Of the newest `MAX_FOLLOWED`, also those
             that do so under the path from which others have moved it since.
-        only: List only those that it takes; None for all.
+        only: List only those that it takes; None for all. Moves are followed as for `page`.
     """
     proposals = [
         FoundProposal(collection, proposal)
@@ -162,7 +175,12 @@ def listed(
         for proposal in _of_collection(collection, closed=closed, page=page)
         if viewer is None or viewer.owns(proposal)
     ]
-    taken = [proposal for proposal in proposals if only is None or only.takes(proposal)]
+    follows = not closed
+    taken = [
+        proposal
+        for number, proposal in enumerate(proposals)
+        if only is None or only.takes(proposal, follows=follows and number < MAX_FOLLOWED)
+    ]
     return sorted(taken, key=lambda proposal: (proposal.proposal.when, proposal.proposal.id), reverse=True)
 
 
@@ -174,7 +192,7 @@ def _of_collection(collection: Collection, *, closed: bool, page: Address | None
         return branches.closed() if closed else branches.listed()
     touching = branches.touching(page)
     newest = (proposal for proposal in branches.listed()[:MAX_FOLLOWED] if proposal not in touching)
-    return [*touching, *(each for each in newest if moved_file(collection, branches.files(each), page))]
+    return [*touching, *(each for each in newest if moved_file(collection, branches.files(each), page.__eq__))]
 
 
 def find(collections: Collections, identifier: str, viewer: Proposer | None = None) -> FoundProposal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -113,7 +113,7 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         return file
     with suppress(NotFoundError):
         served = find_document(Collections(lambda: [collection]), name).record.address
-        if file := by_address.get(served) or moved_file(collection, files, served):
+        if file := by_address.get(served) or moved_file(collection, files, served.__eq__):
             return file
     alike = [file for file in files if fold(file.address.stem) == fold(name)]
     if len(alike) == 1:
@@ -131,10 +131,13 @@ def _at_path(files: Mapping[Address, ProposedFile], name: str) -> ProposedFile |
     return next((files[form] for form in forms if form is not None and form in files), None)
 
 
-def moved_file(collection: Collection, files: Sequence[ProposedFile], served: Address) -> ProposedFile | None:
-    """The file whose page others have moved to an address since; None if there is none."""
+def moved_file(
+    collection: Collection, files: Sequence[ProposedFile], is_meant: Callable[[Address], bool]
+) -> ProposedFile | None:
+    """The file whose page others have moved since to an address that is meant; None if there is none."""
     gone = (file for file in files if file.base and collection.store.stat(file.address) is None)
-    return next((file for file in gone if now_at(collection, file.address) == served), None)
+    places = ((file, now_at(collection, file.address)) for file in gone)
+    return next((file for file, now in places if now is not None and is_meant(now)), None)
 
 
 def shown_paths(paths: Sequence[str]) -> str:

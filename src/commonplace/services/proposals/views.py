@@ -223,18 +223,22 @@ def refusal_of(collection: Collection) -> tuple[str, str]:
     )
 
 
-def proposal_lines(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -> Sequence[str]:
-    """Lines for an answer: that writes wait for a person, else that it shows a proposal.
+def proposal_ids(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -> Sequence[str]:
+    """Ids of the proposals that a call wrote, else of those that it saw.
 
     Args:
         proposed: Ids of the proposals that the call wrote, by name of the folder.
         shown: The proposals that the call saw.
     """
-    written = sorted(set(proposed.values()))
-    if written:
-        return [f"PROPOSED, not yet in the base: proposal {', '.join(written)} waits for a person."]
-    seen = sorted({proposal.id for proposal in shown.values()})
-    return [f"WITH YOUR PROPOSAL {', '.join(seen)}, which waits for a person."] if seen else []
+    return sorted(set(proposed.values()) or {proposal.id for proposal in shown.values()})
+
+
+def proposal_lines(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -> Sequence[str]:
+    """Lines for an answer: that writes wait for a person, else that it shows a proposal. See `proposal_ids`."""
+    named = ", ".join(proposal_ids(proposed, shown))
+    if proposed:
+        return [f"PROPOSED, not yet in the base: proposal {named} waits for a person."]
+    return [f"WITH YOUR PROPOSAL {named}, which waits for a person."] if named else []
 
 
 def _line(text: str) -> str:

@@ -65,6 +65,8 @@ def test_proposals_are_listed_by_who_where_and_what_and_several_are_declined(tmp
             ({"state": "declined"}, []),
         ):
             assert pages(**only) == paths, only
+        writes.rename(base.collection, Address("b.md"), Address("teas/black.md"))
+        assert [pages(page=name) for name in ("teas/black", "teas", "b", "te")] == [["b.md"], ["b.md"], ["b.md"], []]
         rows = [base.found(identifier) for identifier in base.open_ids()]
         tips = {row.proposal.id: row.proposal.tip for row in rows}
         with pytest.raises(ConflictError, match="amended since"):

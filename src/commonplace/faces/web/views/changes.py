@@ -10,9 +10,9 @@ from commonplace.domain.revisions import is_revision
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
-from commonplace.faces.web.urls import possible_addresses
-from commonplace.faces.web.views.document import toolset_notes
+from commonplace.faces.web.views.document import once_located, toolset_notes
 from commonplace.services.collections import Collection, current_revision
+from commonplace.services.past import moment_of
 from commonplace.services.site import changes
 from commonplace.services.site.changes import DiffRow, differences
 from commonplace.services.site.documents import document_at_path
@@ -96,12 +96,15 @@ def commit(request: PageRequest) -> PageResponse:
 
 
 def history(request: PageRequest) -> PageResponse:
-    """The commits of a document, with a form to compare two versions."""
-    collection, address = _address(request)
+    """The commits of a document, with a form to compare two versions; with `at`, those up to a moment."""
+    collection, address = once_located(request)
     number = request.number("page")
     log = collection.store.history
+    if request.at and collection.past is not None:
+        log = collection.past.commits.store(moment_of(collection, request.at).commit.id).history
+        address = collection.store.history.address_at(address, log.head()) or address
     commits = log.log(address, limit=HISTORY_SIZE + 1, offset=(number - 1) * HISTORY_SIZE) if log.available else []
-    if not commits and document_at_path(collection, address.path) is None:
+    if not commits and (request.at or document_at_path(collection, address.path) is None):
         raise NotFoundError("There is no such page, and there was none.", kind="document")
     return page(
         request,
@@ -130,7 +133,7 @@ def compare(request: PageRequest) -> PageResponse:
 
     Without `from`, the version before the last commit is used.
     """
-    collection, address = _address(request)
+    collection, address = once_located(request)
     old, new = request.query.get("from"), request.query.get("to", "")
     old = _version_before(collection, address) if old is None else old
     for commit in filter(None, (old, new)):
@@ -165,17 +168,3 @@ def _version_before(collection: Collection, address: Address) -> str:
 
 def _view(request: PageRequest) -> str:
     return "inline" if request.query.get("view") == "inline" else "side"
-
-
-def _address(request: PageRequest) -> tuple[Collection, Address]:
-    """The collection and address that the path names, whether or not the document exists now."""
-    collection, path = request.located()
-    document = document_at_path(collection, path)
-    if document:
-        return collection, document.record.address
-    possible = possible_addresses(path)
-    if not possible:
-        raise NotFoundError("There is no such page.", kind="document")
-    log = collection.store.history
-    addresses = (address for address in possible if log.available and log.log(address, limit=1))
-    return collection, next(addresses, possible[0])

@@ -21,7 +21,7 @@ from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.pages import base_title, breadcrumbs, page
-from commonplace.faces.web.shown import gives_file, spans_of, visible
+from commonplace.faces.web.shown import gives_file, spans_of, visible, withholds
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.page_actions import new_url, trashed_page
 from commonplace.services.collections import Collection, Collections, FoundDocument, current_revision
@@ -354,11 +354,31 @@ def _found(request: PageRequest) -> FoundDocument:
     return found_document
 
 
+def once_located(request: PageRequest) -> tuple[Collection, Address]:
+    """The collection and address that the path names, whether or not the document exists now."""
+    collection, path = request.located()
+    document = document_at_path(collection, path)
+    if document:
+        return collection, document.record.address
+    possible = possible_addresses(path)
+    if not possible:
+        raise NotFoundError("There is no such page.", kind="document")
+    log = collection.store.history
+    addresses = (address for address in possible if log.available and log.log(address, limit=1))
+    return collection, next(addresses, possible[0])
+
+
 def source(request: PageRequest) -> PageResponse:
-    """The Markdown of a document as in its file.
+    """The Markdown of a document as in its file; with `at`, as it was then.
 
     If text is withheld, only if `layer` names the document's collection.
     """
+    if request.at:
+        collection, address = once_located(request)
+        if withholds(request) and request.query.get("layer") != collection.name:
+            return redirect(request.urls.page(collection.name, address.path) + _moment_query(request))
+        content = collection.store.history.read(address, revision_at(collection, request.at))
+        return PageResponse(content, "text/plain; charset=utf-8")
     found_document = _found(request)
     if not gives_file(request, found_document):
         return redirect(request.urls.page(found_document.collection.name, found_document.record.address.path))

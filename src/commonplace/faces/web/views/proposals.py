@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -111,6 +112,8 @@ def _viewer(request: PageRequest) -> Proposer | None:
 def _list(request: PageRequest) -> PageResponse:
     if request.method != "POST":
         return _listed(request, request.query)
+    if request.form.get("action") in {"all", "none"}:
+        return _listed(request, request.form)
     try:
         _decline_selected(request)
     except KnowledgeError as error:
@@ -147,14 +150,28 @@ def _listed(request: PageRequest, fields: Mapping[str, str], problem: KnowledgeE
         kept=_kept(fields),
         problem=problem,
         word=request.form.get("word", ""),
+        selected=_selected(request, opened[part]),
         without=[collection.name for collection in collections if collection.proposals is None],
     )
+
+
+def _selected(request: PageRequest, proposals: Sequence[FoundProposal]) -> AbstractSet[str]:
+    """Ids of the listed proposals that are selected: all or none as asked for, else those of the form."""
+    action = request.form.get("action", "")
+    if action == "all":
+        return {proposal.proposal.id for proposal in proposals}
+    return frozenset() if action == "none" else _picked(request).keys()
+
+
+def _picked(request: PageRequest) -> dict[str, str]:
+    """The commit that was shown of each proposal that a form selects, by its id."""
+    return {name.removeprefix(PICK): tip for name, tip in request.form.items() if name.startswith(PICK)}
 
 
 def _decline_selected(request: PageRequest) -> None:
     """Decline the proposals that were selected in the list, each as it was shown."""
     require_decides(request)
-    tips = {name.removeprefix(PICK): tip for name, tip in request.form.items() if name.startswith(PICK)}
+    tips = _picked(request)
     if request.form.get("action") != "decline" or not tips:
         raise InvalidInputError("Which proposals?", kind="proposal", hint="Select some of the list, or open one.")
     proposals = [decisions.find(request.services.decided, identifier) for identifier in tips]

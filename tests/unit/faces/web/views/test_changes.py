@@ -12,7 +12,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.faces.web.exchange import View
 from commonplace.faces.web.views import changes
 from commonplace.faces.web.views.changes import commit, compare, history, recent
-from commonplace.faces.web.views.document import document
+from commonplace.faces.web.views.document import document, source
 from commonplace.faces.web.views.lists import tree
 from support import GitRepo, new_repo
 
@@ -50,8 +50,8 @@ def test_a_move_is_one_page_of_its_commit_and_leads_to_what_it_is_now(tmp_path_f
         tmp_path_factory.mktemp("moved") / "base", {"old/sub/one.md": f"one {text}", "old/two.md": f"two {text}"}
     )
     first = repo.git("rev-parse", "HEAD")
-    for source, target in (("old", "newer"), ("newer", "newest")):
-        repo.git("mv", source, target)
+    for place, target in (("old", "newer"), ("newer", "newest")):
+        repo.git("mv", place, target)
         repo.commit(f"Move to {target}")
     repo.git("rm", "--quiet", "newest/two.md")
     repo.commit("Delete two")
@@ -70,6 +70,14 @@ def test_a_move_is_one_page_of_its_commit_and_leads_to_what_it_is_now(tmp_path_f
             assert "old" in crumbs
             assert "newest" not in crumbs
         assert "It no longer exists." in pages.view(document, "old/two", at=first)
+        second = repo.git("rev-parse", "HEAD~2")
+        then = pages.view(history, "newest/sub/one", at=second)
+        assert [row in then for row in ("Move to newer", "Begin", "Move to newest")] == [True, True, False]
+        assert "As of" in then
+        for path, at, text in (("newest/sub/one", first, "one A text"), ("newest/two", second, "two A text")):
+            assert text in pages.view(source, path, at=at)
+        with pytest.raises(NotFoundError):
+            pages.view(history, "newest/two", at="2001-01-01")
         versions = pages.view(history, "newest/two")
         assert versions.count("deleted here") == 1
         for match in re.findall(r'href="/p/newest/two\?at=([0-9a-f]+)"', versions):
