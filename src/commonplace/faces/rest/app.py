@@ -194,9 +194,8 @@ class RestApi:
             if writes.receipts or writes.findings:
                 further |= new_finding_json(findings_of_writes(services.collections, writes))
             decides = endpoint.template.startswith("/proposals")  # says itself what became of them
-            seen = {} if decides else shown
-            if lines := proposal_lines(proposed, seen):
-                further |= {"proposal": " ".join(lines), "proposal_ids": list(proposal_ids(proposed, seen))}
+            if lines := proposal_lines(proposed, seen := {} if decides else shown):
+                further |= {"proposal": " ".join(lines), "proposal_ids": proposal_ids(proposed, seen)}
             return replace(reply, body=_rendered(reply.value, further))
 
 

@@ -16,7 +16,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.proposals import ProposedFile
 from commonplace.domain.revisions import require_revision
 from commonplace.services.collections import merged_text
-from commonplace.services.proposals.selection import AcceptedPart
+from commonplace.services.proposals.selection import MAX_NAMED, AcceptedPart
 from commonplace.services.proposals.served_files import ServedFile, ServedFiles, place_taken, with_sources
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, require_free
 from commonplace.services.writes.moves import MovePlan, plan_moves
@@ -148,8 +148,8 @@ class AcceptanceMerge:
             self.rest[address] = content, content
             return target, content
         self.rest[address] = proposed, whole if self._selection.section else proposed
-        if served.base is not None and served.current is not None and target in plan.contents:
-            served = replace(served, current=with_rewritten(served.base, served.current, plan.contents[target]))
+        if base is not None and served.current is not None and target in plan.contents:
+            served = replace(served, current=with_rewritten(base, served.current, plan.contents[target]))
         return target, self._conflict(file, served)
 
     def _conflict(self, file: ProposedFile, served: ServedFile) -> bytes | None:
@@ -230,22 +230,25 @@ class AcceptanceMerge:
 
 
 def _conflict(conflicts: Sequence[FileConflict]) -> ProposalConflictError:
-    lines = [conflict for conflict in conflicts if not conflict.found.reason]
-    places = [f"{conflict.address}:{conflict.found.line}" for conflict in lines]
-    moved = {conflict.address.path: conflict.now.path for conflict in lines if conflict.now}
-    sentences = [
-        *([f"The proposal and later writes changed the same places: {', '.join(places[:10])}."] if places else []),
-        *[f"{old} was moved since: the page is {new} now." for old, new in list(moved.items())[:10]],
-        *[conflict.found.reason for conflict in conflicts if conflict.found.reason][:10],
-    ]
     error = ProposalConflictError(
-        f"{' '.join(sentences)} Nothing was written.",
+        f"{' '.join(_sentences(conflicts))} Nothing was written.",
         kind="proposal",
         hint=f"{_advice(conflicts[0])} Or accept the other pages, or have it amended.",
     )
     error.conflicts = tuple(conflicts)
     error.changes = tuple(line for conflict in conflicts for line in conflict_lines(conflict.address, conflict.found))
     return error
+
+
+def _sentences(conflicts: Sequence[FileConflict]) -> Iterator[str]:
+    """What cannot be merged: the places in which lines meet, and what became of pages."""
+    lines = [conflict for conflict in conflicts if not conflict.found.reason]
+    if lines:
+        places = [f"{conflict.address}:{conflict.found.line}" for conflict in lines]
+        yield f"The proposal and later writes changed the same places: {', '.join(places[:MAX_NAMED])}."
+    moved = {conflict.address: conflict.now for conflict in lines if conflict.now}
+    yield from [f"{old} was moved since: the page is {new} now." for old, new in moved.items()][:MAX_NAMED]
+    yield from [conflict.found.reason for conflict in conflicts if conflict.found.reason][:MAX_NAMED]
 
 
 def _advice(conflict: FileConflict) -> str:

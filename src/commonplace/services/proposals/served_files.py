@@ -120,6 +120,7 @@ class ServedFiles:
         read = read or self.read
         served = self._place(file, base, proposed, read)
         there = {old: self.own_moves.get(new, new) for old, new in self._moved.items() if read(old) is None}
+        there |= {new: new for new in self.own_moves.values()}
         target, old = served.target(file), file.moved_from or file.address
 
         def followed(text: bytes | None, at: Address, to: Address) -> bytes | None:
@@ -175,7 +176,18 @@ class ServedFiles:
             taken_place = ServedFile(file.address, None, proposed, there)
             return ServedFile(old, base, proposed, at_old) if there is None else taken_place
         now = self._moved.get(old) or (now_at(self.collection, old) if at_old is None else None)
-        current = read(now) if now else None
+        return self._at(now, file, (base, proposed, there), read)
+
+    def _at(
+        self,
+        now: Address | None,
+        file: ProposedFile,
+        texts: tuple[bytes, bytes | None, bytes | None],
+        read: ReadFile,
+    ) -> ServedFile:
+        """The same for a page that others have moved, or deleted (None). The texts: base, proposed, there now."""
+        base, proposed, there = texts
+        old, current = file.moved_from or file.address, read(now) if now else None
         if now is None or current is None:  # deleted
             left = base if there is None else None
             return ServedFile(file.address, left, proposed, there, meets=old != file.address and there is None)

@@ -223,7 +223,7 @@ def refusal_of(collection: Collection) -> tuple[str, str]:
     )
 
 
-def proposal_ids(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -> Sequence[str]:
+def proposal_ids(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -> list[str]:
     """Ids of the proposals that a call wrote, else of those that it saw.
 
     Args:

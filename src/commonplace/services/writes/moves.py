@@ -197,14 +197,13 @@ def moved_text(
         old: The address of the text.
         new: The address of the page, which may be the same.
         text: The text.
-        others: New address by old address of other files that were moved, or will be. There is none at the old
-            addresses now.
+        others: New address by old address of other files that were moved, or will be, also from where they will be.
+            There is none at the old addresses now.
     """
     if not old.is_document:
         return text
     document = read_document(old, text)
-    keys = {link_key(side.target) for link in document.links for side in (link, link.other) if side}
-    linked = {source: target for source, target in others.items() if keys & _path_keys(source)}
+    linked = _linked(document, others)
     moves = {**linked, **({old: new} if old != new else {})}
     if not moves:
         return text
@@ -214,10 +213,15 @@ def moved_text(
     return _Relinks(collection, moves, after, before).rewritten(document)
 
 
-def _path_keys(address: Address) -> frozenset[str]:
-    """The lookup keys of the links that name a file by its path."""
-    names = [address.path, *([address.folder] if address.name in INDEX_NAMES else [])]
-    return frozenset(link_key(name) for name in names)
+def _linked(document: Document, moves: Mapping[Address, Address]) -> dict[Address, Address]:
+    """The moves of files that links of a document may name by path."""
+    keys = {link_key(side.target) for link in document.links for side in (link, link.other) if side}
+    linked: dict[Address, Address] = {}
+    for old, new in moves.items():
+        names = [old.path, *([old.folder] if old.name in INDEX_NAMES else [])]
+        if not keys.isdisjoint(map(link_key, names)):
+            linked[old] = new
+    return linked
 
 
 def _require_free(collection: Collection, transaction: Transaction, moves: Mapping[Address, Address]) -> None:

@@ -196,12 +196,6 @@ class GitProposals:
         """Name of the current branch; "" for a detached HEAD."""
         return self.repository.branch.removeprefix("refs/heads/")
 
-    def served_since(self, proposal: Proposal) -> Sequence[str]:
-        """The latest served commits since a proposal began, newest first; at most `MAX_SEARCHED`."""
-        head = self.repository.head
-        commits = self.repository.walk(head, SortMode.TOPOLOGICAL, hidden=[proposal.fork]) if head else ()
-        return [str(commit.id) for commit in islice(commits, MAX_SEARCHED)]
-
     def new_id(self) -> str:
         """The date and six random hex digits."""
         while True:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from types import MappingProxyType
+
+from pygit2.enums import SortMode
 
 from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat, Receipt, Revision
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
-from commonplace.domain.proposals import Proposer, ServedView, record_proposed
+from commonplace.domain.proposals import Proposal, Proposer, ServedView, record_proposed
 from commonplace.domain.revisions import revision_of
 from commonplace.store.folder.branch_commits import BranchPart
-from commonplace.store.folder.proposal_branches import BASE, GitProposals
+from commonplace.store.folder.proposal_branches import BASE, MAX_SEARCHED, GitProposals
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
 
@@ -46,6 +49,12 @@ class FolderProposals(GitProposals):
     def store(self, identifier: str, proposer: Proposer | None = None) -> ProposedStore:
         """The served files with the changes of a proposal, which may not exist yet."""
         return ProposedStore(self._served, self, identifier, proposer, self._check, self._hides)
+
+    def served_since(self, proposal: Proposal) -> Sequence[str]:
+        """The latest served commits since a proposal began, newest first; at most `MAX_SEARCHED`."""
+        head = self.repository.head
+        commits = self.repository.walk(head, SortMode.TOPOLOGICAL, hidden=[proposal.fork]) if head else ()
+        return [str(commit.id) for commit in islice(commits, MAX_SEARCHED)]
 
     def trial(self) -> TriedStore:
         """The served files with other contents, which nothing keeps."""

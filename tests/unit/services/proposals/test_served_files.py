@@ -192,6 +192,27 @@ def test_proposed_links_to_pages_that_others_have_moved_lead_there(tmp_path: Pat
             assert texts["x/new.md"] == b"# New\n\n[c](../teas/oolong.md) [see](see.md)\n"
 
 
+def test_links_follow_moves_of_both_sides_into_other_folders(tmp_path: Path) -> None:
+    pages = {"a.md": "# A\n\n[b](b.md)\n\n[c](c.md)\n\none\n", "b.md": "# B\n", "c.md": "# C\n"}
+    with ProposedBase(tmp_path, pages) as base:
+        with base.view() as view:
+            writes.replace_once(view, Address("a.md"), "one", "ONE")
+            writes.rename(view, Address("c.md"), Address("deep/c.md"))
+        writes.rename(base.collection, OLD, NOW)
+        with base.view() as view:
+            writes.rename(view, Address("a.md"), Address("done/a.md"))
+        base.accept()
+        expected = b"# A\n\n[b](../teas/b.md)\n\n[c](../deep/c.md)\n\nONE\n"
+        assert base.texts() == {"done/a.md": expected, "teas/b.md": b"# B\n", "deep/c.md": b"# C\n"}
+    with ProposedBase(tmp_path / "theirs", pages) as base:
+        with base.view() as view:
+            writes.rename(view, Address("c.md"), Address("deep/c.md"))
+        writes.rename(base.collection, Address("a.md"), Address("done/a.md"))
+        base.accept()
+        expected = b"# A\n\n[b](../b.md)\n\n[c](../deep/c.md)\n\none\n"
+        assert base.texts() == {"done/a.md": expected, "b.md": b"# B\n", "deep/c.md": b"# C\n"}
+
+
 def test_a_page_that_took_the_place_of_a_moved_one_is_left_alone(tmp_path: Path) -> None:
     other = b"# Other\n\nnothing of that\n"
     changes: dict[str, Callable[[Collection], object]] = {

@@ -52,6 +52,8 @@ FILTERS = ("author", "client", "in", "q", "state")
 """Names of the fields that narrow the list."""
 PICK = "pick:"
 """Beginning of the names of fields that select a proposal of the list."""
+CONFLICT_HINT = 'Use "Edit before accepting" at that page, accept the other pages or sections, or decline it.'
+"""What to do about lines that both sides changed."""
 MAX_ROWS = 2_000
 """Maximum number of lines of differences of one file."""
 
@@ -354,11 +356,16 @@ def _decide(request: PageRequest, proposal: FoundProposal) -> PageResponse:
         else:
             raise InvalidInputError("The form names no decision.", kind="form", hint="Accept or decline.")
     except KnowledgeError as error:
-        if isinstance(error, ProposalConflictError) and not error.conflicts[0].found.reason:
-            error.hint = 'Use "Edit before accepting" at that page, accept the other pages or sections, or decline it.'
+        _advise(error)
         now = decisions.find(request.services.decided, proposal.proposal.id, _viewer(request))
         return _proposal_page(request, now, error)
     return redirect(f"/proposals/{proposal.proposal.id}", 303)
+
+
+def _advise(error: KnowledgeError) -> None:
+    """Let an error about a conflict of lines say what to do here."""
+    if isinstance(error, ProposalConflictError):
+        error.hint = error.conflicts[0].found.hint or CONFLICT_HINT
 
 
 def _part_of(request: PageRequest) -> tuple[str, str]:
