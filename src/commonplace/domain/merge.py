@@ -37,9 +37,9 @@ class TextConflict:
     proposed: bytes
     current: bytes
     reason: str = ""
-    """What became of the file, as a sentence, if it is not lines of it that meet."""
+    """A sentence about the fate of the file, if it is not lines of it that meet; else ""."""
     hint: str = ""
-    """What to do about that."""
+    """Advice about that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -419,7 +419,7 @@ def _message(commits: Sequence[Commit]) -> str:
 
 
 def _reason(address: Address, sides: tuple[bytes | None, bytes | None, bytes | None]) -> str:
-    """What became of a page that a write created, changed or deleted; "" if later writes changed lines of it."""
+    """A sentence about the fate of a page that a write changed; "" if later writes changed lines of it."""
     after, before, content = sides
     if content is None:
         return f"{address} was deleted since."

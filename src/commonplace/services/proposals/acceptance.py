@@ -100,8 +100,8 @@ class AcceptanceMerge:
             target, content = self._merged_file(file, plan)
             if target in merged or target in by_address.keys() - {file.address}:
                 sides = b"", content or b"", self._read(target) or b""
-                found = TextConflict(1, *sides, *place_taken(target, file.address))
-                self._conflicts.append(FileConflict(file.address, found, target))
+                conflict = TextConflict(1, *sides, *place_taken(target, file.address))
+                self._conflicts.append(FileConflict(file.address, conflict, target))
             merged[target] = content
         sources = by_address.keys() & {file.moved_from for file in files}
         merged |= {old: self._left_place(by_address[old]) for old in sorted(sources - moves.keys())}
@@ -241,7 +241,7 @@ def _conflict(conflicts: Sequence[FileConflict]) -> ProposalConflictError:
 
 
 def _sentences(conflicts: Sequence[FileConflict]) -> Iterator[str]:
-    """What cannot be merged: the places in which lines meet, and what became of pages."""
+    """Sentences about what cannot be merged: the places in which lines meet, and what became of pages."""
     lines = [conflict for conflict in conflicts if not conflict.found.reason]
     if lines:
         places = [f"{conflict.address}:{conflict.found.line}" for conflict in lines]
@@ -252,7 +252,7 @@ def _sentences(conflicts: Sequence[FileConflict]) -> Iterator[str]:
 
 
 def _advice(conflict: FileConflict) -> str:
-    """What to do about the first conflict."""
+    """Advice about the first conflict."""
     if conflict.found.hint:
         return conflict.found.hint
     stays = f": the page stays {conflict.now}" if conflict.now else ""

@@ -60,7 +60,7 @@ class ServedFile:
         return MergedText(None, tuple(replace(conflict, reason=reason, hint=hint) for conflict in merged.conflicts))
 
     def _reason(self, file: ProposedFile) -> tuple[str, str]:
-        """What others did to the page that does not go with the proposal, and what to do."""
+        """A sentence about what others did to the page that does not go with the proposal, and advice."""
         page, new = file.moved_from or file.address, file.address
         moves, final = f"moves it to {new}", "Or accept it with its final text"
         if self.current is None:
@@ -79,7 +79,7 @@ class ServedFile:
 
 
 def place_taken(address: Address, page: Address) -> tuple[str, str]:
-    """What to say, and what to do, of another page at the address to which a proposal brings one."""
+    """A sentence about another page at the address to which a proposal brings one, and advice."""
     return (
         f"Another page is {address} now, where the proposal brings {page}.",
         "Move that page away, then accept. Or have the proposal amended.",

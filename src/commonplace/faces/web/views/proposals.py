@@ -53,7 +53,7 @@ FILTERS = ("author", "client", "in", "q", "state")
 PICK = "pick:"
 """Beginning of the names of fields that select a proposal of the list."""
 CONFLICT_HINT = 'Use "Edit before accepting" at that page, accept the other pages or sections, or decline it.'
-"""What to do about lines that both sides changed."""
+"""Advice about lines that both sides changed."""
 MAX_ROWS = 2_000
 """Maximum number of lines of differences of one file."""
 
