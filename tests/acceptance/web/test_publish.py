@@ -526,6 +526,20 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     context.close()
 
 
+def test_a_picture_that_comes_later_is_shown_by_the_page_that_names_it(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "index.md").write_text("# Index\n\n![x](a.png)\n")
+    shell, out = Shell(base), tmp_path / "out"
+    shell.ok("publish", str(base), str(out), "--no-search")
+    assert not (out / "a.png").exists()
+    (base / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    shell.ok("publish", str(base), str(out), "--no-search")
+    shell.ok("publish", str(base), str(tmp_path / "fresh"), "--no-search")
+    assert files_of(out) == files_of(tmp_path / "fresh")
+    assert 'src="a.png"' in (out / "index.html").read_text()
+
+
 def test_a_page_is_rendered_again_only_for_what_it_shows_of_a_changed_one(tmp_path: Path) -> None:
     repo = new_repo(
         tmp_path / "notes",

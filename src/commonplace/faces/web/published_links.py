@@ -173,3 +173,11 @@ def relative_url(target: str, output: str) -> str:
     relative = posixpath.relpath(path, posixpath.dirname(output) or ".")
     quoted = quote(relative, safe="/-._~!$'()*+,=@")
     return f"{quoted}{mark}{fragment}"
+
+
+def from_root(html: str, prefix: str) -> str:
+    """The HTML of a page at the top with links that begin at the site's root."""
+    for attribute in ("href", "src", "data-src", "content", "data-css", "action"):
+        for name in ("./", f"{OWN}/", START):
+            html = html.replace(f'{attribute}="{name}', f'{attribute}="{prefix}{name.removeprefix("./")}')
+    return html

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from html import escape
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import cast
 from urllib.parse import quote
@@ -34,9 +35,9 @@ from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.messages import MessageCatalogue, message_catalogue
 from commonplace.faces.web.navigation import NavigationHtml
-from commonplace.faces.web.output_folder import OutputFolder
+from commonplace.faces.web.output_folder import OutputFolder, content_digest
 from commonplace.faces.web.pages import TEMPLATES, assets, digest, environment
-from commonplace.faces.web.published_links import OWN, START, Outputs, relative_url
+from commonplace.faces.web.published_links import OWN, START, Outputs, from_root, relative_url
 from commonplace.faces.web.published_search import SEARCH, write_search
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
@@ -82,7 +83,7 @@ class _Written:
     files: list[str] = field(default_factory=list[str])
     """Paths of the pictures and other files that it uses."""
     notes: list[str] = field(default_factory=list[str])
-    """Sentences about its status, which changes with the day and with what replaces it."""
+    """Sentences about its status, which changes with the day and with what replaces it; a digest of broken links."""
     shown: list[str] = field(default_factory=list[str])
     """Paths of the pages whose text it may show, because it embeds them."""
     named: list[str] = field(default_factory=list[str])
@@ -191,7 +192,7 @@ class Publication:
             files=len(files),
             redirects=redirects,
             left_out=(*self._selection.left_out, *self._active.values()),
-            broken=self._broken(),
+            broken=tuple((path, raw) for path, links in self._broken.items() for raw in links),
             searchable=search,
             notices=tuple(self._notices()),
         )
@@ -203,7 +204,6 @@ class Publication:
             yield f"{name} is left in the folder: it is not as the last publication wrote it. Remove or keep it."
 
     def _linked(self, path: str) -> tuple[list[str], list[str]]:
-        """The pages to which a page links, and those that link to it, by path."""
         out, back = self._links.get(Address(path), ((), ()))
         return sorted(address.path for address in out), sorted(address.path for address in back)
 
@@ -363,7 +363,12 @@ class Publication:
 
     def _notes_of(self, path: str) -> list[str]:
         notes = [f"{note.about} {note.url}" for note in self._status_notes.get(path, ())]
-        return [*notes, *(f"{anchor} {mark}" for anchor, mark in self._lapsed_sections.get(path, {}).items())]
+        notes += [f"{anchor} {mark}" for anchor, mark in self._lapsed_sections.get(path, {}).items()]
+        return (
+            [*notes, content_digest(repr(self._broken[path]).encode("utf-8", "replace"))]
+            if path in self._broken
+            else notes
+        )
 
     def _with_shown_values(self, text: Document) -> Document:
         return replace(text, frontmatter=replace(text.frontmatter, values=self._index_view.shown_values(text)))
@@ -498,7 +503,7 @@ class Publication:
         html = self._rendered(
             "404.html", "published_search.html", heading=self._messages.text("Not found"), missing=True
         )
-        self._folder.put("404.html", _from_root(html, url_parts(self._url).path or "/").encode("utf-8", "replace"))
+        self._folder.put("404.html", from_root(html, url_parts(self._url).path or "/").encode("utf-8", "replace"))
 
     def _frame(self, files: Iterable[str]) -> None:
         """Write styles, scripts, pictures and other files, the feed and the list of addresses for search engines."""
@@ -568,11 +573,13 @@ class Publication:
                 if alias.startswith("/") and bare and address_or_none(bare) is not None:
                     yield f"{bare}/index.md" if alias.endswith("/") else f"{bare}.md", path
 
-    def _broken(self) -> tuple[tuple[str, str], ...]:
-        """The links of published pages that lead nowhere in the base, either."""
-        broken = self._whole.index.broken()
-        records = self._selection.records
-        return tuple((link.source.path, link.link.raw) for link in broken if link.source.path in records)
+    @cached_property
+    def _broken(self) -> Mapping[str, Sequence[str]]:
+        """The links of published pages that lead nowhere in the base, either, by page."""
+        broken = [link for link in self._whole.index.broken() if link.source.path in self._selection.records]
+        return {
+            path: [link.link.raw for link in links] for path, links in groupby(broken, lambda link: link.source.path)
+        }
 
 
 def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
@@ -590,11 +597,3 @@ def _texts(value: object) -> list[str] | None:
     """The value if it is a list of texts; otherwise None."""
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     return cast("list[str]", items) if {*map(type, items)} <= {str} else None
-
-
-def _from_root(html: str, prefix: str) -> str:
-    """The HTML of a page at the top with links that begin at the site's root."""
-    for attribute in ("href", "src", "data-src", "content", "data-css", "action"):
-        for name in ("./", f"{OWN}/", START):
-            html = html.replace(f'{attribute}="{name}', f'{attribute}="{prefix}{name.removeprefix("./")}')
-    return html
