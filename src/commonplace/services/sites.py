@@ -163,6 +163,7 @@ def site_findings(collection: Collection) -> Iterator[Finding]:
     if settings.start and collection.index.find(settings.start) is None:
         yield _finding("start", f"`start` names {shortened(settings.start)}, which is not a page. Correct the name.")
     yield from _navigation_findings(collection, settings)
+    yield from _exclusion_findings(collection, settings)
 
 
 def _file_findings(collection: Collection, settings: SiteSettings) -> Iterator[Finding]:
@@ -209,11 +210,9 @@ def _foreign_in(_: str, content: bytes) -> str:
 def _navigation_findings(collection: Collection, settings: SiteSettings) -> Iterator[Finding]:
     """Entries of a declared navigation that name no page, and pages that several entries name."""
     targets = list(entry_targets(settings.navigation))
-    paths = [address.path for address in collection.index.revisions()] if targets else []
-    known_paths = {*paths, *(path.removesuffix(suffix) for path in paths for suffix in document_suffixes())}
-    folders = {parent for path in paths for parent in _parents(path)}
+    pages, folders = _names_of_pages(collection) if targets else (set[str](), set[str]())
     for target in targets:
-        if target.strip("/") not in known_paths | folders and collection.index.find(target) is None:
+        if target.strip("/") not in pages | folders and collection.index.find(target) is None:
             yield _finding(
                 "navigation", f"`navigation` names {shortened(target)}, which is not a page. Correct the path."
             )
@@ -223,6 +222,26 @@ def _navigation_findings(collection: Collection, settings: SiteSettings) -> Iter
             f"`navigation` names the page {shortened(path)} more than once. Previous and next go by the first place; "
             "remove the others.",
         )
+
+
+def _exclusion_findings(collection: Collection, settings: SiteSettings) -> Iterator[Finding]:
+    """Entries of `publish: exclude` that exclude nothing: a misspelt one would publish what it should keep."""
+    pages, folders = _names_of_pages(collection) if settings.publish.exclude else (set[str](), set[str]())
+    names = {fold(name) for name in pages | folders}
+    for element in settings.publish.exclude:
+        if fold(element) not in names and not collection.store.files(element) and not collection.store.folders(element):
+            yield _finding(
+                "publish.exclude",
+                f"`publish: exclude` names {shortened(element)}, which is not a page or folder here. Correct the path, "
+                "or remove it.",
+            )
+
+
+def _names_of_pages(collection: Collection) -> tuple[set[str], set[str]]:
+    """The paths of all pages, with and without suffix, and those of their folders."""
+    paths = [address.path for address in collection.index.revisions()]
+    pages = {*paths, *(path.removesuffix(suffix) for path in paths for suffix in document_suffixes())}
+    return pages, {parent for path in paths for parent in _parents(path)}
 
 
 def _repeated(collection: Collection, targets: Iterable[str]) -> list[str]:

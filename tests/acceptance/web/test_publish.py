@@ -36,8 +36,12 @@ FILES: dict[str, str | bytes] = {
     "Home.md": "---\ntags: [start, how/to]\n---\n# Home\n\n"
     "See [[Moor|how to moor]], [the crew](crew.md#pay), [[Nowhere]], [gone](/foo/bar) and #start.\n\n"
     f"Hidden: [[{CANARY} draft]], [[drafts/one]], [[drafts/one|a plan]], [{CANARY} draft](drafts/one.md), "
-    "![[drafts/one]], <a href='drafts/one.md'>raw</a>, [[internal/two#Deep]].\n\n`href=\"/p/crew\"` is text.\n",
-    "guides/Moor.md": "---\ndescription: /etc is no link.\nrelated: '[[drafts/one]]'\n---\n# Mooring & more\n\n"
+    "![[drafts/one]], <a href='drafts/one.md'>raw</a>, [[internal/two#Deep]].\n\n"
+    f"Parts: [[drafts/one#{CANARY} heading]], [[{CANARY} alias#{CANARY} heading]], [[drafts/one#^{CANARY}]], "
+    f"[](drafts/one.md#{CANARY}-heading), [](drafts/one.md), ![[drafts/one#{CANARY} heading]].\n\n"
+    '`href="/p/crew"` is text.\n',
+    "guides/Moor.md": f"---\ndescription: /etc is no link.\nrelated: '[[drafts/one#{CANARY} heading]]'\n"
+    "---\n# Mooring & more\n\n"
     "![A map](../files/map.png) ![[map.png|90]]\n\n"
     "## Ropes\n\n$a^2$\n\n```mermaid\ngraph TD\nA-->B\n```\n\n```python\nx = 'href=\"/p/x\"'\n```\n",
     "guides/index.md": "# Guides\n\n[[Home]]\n",

@@ -51,6 +51,12 @@ def test_what_a_declaration_names_and_is_not_there_is_told(tmp_path: Path) -> No
         findings = {finding.field: finding.message for finding in site_findings(base.collection)}
     assert findings.keys() == {"logo", "start", "navigation"}
     assert "gone.md" in findings["navigation"]
+    declared = "publish:\n  exclude: [intrenal, INTERNAL, a, Drafts/b.md, files, other.md]\n"
+    pages = {"internal/x.md": "# X", "a.md": "# A", "drafts/b.md": "# B", "files/a.png": "x"}
+    with Indexed(tmp_path / "excluding", {**pages, "commonplace.yaml": declared}) as base:
+        findings = [(finding.field, finding.message) for finding in site_findings(base.collection)]
+    assert [field for field, _ in findings] == ["publish.exclude"] * 2
+    assert ["intrenal" in findings[0][1], "other.md" in findings[1][1]] == [True, True]
 
 
 def test_what_a_browser_refuses_and_a_page_named_twice_are_told(tmp_path: Path) -> None:

@@ -92,8 +92,10 @@ class Outputs:
         return rest if name == "files" and rest and self._attach(rest) else None
 
     def _text(self, html: str) -> str:
-        """The text of a link to what is not published, without the name of a hidden page."""
+        """The text of a link to what is not published, without the name of a hidden page; a picture stays."""
         text = fold(unescape(_TAG_OR_END.sub("", html)).strip())
+        if not text and "<img" not in html:
+            return WITHHELD
         names = (text, text.partition(" > ")[0], text.partition("#")[0])
         return html if self._hidden.isdisjoint(names) else WITHHELD
 

@@ -403,7 +403,7 @@ class PublishedIndex:
     def _shown(self, links: Iterable[ResolvedLink]) -> list[ResolvedLink]:
         """The links of published pages; one to a hidden page leads nowhere and has no name."""
         return [
-            replace(link, target=None, link=link.link._replace(raw="", target="", other=None))
+            replace(link, target=None, link=link.link._replace(raw="", target="", fragment="", other=None))
             if link.target in self._hidden
             else link
             for link in links

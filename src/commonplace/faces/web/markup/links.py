@@ -149,8 +149,8 @@ def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
         return replace(html, label=link.label)
     if key.wiki and not (key.image or key.inside) and "#" in key.destination:
         name = f"{link.collection}:{link.target}" if link.collection else link.target
-        parts = (part.strip() for part in (name, *link.fragment.split("#")))
-        return replace(html, label=" > ".join(part for part in parts if part))
+        parts = [part.strip() for part in (name, *link.fragment.split("#"))]
+        return replace(html, label=" > ".join(part for part in parts if part)) if any(parts) else html
     return html
 
 
