@@ -9,7 +9,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 
 _WRITTEN_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_AGO = re.compile(r"(?:last\s+)?(\d{1,4})\s*(h|hours?|d|days?|w|weeks?|months?|years?)(?:\s+ago)?")
+_AGO = re.compile(r"(?:last\s+)?(\d{1,4})\s*(min|minutes?|h|hours?|d|days?|w|weeks?|months?|years?)(?:\s+ago)?")
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _NAMED = {"today": 0, "yesterday": 1, "last week": 7, "a week ago": 7, "week": 7, "last month": 30, "month": 30}
 
@@ -19,7 +19,7 @@ def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -
 
     Args:
         text: `2026-03-01`, an ISO 8601 time with or without a zone (UTC without one), `today`, `yesterday`,
-            `last week`, `7 days`, `3 hours ago`.
+            `last week`, `7 days`, `3 hours ago`, `20 minutes ago`.
         now: The current time; None for the clock's.
         end: Whether a day means its end instead of its beginning.
     """
@@ -30,9 +30,10 @@ def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -
         return _day(midnight - timedelta(days=_NAMED[words]), end=end)
     ago = _AGO.fullmatch(words)
     if ago:
-        amount, unit = int(ago[1]), ago[2][0]
-        span = timedelta(hours=amount) if unit == "h" else timedelta(days=amount * _DAYS[unit])
-        return now - span if unit == "h" else _day(midnight - span, end=end)
+        amount, unit = int(ago[1]), ago[2]
+        if unit.startswith(("min", "h")):
+            return now - (timedelta(hours=amount) if unit.startswith("h") else timedelta(minutes=amount))
+        return _day(midnight - timedelta(days=amount * _DAYS[unit[0]]), end=end)
     try:
         found_moment = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -223,7 +223,7 @@ def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:
         raise NotFoundError(
             f"There was no commit yet {'before ' if before else 'at '}{name[:MAX_SHOWN_MOMENT]}.",
             kind="revision",
-            hint="Ask for the changes to see when the history begins.",
+            hint="Ask for the changes (`log`) to see when the history begins.",
         )
     return commit
 
@@ -232,6 +232,6 @@ def _no_moment(name: str) -> InvalidInputError:
     return InvalidInputError(
         f"{name[:MAX_SHOWN_MOMENT]!r} is no moment of the past.",
         kind="revision",
-        hint="Give a date such as 2026-03-01, 'yesterday', a commit (7 or more digits), a tag, 'HEAD~1', or "
-        "'before COMMIT'.",
+        hint="Give a date such as 2026-03-01, 'yesterday', '7 days ago', '2 hours ago', a commit (7 or more digits), a "
+        "tag, 'HEAD~1', or 'before COMMIT'.",
     )
