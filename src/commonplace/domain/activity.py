@@ -188,6 +188,7 @@ class WriteWatch(Protocol):
         Raises:
             ForbiddenError: the caller may not write these files.
             RateLimitedError: the caller has written too much.
+            TooLargeError: the write alone is more than the caller writes in an hour.
         """
         ...
 

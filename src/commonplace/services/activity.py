@@ -12,7 +12,8 @@ from commonplace.domain.activity import KEPT_DAYS, Access, AccessLog, Actor
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.services.collections import Collection, Collections
+from commonplace.domain.revisions import revision_of
+from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.past import moment_of
 from commonplace.services.services import Services
 from commonplace.services.undo import (
@@ -23,6 +24,7 @@ from commonplace.services.undo import (
     changes_with_texts,
     conflict_of,
     content_of,
+    not_undone,
     undo,
     undone_by,
 )
@@ -71,6 +73,11 @@ class WriteActivity:
     taken_back: tuple[str, ...] = ()
     """The commits that took it back, whole or in part, newest first; only the latest are known."""
 
+    @property
+    def is_undoable(self) -> bool:
+        """Whether it went to what is served, and it is known what it changed."""
+        return not self.access.proposal and bool(self.access.commit or self.access.files)
+
 
 def sessions(services: Services, days: int = SHOWN_DAYS) -> list[SessionActivity]:
     """The sessions that wrote, the latest first.
@@ -114,6 +121,47 @@ def writes_of(services: Services, session: str) -> list[WriteActivity]:
         )
         read = {}
     return activities
+
+
+def left_to_undo(services: Services, writes: Sequence[WriteActivity]) -> Sequence[bool]:
+    """Whether something of each of these writes of a session, oldest first, is left to undo.
+
+    Nothing is left of a commit that others have undone in all its files, nor of a write without a commit whose files
+    are again what they were before it. What only was proposed cannot be undone.
+    """
+    undone = _undone(services, [write for write in writes if write.taken_back])
+    earlier: dict[tuple[str, str], set[str]] = {}
+    left: list[bool] = []
+    for write in writes:
+        access = write.access
+        is_left = write.is_undoable and access.commit not in undone
+        if is_left and not access.commit:
+            is_left = _is_left(services.collections.get(write.collection), access.files or {}, earlier)
+        left.append(is_left)
+    return left
+
+
+def _undone(services: Services, writes: Sequence[WriteActivity]) -> set[str]:
+    """The commits of these writes that were undone in all their files."""
+    undone: set[str] = set()
+    for name in dict.fromkeys(write.collection for write in writes):
+        commits = [write.access.commit for write in writes if write.collection == name]
+        undone |= {*commits} - not_undone(services.collections.get(name), commits)
+    return undone
+
+
+def _is_left(
+    collection: Collection, files: Mapping[str, tuple[str, str]], earlier: dict[tuple[str, str], set[str]]
+) -> bool:
+    """Whether a file has another text than before a write; `earlier` has the texts before, to which these are added."""
+    is_left = False
+    for path, (old, new) in files.items():
+        texts = earlier.setdefault((collection.name, path), set())
+        texts.add(old)
+        content = current_bytes(collection, Address(path))
+        now = "" if content is None else revision_of(content)
+        is_left = is_left or now == new or now not in texts
+    return is_left
 
 
 def diff_of(services: Services, write: WriteActivity) -> str:

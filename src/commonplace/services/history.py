@@ -82,10 +82,14 @@ def commits_writes(collection: Collection) -> bool:
     return store.repository is not None and store.committing() is store
 
 
-def is_changed_since(collection: Collection, address: Address, content: bytes) -> bool:
-    """Whether the content of a file differs from the last commit; False without Git."""
+def is_changed_since(collection: Collection, address: Address, content: bytes | None) -> bool:
+    """Whether the content of a file, None for no file, differs from the last commit; False without Git."""
     history = collection.store.history
-    return history.available and address in history.uncommitted({address: revision_of(content)})
+    if not history.available:
+        return False
+    if content is None:
+        return bool(head := history.head()) and _is_in_commit(collection, address, head)
+    return address in history.uncommitted({address: revision_of(content)})
 
 
 def diff(collection: Collection, address: Address, old: str, new: str = "") -> str:

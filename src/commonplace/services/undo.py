@@ -94,6 +94,8 @@ class _File:
     """Whether others have moved it since."""
     steps: list[tuple[bytes | None, bytes | None]] = field(default_factory=list[tuple[bytes | None, bytes | None]])
     """The bytes after and before each step, newest first; None for no file."""
+    commits: list[str] = field(default_factory=list[str])
+    """The named commits that changed it and were not undone since; empty for writes that are no commits."""
 
 
 def undo(
@@ -294,6 +296,7 @@ def _files(
             undone |= {(other, at) for other in takes_back}
             if is_named:
                 file = files.setdefault(at, _File(at, at, at in moved_by_others))
+                file.commits.append(commit.id)
                 file.steps.append((after, changed[old][0] if old is not None and old in changed else before))
                 if old and not file.stays:
                     file.target = old
@@ -305,6 +308,18 @@ def _files(
                 if at in files:
                     files[at].stays = True
     return list(files.values())
+
+
+def not_undone(collection: Collection, commits: Sequence[str]) -> frozenset[str]:
+    """The commits among these of which a file was not undone since, or is undone no more.
+
+    All of them if they are not among the latest `MAX_SEARCHED` of the current branch.
+    """
+    try:
+        files = _files(collection, _since(collection, commits), {})
+    except KnowledgeError:  # the branch was rewritten, or one is a merge
+        return frozenset(commits)
+    return frozenset(commit for file in files for commit in file.commits)
 
 
 def undone_by(commit: Commit) -> Sequence[str]:

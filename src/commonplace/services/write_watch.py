@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from commonplace.domain.activity import (
     NO_LIMITS,
@@ -25,7 +25,7 @@ from commonplace.domain.activity import (
 from commonplace.domain.addresses import Address, document_suffixes
 from commonplace.domain.changes import committed_by, person_of, written_by
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.errors import ForbiddenError, RateLimitedError
+from commonplace.domain.errors import ForbiddenError, RateLimitedError, TooLargeError
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection, Collections, current_bytes
@@ -52,7 +52,8 @@ class CallWatch:
     @contextmanager
     def writing(self, write: PlannedWrite) -> Generator[Callable[[str], None]]:
         """Allow a write for the duration of a `with` block; yields what is called with its commit when it is done."""
-        self.deciding(write)
+        write = self._named(write)
+        self._require_allowed(write)
         record_fact(write.name)
         release = _counted(self.limits, write, self.actor, self.uses)
         done = False
@@ -71,8 +72,18 @@ class CallWatch:
 
     def deciding(self, write: PlannedWrite) -> None:
         """Check that the caller may write these files, without counting a write."""
+        self._require_allowed(self._named(write))
+
+    def _require_allowed(self, write: PlannedWrite) -> None:
         if self.limits.folders or self.limits.types:
-            require_allowed(self.limits, write, self.collections.named(write.name))
+            require_allowed(named_limits(self.limits, self.collections), write, self.collections.named(write.name))
+
+    def _named(self, write: PlannedWrite) -> PlannedWrite:
+        """The write with the name of its collection, which can be another than that of its folder."""
+        for collection in self.collections.members:
+            if _OF_PROPOSAL.sub("", collection.store.identity) == write.base:
+                return replace(write, name=collection.name)
+        return write
 
     def reading(self, base: str, path: str) -> None:
         """Record that a page was read."""
@@ -102,6 +113,16 @@ def watched(watch: CallWatch) -> Generator[None]:
             yield
         finally:
             watch.finish()
+
+
+def named_limits(limits: WriteLimits, collections: Collections) -> WriteLimits:
+    """The limits with the names of the collections, where their folders have other names of these."""
+    folders: list[str] = []
+    for folder in limits.folders:
+        name, colon, path = folder.rpartition(":")
+        collection = collections.named(name) if colon else None
+        folders.append(f"{collection.name}:{path}" if collection else folder)
+    return replace(limits, folders=tuple(folders))
 
 
 def require_allowed(limits: WriteLimits, write: PlannedWrite, collection: Collection | None) -> None:
@@ -149,6 +170,7 @@ def _counted(limits: WriteLimits, write: PlannedWrite, actor: Actor, uses: Hourl
 
     Raises:
         RateLimitedError: kind "limit": the key has written too much in the last hour.
+        TooLargeError: kind "limit": the write alone is more than the key writes in an hour.
     """
     if not limits.is_hourly:
         return lambda: None
@@ -159,6 +181,8 @@ def _counted(limits: WriteLimits, write: PlannedWrite, actor: Actor, uses: Hourl
             ("pages", limits.pages, use.pages, pages),
             ("bytes", limits.size, use.size, size),
         ):
+            if most is not None and requested_number > most:
+                raise _never_allowed(name, most, requested_number)
             if most is not None and used + requested_number > most:
                 raise _too_much(name, most, used, requested_number, use.until)
 
@@ -234,15 +258,22 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
+def _never_allowed(name: str, most: int, request: int) -> TooLargeError:
+    return TooLargeError(
+        f"This key writes {most:,} {name} an hour, and this write alone has {request:,}. Nothing was written.",
+        kind="limit",
+        hint=f"Write at most {most:,} {name} at once, or ask for a key without this limit.",
+    )
+
+
 def _too_much(name: str, most: int, used: int, request: int, until: float) -> RateLimitedError:
     left = max(0, most - used)
     wait = max(1, int(until) + 1)
-    more = f"Wait {wait} s, or write at most {left:,} {name}." if request <= most else f"Write at most {most:,} {name}."
     return RateLimitedError(
         f"This key writes {most:,} {name} an hour: {used:,} are written, {left:,} are left, and this write has "
         f"{request:,}. Nothing was written.",
         kind="limit",
-        hint=more,
+        hint=f"Wait {wait} s, or write at most {left:,} {name}.",
         retry_after=wait,
     )
 

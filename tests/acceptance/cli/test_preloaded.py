@@ -99,9 +99,10 @@ def test_nothing_is_left_of_a_server_whose_stand_in_is_killed(folder: Path) -> N
 def test_a_stand_in_passes_signals_on_and_ends_as_the_server_does(folder: Path) -> None:
     line = preloaded().stand_in(os.environ)
     assert line is not None
-    command = [*line, "serve", ".", "--port", "0"]
+    command = [*line, "serve", ".", "--port", "0", "--keys", "none.json"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
+        assert "none.json has none. Run: commonplace keys create" in process.stderr.readline()
         assert process.stderr.readline() == f"Opening {folder}\n", "before what takes time is loaded"
         assert process.stderr.readline().startswith("Serving on http://")
         process.terminate()

@@ -82,6 +82,8 @@ def test_a_session_is_seen_whole_and_one_write_of_it_is_taken_back(site: Site) -
 
     status, done = site.undo(session, commit=commits[2], action="write")
     assert (status, "Undone:" in done, "taken back by" in done) == (200, True, True)
+    assert done.count("Undo this write") == 2, "what is taken back has no button"
+    assert commits[2] not in re.findall(r'name="commit" value="([0-9a-f]{40})"', done)
     assert "first line" in site.text("tea.md")
     assert "THIRD" in site.text("tea.md")
     assert site.repo.git("log", "-1", "--format=%an") == "Ada Lovelace"
@@ -89,9 +91,14 @@ def test_a_session_is_seen_whole_and_one_write_of_it_is_taken_back(site: Site) -
     assert (status, "Nothing of it was left to undo" in again) == (200, True)
 
     status, done = site.undo(session, action="session")
-    assert status == 200
+    assert (status, "Undo this write" in done, "Undo all writes" in done) == (200, False, False)
     assert site.text("tea.md") == FILES["tea.md"]
     assert not (site.repo.path / "new.md").exists()
+    own = re.search(r'href="/activity(/[0-9a-f]{16})"><bdi>Ada Lovelace</bdi>', site.show())
+    assert own
+    assert site.undo(own[1], action="session")[0] == 200
+    assert site.show(session).count("Undo this write") == 3, "an undo that was undone counts no more"
+    assert site.undo(session, action="session")[0] == 200
     assert "in the browser" in site.show()
     assert site.undo(session, commit="0" * 40, action="write")[0] == 404
     assert site.undo(session)[0] == 422
@@ -168,7 +175,9 @@ def test_writes_that_were_not_committed_are_taken_back(tmp_path: Path, cache_dir
         status, done = site.undo(session, when=times[0], action="write")
         assert (status, "Undone, and not committed" in done) == (200, True)
         assert not (repo.path / "new.md").exists()
-        assert site.undo(session, action="session")[0] == 200
+        assert times[0] not in re.findall(r'name="when" value="([0-9.]+)"', done)
+        status, done = site.undo(session, action="session")
+        assert (status, "Undo this write" in done, "Undo all writes" in done) == (200, False, False)
         assert site.text("tea.md") == FILES["tea.md"]
         again = Shell(tmp_path)("undo", "--session", session.strip("/"), "-C", repo.path)
         assert again.text.startswith("Nothing of it is left to undo"), again

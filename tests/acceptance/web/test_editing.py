@@ -108,6 +108,19 @@ def test_changes_of_different_lines_are_merged_and_shown_before_they_are_saved(s
     assert (repo.path / "tea.md").read_text() == TEA.replace("Boil water", "Boil fresh water").replace("Five", "Six")
 
 
+def test_a_change_that_nobody_committed_is_not_said_to_be_of_the_last_commit(server: Server, repo: GitRepo) -> None:
+    opened, path = fields(page(server, "/edit/tea")), repo.path / "tea.md"
+    for mine, theirs, words in (
+        ("Boil old water", TEA.replace("Five", "Six"), "It was changed since, and that is not committed."),
+        ("Boil old water", TEA.replace("Boil water", "Heat"), "It was changed since, and that is not committed."),
+        ("Boil old water", None, "That is not committed."),
+    ):
+        path.unlink() if theirs is None else path.write_text(theirs)
+        answer = sent(server, "/edit/tea", **{**opened, "text": TEA.replace("Boil water", mine)})
+        html = answer.body.decode()
+        assert (answer.status, words in html, "Begin" in html) == (409, True, False), words
+
+
 @pytest.mark.parametrize(
     ("choice", "text"),
     [

@@ -79,13 +79,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
     site.edit("tea", ("Three", "Two"), ("Five", "Four"))
-    site.write("write", page="Missing.md", text="# Missing\n\nSee [[nowhere]].\n")
+    site.write("write", page="Missing.md", text="---\ntitle: Lost\n---\n# Missing\n\nSee [[nowhere]].\n")
     url, html = site.proposal()
     for words in ("Two", "Four", ">new</span>", "It would cause", "nowhere", "It would mend", "Grace propose"):
         assert words in html, words
     rendered = page(site.server, f"{url}?view=text", key=site.keys["write"])
     assert "<p>Two minutes.</p>" in rendered
     assert "<p>Three minutes.</p>" in rendered
+    assert (rendered.count("Front matter"), "title: Lost" in rendered) == (1, True), "only where it changes"
 
     for key, sees in (("write", True), ("propose", True), ("read", False), ("other", False)):
         assert (" waits for a person." in page(site.server, "/", key=site.keys[key])) is sees, key

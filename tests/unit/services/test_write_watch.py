@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from commonplace.domain.activity import Access, Actor, HourlyUse, PlannedWrite, WriteLimits, attached_to
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import ForbiddenError, RateLimitedError
+from commonplace.domain.errors import ForbiddenError, RateLimitedError, TooLargeError
+from commonplace.faces.errors import error_mapping
 from commonplace.services.collections import Collections
 from commonplace.services.write_watch import CallWatch, require_allowed
 from indexed import Indexed
@@ -73,6 +75,20 @@ def test_a_folder_may_be_that_of_one_collection_or_all_of_it() -> None:
             require_allowed(WriteLimits(folders=folders), write({"inbox/x.md": NOTE}), None)
 
 
+def test_a_refusal_names_the_collection_and_not_its_folder(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": NOTE}) as base:
+        named = replace(base.collection, name="harbour", other_names=frozenset({base.collection.store.name}))
+        actor, after = Actor(face="rest", session="s", caller="key:1"), {Address("x/a.md"): NOTE}
+        planned = PlannedWrite(base.collection.store.name, base.collection.store.identity, after, after)
+        for name in ("harbour", base.collection.store.name):
+            limits = WriteLimits(folders=(f"{name}:in",))
+            guard = CallWatch(actor, Log(), Uses(0, 0), Collections(lambda: [named]), limits)
+            with pytest.raises(ForbiddenError, match=r"in harbour:in/ only; harbour:x/a\.md is not there"):
+                guard.deciding(planned)
+            inside = {Address("in/a.md"): NOTE}
+            guard.deciding(replace(planned, before=inside, after=inside))
+
+
 def test_the_type_before_and_after_decides() -> None:
     limits = WriteLimits(types=("note",))
     require_allowed(limits, write({"a.md": NOTE}, {"a.md": NOTE}), None)
@@ -106,6 +122,14 @@ def test_a_refusal_says_which_limit_and_what_is_left() -> None:
     large = watch(WriteLimits(size=100), uses).writing(write({"a.md": b"x" * 11}))
     with pytest.raises(RateLimitedError, match="100 bytes an hour"), large:
         raise AssertionError
+    for limits, words in (
+        (WriteLimits(pages=1), "1 pages an hour, and this write alone has 2"),
+        (WriteLimits(pages=99, size=1), "1 bytes an hour, and this write alone has 2"),
+    ):
+        never = watch(limits, uses).writing(write({"a.md": b"1", "b.md": b"2"}))
+        with pytest.raises(TooLargeError, match=words) as refused, never:
+            raise AssertionError
+        assert not error_mapping(refused.value).retryable
     assert uses.counted == 0
 
 

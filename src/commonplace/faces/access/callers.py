@@ -160,8 +160,9 @@ def require_tier(tier: Tier, needed: Tier | None, *, proposes: bool = False) -> 
         ForbiddenError: kind "tier".
     """
     if needed is not None and not allows(tier, needed, proposes=proposes):
+        names = "propose or write" if proposes and needed == "write" else needed
         raise ForbiddenError(
-            f"This needs the tier {needed}; yours is {tier}.", kind="tier", hint="Use a key of a higher tier."
+            f"This needs the tier {names}; yours is {tier}.", kind="tier", hint="Use a key of a higher tier."
         )
 
 

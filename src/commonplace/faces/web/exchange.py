@@ -17,7 +17,7 @@ from commonplace.faces.access.callers import Caller, allows
 from commonplace.faces.web.urls import Urls, split_path
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.services import Services
-from commonplace.services.write_watch import require_allowed
+from commonplace.services.write_watch import named_limits, require_allowed
 from commonplace.settings import Tier
 
 MAX_PAGE = 100_000
@@ -97,10 +97,9 @@ class PageRequest:
         if not self.may_edit(collection):
             return False
         files = {address: content}
+        limits = named_limits(self.caller.limits, self.collections)
         try:
-            require_allowed(
-                self.caller.limits, PlannedWrite(collection.name, collection.store.identity, files, files), collection
-            )
+            require_allowed(limits, PlannedWrite(collection.name, collection.store.identity, files, files), collection)
         except ForbiddenError:
             return False
         return True

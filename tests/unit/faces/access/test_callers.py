@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.faces.access.callers import SCOPE_KEY, TIERS, Caller, allows, caller_of, client_address, least
+from commonplace.domain.errors import ForbiddenError
+from commonplace.faces.access.callers import (
+    SCOPE_KEY,
+    TIERS,
+    Caller,
+    allows,
+    caller_of,
+    client_address,
+    least,
+    require_tier,
+)
 from commonplace.settings import Tier
 
 
@@ -22,6 +32,12 @@ def test_a_tier_allows_what_needs_it_or_less() -> None:
         ("admin", "write"),
         ("admin", "admin"),
     }
+
+
+def test_a_refusal_names_every_tier_that_suffices() -> None:
+    for proposes, words in ((True, "needs the tier propose or write; yours"), (False, "needs the tier write; yours")):
+        with pytest.raises(ForbiddenError, match=words):
+            require_tier("read", "write", proposes=proposes)
 
 
 @pytest.mark.parametrize(

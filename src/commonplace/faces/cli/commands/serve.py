@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from commonplace import WORKER_VARIABLE
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.words.amounts import amount
+from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.cli.options import (
     LayerOptions,
     ReplicaOptions,
@@ -113,6 +115,7 @@ def command(
         require_folders(settings.kb)
     if WORKER_VARIABLE not in os.environ:
         session.out.message(session.dependencies.store_refusal(settings))  # calls get the same message
+        session.out.message(_without_keys(settings))
         session.out.message(f"Opening {_sources(settings)}")  # before loading, which may take a second
         session.out.terminal.stderr.flush()
     sse = "beside" if listening.sse else "off"
@@ -143,6 +146,15 @@ def _require_public_url(settings: Settings) -> None:
         kind="setting",
         hint="Give the URL that clients use, such as https://notes.example.org.",
     )
+
+
+def _without_keys(settings: Settings) -> str:
+    """A message if every caller needs a key and there is none; "" otherwise."""
+    file = settings.keys
+    if file is None or settings.api_key or settings.oauth_issuer or KeyStore(settings.state_dir, file).all():
+        return ""
+    command = f"commonplace keys create laptop --tier read --keys {shlex.quote(str(file))}"
+    return f"Every caller needs a key, and {short_path(file)} has none. Run: {command}"
 
 
 def _sources(settings: Settings) -> str:

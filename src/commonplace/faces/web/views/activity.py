@@ -47,17 +47,8 @@ class ShownWrite:
     write: WriteActivity
     collection: Collection
     changes: Sequence[ShownChange]
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether it is a write to what is served."""
-        return is_undoable(self.write)
-
-
-def is_undoable(write: WriteActivity) -> bool:
-    """Whether a write went to what is served, and it is known what it changed."""
-    access = write.access
-    return not access.proposal and bool(access.commit or access.files)
+    can_undo: bool
+    """Whether it is a write to what is served, of which something is left."""
 
 
 def sessions(request: PageRequest) -> PageResponse:
@@ -86,9 +77,11 @@ def _session(
         results: What an undo did, by name of the collection.
         tried: The commit, or the time, of the write that was to be undone; "" for all of the session.
     """
-    every = activity.writes_of(request.services, request.path)[::-1]
+    writes = activity.writes_of(request.services, request.path)
+    left = activity.left_to_undo(request.services, writes)[::-1]
+    every = writes[::-1]
     number = request.number("page")
-    chosen = every[(number - 1) * WRITES :][:WRITES]
+    part = slice((number - 1) * WRITES, number * WRITES)
     conflicts = problem.conflicts if isinstance(problem, UndoConflictError) else ()
     return page(
         request,
@@ -96,11 +89,11 @@ def _session(
         error_mapping(problem).http if problem else 200,
         session=request.path,
         actor=_actor_of(every),
-        writes=_shown(request, chosen),
+        writes=_shown(request, every[part], left[part]),
         total=len(every),
         number=number,
         last=max(1, -(-len(every) // WRITES)),
-        undoable=any(map(is_undoable, every)),
+        undoable=any(left),
         view=_view(request),
         problem=problem,
         conflicts=conflicts,
@@ -118,11 +111,17 @@ def _view(request: PageRequest) -> str:
     return "side" if request.query.get("view") == "side" else "inline"
 
 
-def _shown(request: PageRequest, writes: Sequence[WriteActivity]) -> Sequence[ShownWrite]:
-    """The writes with their differences, as many lines of these as fit on a page."""
+def _shown(request: PageRequest, writes: Sequence[WriteActivity], left: Sequence[bool]) -> Sequence[ShownWrite]:
+    """The writes with their differences, as many lines of these as fit on a page.
+
+    Args:
+        request: The request.
+        writes: The writes.
+        left: Whether something of each is left to undo.
+    """
     rows, files = MAX_ROWS, MAX_FILES
     shown: list[ShownWrite] = []
-    for write in writes:
+    for write, can_undo in zip(writes, left, strict=True):
         changes: list[ShownChange] = []
         for address, (before, after) in activity.changes_of(request.services, write).items():
             if not files:
@@ -130,7 +129,7 @@ def _shown(request: PageRequest, writes: Sequence[WriteActivity]) -> Sequence[Sh
             change = _shown_change(address, before, after, rows)
             files, rows = files - 1, rows - len(change.rows)
             changes.append(change)
-        shown.append(ShownWrite(write, request.collections.get(write.collection), changes))
+        shown.append(ShownWrite(write, request.collections.get(write.collection), changes, can_undo))
     return shown
 
 
@@ -149,7 +148,7 @@ def _others(
     chosen = [
         write_activity
         for write_activity in writes
-        if is_undoable(write_activity) and tried in {"", write_activity.access.commit, str(write_activity.access.when)}
+        if write_activity.is_undoable and tried in {"", write_activity.access.commit, str(write_activity.access.when)}
     ]
     paths = dict.fromkeys(path for write_activity in chosen for path in write_activity.paths)
     return [path for path in paths if all(address.path != path for address, _ in conflicts)]

@@ -252,11 +252,11 @@ def stale_page(request: PageRequest, collection: Collection, error: StaleTextErr
         text = browser_text(read_document(address, error.mine))
         message = request.form.get("message", "")
         form = EditForm(collection=collection, address=address, text=text, revision="", message=message, unsaved=True)
-        return _edit_page(request, form, 409, stale=error, changed=last_change(collection, address))
+        return _edit_page(request, form, 409, stale=error, changed=last_change(collection, address, None))
     regions = error.regions
     contents = [None if error.base is None else region.merged for region in regions]
     rows = merge_rows(regions, contents)
-    changed = last_change(collection, address)
+    changed = last_change(collection, address, theirs)
     if all(content is not None for content in contents):
         merged = with_regions(error.base or theirs, regions, [content or b"" for content in contents])
         form = _form(collection, address, theirs, text_of(address, merged), unsaved=True)

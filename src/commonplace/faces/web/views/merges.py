@@ -13,6 +13,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.merge import MergeRegion, with_regions
 from commonplace.faces.web import shown
 from commonplace.services.collections import Collection
+from commonplace.services.history import is_changed_since
 from commonplace.services.writes.saves import MAX_EDITED_BYTES, StaleTextError
 
 MAX_REGIONS = 400
@@ -114,8 +115,23 @@ def text_of(address: Address, raw: bytes) -> str:
     return browser_text(read_document(address, raw))
 
 
-def last_change(collection: Collection, address: Address) -> shown.ShownCommit | None:
-    """The latest commit of a page; None without one."""
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The change that made a page what it is now, for the words of a conflict."""
+
+    commit: shown.ShownCommit | None
+    """The latest commit of the page; None without one, and if its change is in no commit."""
+    is_uncommitted: bool
+    """Whether the page has changed after its latest commit, so that nobody is known to have changed it."""
+
+
+UNKNOWN_CHANGE = LastChange(None, is_uncommitted=False)
+
+
+def last_change(collection: Collection, address: Address, content: bytes | None) -> LastChange:
+    """The change that gave a page its present content, None for a deleted page."""
     history = collection.store.history
+    if is_changed_since(collection, address, content):
+        return LastChange(None, is_uncommitted=True)
     commits = history.log(address, limit=1) if history.available else []
-    return shown.shown_commit(commits[0]) if commits else None
+    return LastChange(shown.shown_commit(commits[0]) if commits else None, is_uncommitted=False)

@@ -65,7 +65,7 @@ class ShownFile:
     report: FileReport
     change: Literal["new", "deleted", "moved", "changed"]
     rows: Sequence[DiffRow]
-    """The lines that differ; empty where the rendered texts are shown."""
+    """The lines that differ; those of the front matter where the rendered texts are shown."""
     before: Markup
     """The rendered text as it was; empty where the lines are shown."""
     after: Markup
@@ -273,6 +273,7 @@ def _shown_file(
     if is_text and after is not None and file.address.is_document:
         source = file.moved_from or file.address
         html = _html(request, collection, source, base), _html(request, after, file.address, proposed)
+        rows = differences(_front_matter(source, base), _front_matter(file.address, proposed))[:MAX_ROWS]
     elif is_text:
         rows = differences(old or "", new or "")[:MAX_ROWS]
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
@@ -293,6 +294,12 @@ def _rights(request: PageRequest, proposal: FoundProposal) -> dict[str, object]:
         return {"decides": False, "own": False, "refusal": ""}
     refusal, own = proposal.collection.store.read_only_reason, page_proposer(request.caller).owns(proposal.proposal)
     return {"decides": allows(request.tier, "write") and not refusal, "own": own and not refusal, "refusal": refusal}
+
+
+def _front_matter(address: Address, content: bytes | None) -> str:
+    """The front matter of a version of a page, which its rendered text does not show."""
+    document = read_document(address, content or b"")
+    return document.encoded[: document.body_start].decode("utf-8", "replace")
 
 
 def _html(request: PageRequest, collection: Collection, address: Address, content: bytes | None) -> Markup:
