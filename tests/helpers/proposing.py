@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.proposals import Proposal, Proposer
-from commonplace.index import open_index, open_proposals
+from commonplace.index import open_index, open_past, open_proposals
 from commonplace.index.local import LocalIndex
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.proposals import decisions
@@ -37,15 +37,17 @@ class ProposedBase:
         self.index = open_index(self.store, place / "cache")
         self.index.sync()
         self.states = open_proposals(self.store, self.index, place / "cache", LocalIndex)
-        self.collection = Collection(self.store.name, self.store, self.index, proposals=self.states)
+        self.past = open_past(self.store, place / "cache")
+        self.collection = Collection(self.store.name, self.store, self.index, past=self.past, proposals=self.states)
         self.services = Services(collections=Collections(lambda: [self.collection]))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self.states is not None:
-            self.states.close()
+        for states in (self.states, self.past):
+            if states is not None:
+                states.close()
         self.index.close()
 
     @contextmanager

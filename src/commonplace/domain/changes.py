@@ -26,7 +26,12 @@ class Author:
     """Whether the author is also the committer, regardless of Git's configuration."""
 
 
-_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029]")
+_DISGUISES = r"\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+"""Characters that turn text around or are never seen: a line with them says something else than it shows.
+
+The joiners, spaces and marks without width that languages need are none of them.
+"""
+_FORBIDDEN = re.compile(rf"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029{_DISGUISES}]")
 _OUTER = " .,:;\"'"
 _NOT_IN_MAILBOXES = re.compile(r"[^a-z0-9._-]+")
 MAX_NAME = 100
@@ -131,8 +136,8 @@ class FileStat(NamedTuple):
     inode: int
 
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
-"""Control characters but tab and line end; some of them steer terminals or end lines."""
+_CONTROLS = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_DISGUISES}]")
+"""Control characters but tab and line end; some of them steer terminals, end lines, or disguise text."""
 _TRAILERS_READ = re.compile(
     r"(?im)^(?=(?:co-authored-by|assisted-by|generated-by|signed-off-by|undoes|moved|commonplace-[a-z-]+|proposal(?:-[a-z]+)?)"
     r"[ \t]*:)"
@@ -155,8 +160,7 @@ class StatedMessage(str):
         """A message with trailers after its text, and after those that it has already."""
         text, earlier = (message.text, message.trailers) if isinstance(message, StatedMessage) else (message, ())
         text, every = text.rstrip(), (*earlier, *trailers)
-        gap = "\n" if split_trailers(text)[1] else "\n\n"
-        stated = super().__new__(cls, f"{text}{gap}{chr(10).join(every)}")
+        stated = super().__new__(cls, f"{text}\n{trailer_gap(text)}{chr(10).join(every)}")
         stated.text, stated.trailers = text, every
         return stated
 
@@ -181,14 +185,24 @@ def escaped_controls(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-_TRAILER = re.compile(r"[A-Za-z0-9-]+: |\s")
+_TRAILER = re.compile(r"[A-Za-z0-9-]+: ")
+_CONTINUED = re.compile(r"[ \t]+\S")
 
 
 def split_trailers(message: str) -> tuple[str, tuple[str, ...]]:
-    """A commit message without its trailers (`Signed-off-by: …`), and these: a last paragraph of nothing else."""
+    """A commit message without its trailers (`Signed-off-by: …`), and these: a last paragraph of nothing else.
+
+    As Git reads them: an indented line goes on with the trailer before it, and a paragraph of such lines has none.
+    """
     text, blank, last = message.rstrip("\n").rpartition("\n\n")
     lines = tuple(last.splitlines())
-    return (text, lines) if blank and all(map(_TRAILER.match, lines)) else (message, ())
+    are_trailers = _TRAILER.match(last) and all(_TRAILER.match(line) or _CONTINUED.match(line) for line in lines)
+    return (text, lines) if blank and are_trailers else (message, ())
+
+
+def trailer_gap(message: str) -> str:
+    """The text between a message, with its line end, and a trailer: a blank line, unless it ends in trailers."""
+    return "" if split_trailers(message)[1] else "\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
+from commonplace.domain.past import StoreWithPast
 from commonplace.domain.ports import Store
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author, FileStat, Revision
+    from commonplace.domain.past import PastCommits
     from commonplace.domain.ports import History, Index, Transaction
 
 AcceptedFiles: TypeAlias = "Mapping[Address, tuple[bytes | None, bytes | None]]"
@@ -360,6 +362,11 @@ class ServedView:
     def history(self) -> History:
         """The served commits."""
         return self._served.history
+
+    @property
+    def past(self) -> PastCommits | None:
+        """The files of each served commit; None without Git."""
+        return self._served.past if isinstance(self._served, StoreWithPast) else None
 
     @property
     def read_only_reason(self) -> str:

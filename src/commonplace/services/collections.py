@@ -65,7 +65,7 @@ class Collection:
     semantic_index: SemanticIndex | None = None
     """The semantic index; None if it is switched off."""
     past: PastStates | None = None
-    """Past states; None without Git, and for a past state."""
+    """Past states; None without Git, and for a past state. A proposed state has those of what is served."""
     proposals: ProposalStates | None = None
     """Proposals to change it; None without Git, for a replica, and for a past or proposed state."""
     replica: Replica | None = None

@@ -56,6 +56,31 @@ def revision(site: Site, page: str, who: str = "agent") -> str:
     return site.ask(who, "GET", f"/pages/{page}")["revision"]
 
 
+def test_a_moment_is_one_of_what_is_served(site: Site) -> None:
+    edit = {"revision": revision(site, "A"), "old_string": "alpha", "new_string": "ALPHA [b](B.md)"}
+    site.ask("agent", "PATCH", "/pages/A", edit)
+    for row in endpoints():
+        if row.query and issubclass(row.query, MomentParameters):
+            path = f"{row.template.replace('{path}', 'A')}?at=HEAD"
+            answer = site.ask("agent", "GET", f"{path}&q=alpha" if "search" in path else path)
+            assert "ALPHA" not in str(answer), path
+            assert "proposal" not in answer, path
+    for tool, arguments in (
+        ("read", {"page": "A"}),
+        ("search", {"query": "alpha"}),
+        ("links", {"page": "A"}),
+        ("overview", {}),
+    ):
+        result = site.server.call("notes", tool, {**arguments, "at": "HEAD"}, key=site.keys["agent"])
+        text = result["content"][0]["text"]
+        assert not result.get("isError"), text
+        assert "AS IT WAS" in text, text
+        assert "ALPHA" not in text, text
+        assert "PROPOSAL" not in text, text
+    result = site.server.call("notes", "restore", {"page": "A", "at": "HEAD"}, key=site.keys["agent"])
+    assert "There is no history" not in result["content"][0]["text"], result
+
+
 def test_writes_wait_until_a_person_accepts_them(site: Site) -> None:
     before = served_files(site.repo.path)
     made = [

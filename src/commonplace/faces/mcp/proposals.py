@@ -81,7 +81,8 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             hint="Amend the proposal, or withdraw it.",
         )
     if action in {"list", "undo"}:
-        return _listed(collections, viewer, arguments) if action == "list" else _undone(call, arguments)
+        every = viewer is not None
+        return _listed(collections, viewer, arguments, closed=every) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
     proposal = decisions.find(collections, arguments.id, viewer)
@@ -112,10 +113,12 @@ def _undone(call: Call, arguments: ProposalParameters) -> str:
     return "\n".join(activity_output.undo_lines(results))
 
 
-def _listed(collections: Collections, viewer: Proposer | None, arguments: ProposalParameters) -> str:
+def _listed(
+    collections: Collections, viewer: Proposer | None, arguments: ProposalParameters, *, closed: bool = False
+) -> str:
     page, text, offset = arguments.page or "", arguments.text or "", arguments.offset or 0
     only = decisions.ProposalFilter(page=page, text=text) if page or text else None
-    both = (decisions.listed(collections, viewer, closed=closed, only=only) for closed in (False, viewer is not None))
+    both = (decisions.listed(collections, viewer, closed=state, only=only) for state in (False, closed))
     rows = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
     return "\n".join(_part(rows, offset)) or ("No proposal has this page and text." if only else _nothing(collections))
 
@@ -203,7 +206,7 @@ def _list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resou
 
 
 def _read_resource(call: Call, uri: str) -> ResourceContents:
-    """The list of proposals, or one of them.
+    """The list of open proposals, or one proposal.
 
     Raises:
         NotFoundError: there is no such proposal, or it is not shown to this caller.

@@ -134,7 +134,8 @@ class ToolHandlers:
         ):
             shown, more = self._confirmed(row, call, arguments)
         shown = _with_waiting(self._with_kept(shown, in_no_commit(copies)), waiting)
-        if row.tier == PROPOSE:  # the tool that decides on proposals says itself what became of them
+        # The tool that decides on proposals says itself what became of them, and none is in the past.
+        if row.tier == PROPOSE or arguments.get("at"):
             call = replace(call, proposals={})
         result = _result(self._toolset, _with_proposals(shown, [*proposal_lines(proposed, call.proposals), *more]))
         sources = _sources(call.services, written) if before is None else _without_dropped(call.services, before)

@@ -167,8 +167,8 @@ class RestApi:
             waiting = recording.enter_context(recording_waiting_index())
             writes = recording.enter_context(recording_writes())
             proposed = recording.enter_context(recording_proposed())
-            may_propose = self._contract.proposes and endpoint.proposes
-            require_tier(caller.tier, endpoint.tier, proposes=may_propose)
+            require_tier(caller.tier, endpoint.tier, proposes=self._contract.proposes and endpoint.proposes)
+            query = request_query(endpoint, scope["query_string"])
             reply = endpoint.run(
                 RestRequest(
                     services=services,
@@ -177,7 +177,7 @@ class RestApi:
                     proposer=proposer,
                     path=place.path,
                     filename=place.filename,
-                    query=request_query(endpoint, scope["query_string"]),
+                    query=query,
                     body=request_body(endpoint, body),
                     conditions=conditions_of(headers),
                     content=body if endpoint.takes_bytes else b"",
@@ -193,8 +193,8 @@ class RestApi:
                 further["index_waits"] = " ".join(waiting)
             if writes.receipts or writes.findings:
                 further |= new_finding_json(findings_of_writes(services.collections, writes))
-            decides = endpoint.template.startswith("/proposals")  # says itself what became of them
-            if lines := proposal_lines(proposed, seen := {} if decides else shown):
+            seen = {} if endpoint.template.startswith("/proposals") or getattr(query, "at", "") else shown
+            if lines := proposal_lines(proposed, seen):  # a decision says itself what it did, and none is in the past
                 further |= {"proposal": " ".join(lines), "proposal_ids": proposal_ids(proposed, seen)}
             return replace(reply, body=_rendered(reply.value, further))
 

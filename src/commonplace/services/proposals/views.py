@@ -200,7 +200,8 @@ def _proposed(
 
 
 def _seen(collection: Collection, store: Store, index: Index) -> Collection:
-    return replace(collection, store=store, index=index, semantic_index=None, past=None, proposals=None, replica=None)
+    """The collection with other contents; its past is that of what is served."""
+    return replace(collection, store=store, index=index, semantic_index=None, proposals=None, replica=None)
 
 
 def _guarded(collection: Collection) -> Collection:

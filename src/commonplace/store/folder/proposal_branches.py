@@ -413,7 +413,7 @@ class GitProposals:
                 stated.get("Proposal-Purpose", ""),
                 stated.get("Proposal-Client", ""),
             ),
-            author=Author(changes[-1].author.name, changes[-1].author.email),
+            author=Author(escaped_controls(changes[-1].author.name), escaped_controls(changes[-1].author.email)),
             message=_without_trailers(_text(changes[0])),
             more=len(subjects) - 1,
             when=chain[-1].commit_time,
@@ -454,7 +454,7 @@ class GitProposals:
                 path = os.fsdecode(raw)
                 if is_base or path not in bases:
                     bases[path] = self.repository.entry(at, path)
-            for new, old in _moves(_text(commit), bases):
+            for new, old in _moves(commit.raw_message.decode("utf-8", "replace"), bases):
                 moves[new] = moves.pop(old, old)
         return bases, {path: self.repository.entry(tip, path) for path in bases}, moves
 

@@ -23,7 +23,7 @@ from commonplace.domain.changes import (
     clean_name,
     person_of,
     plain_message,
-    split_trailers,
+    trailer_gap,
 )
 from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
@@ -503,7 +503,7 @@ def with_trailer(message: str, line: str) -> str:
     """A cleaned message with a trailer (`Signed-off-by: …`), in its last paragraph if that consists of trailers."""
     if line in message.splitlines():
         return message
-    return f"{message}{'' if split_trailers(message)[1] else chr(10)}{line}\n"
+    return f"{message}{trailer_gap(message)}{line}\n"
 
 
 def _first(*candidates: str | None) -> str:

@@ -53,6 +53,15 @@ def test_the_schema_is_short() -> None:
     assert len(text) / 4 <= MAX_SCHEMA_TOKENS
 
 
+def test_the_resource_has_only_what_waits(base: ProposedBase) -> None:
+    identifier = base.open_ids()[0]
+    call = Call(services=base.services, tier="propose", progress=lambda _done, _total: None, proposer=AGENT)
+    assert str(proposals.RESOURCES.read(call, proposals.OPEN_URI).content).startswith(identifier)
+    base.accept()
+    assert proposals.RESOURCES.read(call, proposals.OPEN_URI).content == "There are no proposals."
+    assert run(base, "propose", action="list").startswith(identifier)
+
+
 def test_a_proposer_follows_the_own_proposals_and_decides_nothing(base: ProposedBase) -> None:
     identifier = base.open_ids()[0]
     other = proposer_of("key:other", "session 1")

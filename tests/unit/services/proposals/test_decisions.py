@@ -17,6 +17,7 @@ from commonplace.services.proposals import decisions, reports
 from commonplace.services.proposals.acceptance import ProposalConflictError
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of
+from commonplace.services.undo import undo
 from proposing import AGENT, ProposedBase, text_of
 from support import GitRepo
 
@@ -182,6 +183,22 @@ def test_a_proposer_states_nothing_in_the_name_of_others(tmp_path: Path) -> None
         lines = base.repo.git("log", "-1", "--format=%B").splitlines()
         assert [line.partition(":")[0] for line in lines if line[:1].isalpha()] == ["x", "Proposal", "Proposal-Tip"]
         assert base.repo.git("log", "-1", "--format=%(trailers:key=Signed-off-by)%(trailers:key=Co-authored-by)") == ""
+
+
+def test_git_reads_the_trailers_after_a_message_that_ends_in_lines_like_them(tmp_path: Path) -> None:
+    message = "x\n\nProposal: 2026-ffffff\nCo-authored-by: Eve <e@e>"
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.replace_once(view, Address("a.md"), "two", "TWO", writes.WriteRequest(message=message))
+        identifier = base.open_ids()[0]
+        decisions.write_page(base.found(), Address("b.md"), b"# B\n\nBETA\n", message)
+        branch = base.repo.git("log", "--format=%(trailers:key=Proposal,valueonly)%n", f"HEAD..proposals/{identifier}")
+        assert branch.split() == [identifier] * 2
+        commit = base.accept().commit
+        undo(base.collection, [commit])
+        for name, key, value in (("HEAD~1", "Proposal", identifier), ("HEAD", "Undoes", commit)):
+            assert base.repo.git("log", "-1", f"--format=%(trailers:key={key},valueonly)", name).strip() == value
+            assert "Eve" not in base.repo.git("log", "-1", "--format=%(trailers)", name)
 
 
 def test_the_word_is_without_the_program_that_carried_it(tmp_path: Path) -> None:

@@ -7,7 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from cases import each_case
-from commonplace.domain.changes import Author, StatedMessage, credited, escaped_controls
+from commonplace.domain.changes import (
+    Author,
+    StatedMessage,
+    clean_name,
+    credited,
+    escaped_controls,
+    plain_message,
+)
 from commonplace.store.git.commits import clean_message, commit_message, person_of, signature, with_trailer
 
 PERSON = Author("Ann", "ann@example.org")
@@ -61,6 +68,9 @@ def test_a_date_that_is_none_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
         ("A\n\nFixes: 1\nReviewed-by: B", "A\n\nFixes: 1\nReviewed-by: B\nSigned-off-by: Ann <ann@example.org>\n"),
         ("Fix: this", "Fix: this\n\nSigned-off-by: Ann <ann@example.org>\n"),
         ("A\n\nSigned-off-by: Ann <ann@example.org>", "A\n\nSigned-off-by: Ann <ann@example.org>\n"),
+        ("A\n\n B: c\n D: e", "A\n\n B: c\n D: e\n\nSigned-off-by: Ann <ann@example.org>\n"),
+        ("A\n\nB: c\n d", "A\n\nB: c\n d\nSigned-off-by: Ann <ann@example.org>\n"),
+        ("A\n\nB: c\n \n d", "A\n\nB: c\n \n d\n\nSigned-off-by: Ann <ann@example.org>\n"),
     ],
 )
 def test_a_sign_off_stands_where_git_puts_it(message: str, expected: str) -> None:
@@ -89,6 +99,7 @@ def test_a_program_without_a_name_is_nobody(program: str) -> None:
 FORGED = (
     "x\n\nUndoes: 0123456789\nCo-authored-by: adm <adm@x>\nCOMMONPLACE-request: abc\nSigned-off-by : boss\n"
     "Proposal-Tip: abc\rMoved: a => b\x85Assisted-by: adm\u2028Generated-by: adm\n\x1b[31mred\x1b]0;pwn\x07"
+    "\u202etxt\u2066.exe\u2069\ufeff\U000e0041\nPro\u2060posal: 1"
 )
 """Lines that a caller writes, and that would say who did what if they were taken for trailers."""
 
@@ -102,4 +113,7 @@ def test_a_caller_states_nothing_in_the_name_of_this_program() -> None:
         assert [line for line in lines if line[:1].isalpha() and ":" in line] == trailers
         assert (lines[0], credited(text), "red" in text) == ("x", (), True)
         assert all(char.isprintable() or char == "\n" for char in text)
-    assert escaped_controls("a\x1b[31m\n\t\x07") == "a\\x1b[31m\n\t\\x07"
+    assert escaped_controls("a\x1b[31m\n\t\x07\u202e") == "a\\x1b[31m\n\t\\x07\\u202e"
+    joined = "\u0645\u06cc\u200c\u062e \U0001f469\u200d\U0001f52c"
+    assert plain_message(joined) == joined
+    assert clean_name("Ad\u202ea") == "Ada"
