@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent import RefusedError, agent
+from serving import served
 from shell import Shell
 from support import GitRepo, MakeRepo
 
@@ -85,6 +86,24 @@ def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> 
     assert "is ignored by an ignore file" in shell("write", page, stdin="# Mine\n").stderr
     assert "There is no document" in shell("rm", page, "--force").stderr
     stays(repo)
+
+
+def test_no_address_shows_an_ignored_page_now_or_at_a_commit(repo: GitRepo) -> None:
+    commit = repo.git("rev-parse", "HEAD")
+    pages = ("a/own", "a/hidden", "a/private/diary")
+    views = ("p", "raw", "history", "compare", "files", "edit", "preview", "sections", "agent")
+    with served(repo.path, "--tier", "write") as server:
+        urls = [f"/{view}/{page}{end}" for view in views for page in pages for end in ("", ".md", "?at=HEAD")]
+        urls += [f"/compare/{page}?from={commit}" for page in pages] + [f"/commit/{commit}"]
+        urls += [f"/api/v1/pages/{page}{end}" for page in pages for end in ("", "?at=HEAD", "/history")]
+        shown = [url for url in urls if " token" in server.ask("GET", url).body.decode()]
+        statuses = {server.ask("GET", url).status for url in urls if not url.startswith("/commit/")}
+    assert (shown, statuses) == ([], {404})
+    for page in pages:
+        for words in (("log", page), ("read", page), ("restore", f"{page}.md", "--at", "HEAD")):
+            done = Shell(repo.path)(*words)
+            assert done.code != 0, words
+            assert words[0] == "restore" or "deleted" not in done.stderr, "it is there"
 
 
 def test_a_folder_with_more_than_fits_into_memory_is_not_moved(repo: GitRepo) -> None:

@@ -81,10 +81,10 @@ def before(collection: Collection, address: Address, commit: str) -> str:
 
 
 def version(collection: Collection, address: Address, commit: str) -> str:
-    """The text of a document at a commit ("": the current text); "" if the document did not exist."""
+    """The text of a document at a commit ("": the current text); "" if it did not exist, or is not served."""
     try:
         if not commit:
-            return collection.index.document(address).text
+            return collection.index.document(address).text if collection.index.record(address) else ""
         return decoded(collection.store.history.read(address, commit))
     except NotFoundError:
         return ""

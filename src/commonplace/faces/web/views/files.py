@@ -30,6 +30,8 @@ def file(request: PageRequest) -> PageResponse:
     if address is None:
         raise NotFoundError("There is no such file.", kind="file")
     document = document_at_path(collection, address.path) if address.is_document else None
+    if address.is_document and document is None:
+        raise NotFoundError("There is no such file.", kind="file")
     if document is not None and not gives_file(request, document):
         return redirect(request.urls.page(collection.name, document.record.address.path))
     content = _content(request, collection, address)

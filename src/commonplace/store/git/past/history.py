@@ -103,7 +103,7 @@ class GitHistory:
         """
         if address is not None:
             with _naming(address):
-                versions = islice(self._versions(address), offset, offset + limit)
+                versions = islice(() if self._hides(address) else self._versions(address), offset, offset + limit)
                 return [commit_value(version.commit, (version.address,)) for version in versions]
         head = self.head()
         if not head:
@@ -124,7 +124,7 @@ class GitHistory:
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
         with _naming(address):
-            for version in self._versions(address):
+            for version in () if self._hides(address) else self._versions(address):
                 content = self.repository.content(version.blob) if version.blob else b""
                 yield commit_value(version.commit, (version.address,)), content
 
@@ -162,9 +162,12 @@ class GitHistory:
         changed: dict[Address, tuple[bytes | None, bytes | None]] = {}
         for path, before, after in trees.differences(old, new):
             address = address_or_none(os.fsdecode(path))
-            if address is not None:
+            if address is not None and not self._hides(address):
                 changed[address] = self._blob(before), self._blob(after)
         return changed
+
+    def _hides(self, address: Address) -> bool:
+        return address.is_document and self.rename_finder.hides(address)
 
     def _blob(self, identifier: bytes) -> bytes | None:
         return self.repository.content(identifier.hex()) if identifier else None
@@ -175,9 +178,12 @@ class GitHistory:
         If a commit has no file of this path, the file that was renamed to it is read. A `^` after a commit or tag means
         its first parent.
 
-        Only commits of the current branch count, and only blobs that were versions of this document.
+        Only commits of the current branch count, and only blobs that were versions of this document. A document that a
+        `.commonplaceignore` excludes now has none.
         """
         revision = checked(revision)
+        if self._hides(address):
+            raise _no_such_revision(address, revision)
         current = self._current(address)
         if current is not None and revision_of(current).startswith(revision):
             return current
@@ -198,6 +204,8 @@ class GitHistory:
 
         If `old` is "", the diff is that of the commit `new` against its first parent.
         """
+        if self._hides(address):
+            raise _no_such_revision(address, old or new)
         with _naming(address):
             before = self._version(address, old) if old else self._before(address, new)
             after = self._version(address, new) if new else self._current_as_stored(address)
@@ -218,8 +226,12 @@ class GitHistory:
             is_meant: Chooses among all documents that commits touched.
             at: Only this commit and its ancestors count; "" for the current commit.
         """
+
+        def is_shown(address: Address) -> bool:
+            return is_meant(address) and not self._hides(address)
+
         head = self.head()
-        last = guarded(lambda: self._spans.last_of(head, at or head, is_meant)) if head else {}
+        last = guarded(lambda: self._spans.last_of(head, at or head, is_shown)) if head else {}
         if last is None:
             return None
         self.ancestors.add(head, {name for name, _ in last.values()})
@@ -257,7 +269,7 @@ class GitHistory:
         if self._folder is None or not self.head():
             return set()
         gone = documents_of(self.repository, self.head(), os.fsencode(self.prefix)) - set(addresses)
-        return {address for address in gone if self._folder.stat(address) is None}
+        return {address for address in gone if self._folder.stat(address) is None and not self._hides(address)}
 
     def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:
         """The new address of each document of the current commit whose file was renamed since, by the rule of commits.

@@ -249,10 +249,13 @@ class RenameFinder:
         hides: Whether a file is ignored. The history of a page ends where it comes from an ignored file.
     """
 
+    hides: Callable[[Address], bool]
+    """Whether a file is ignored, and so shown at no commit."""
+
     def __init__(self, repository: GitRepository, folder: str, hides: Callable[[Address], bool]) -> None:
         self._repository = repository
         self._folder = os.fsencode(folder)
-        self._hides = hides
+        self.hides = hides
         self._known: dict[tuple[str, str, str], Renames] = {}
         self._count = 0
         self._lock = Lock()
@@ -330,7 +333,7 @@ class RenameFinder:
         return {
             target: source
             for target, source in addresses
-            if target and source and target.is_document == source.is_document and not self._hides(source)
+            if target and source and target.is_document == source.is_document and not self.hides(source)
         }
 
     def _content(self, blob: bytes) -> bytes | None:
