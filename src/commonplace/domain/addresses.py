@@ -39,8 +39,9 @@ _INVISIBLE = re.compile(
 """Invisible characters that are not format characters (Cf): fillers, joiners, variation selectors, empty Braille."""
 
 
-_BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the direction of text, so that a name can look like another one."""
+DIRECTIONS = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Characters that change the direction of text, so that a name can look like another one; for a class of a pattern."""
+_BIDI_CONTROL = re.compile(f"[{DIRECTIONS}]")
 
 
 @dataclass(frozen=True, slots=True, order=True)

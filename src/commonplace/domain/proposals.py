@@ -15,7 +15,7 @@ from commonplace.domain.past import StoreWithPast
 from commonplace.domain.ports import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author, FileStat, Revision
@@ -71,14 +71,17 @@ class AcceptedBefore:
     commit: str
     """The commit of the served branch; "" if the files were written without one."""
     pages: str
-    """The files, for people: `a.md, part of b.md`."""
+    """The files, for people: `a.md, part of b.md, c.md (edited)`."""
     word: str = ""
     """The words with which they were accepted."""
 
     @classmethod
-    def of(cls, accepted: AcceptedFiles, commit: str) -> AcceptedBefore:
-        """The part by the new base of each file, and what stays proposed of it."""
-        names = [f"{'' if base == rest else 'part of '}{address.path}" for address, (base, rest) in accepted.items()]
+    def of(cls, accepted: AcceptedFiles, commit: str, edited: Collection[Address] = ()) -> AcceptedBefore:
+        """The part by the new base of each file, and what stays proposed of it; with the files that were edited first."""
+        names = [
+            f"{'' if base == rest else 'part of '}{address.path}{' (edited)' if address in edited else ''}"
+            for address, (base, rest) in accepted.items()
+        ]
         return cls(commit, ", ".join(names))
 
     @classmethod
@@ -119,6 +122,8 @@ class Proposal:
     """The words with which it was accepted or declined."""
     commit: str = ""
     """The commit that accepted it; "" for none."""
+    edited: str = ""
+    """The files whose text was edited before it was accepted, for people: `a.md, b.md`."""
     branch: str = ""
     """Name of the branch on which it began; "" if that is not known."""
     fork: str = ""
@@ -130,6 +135,13 @@ class Proposal:
     def title(self) -> str:
         """One line that names the proposal."""
         return title_of(self.proposer.purpose, self.message.partition("\n")[0], self.more)
+
+    @property
+    def edits(self) -> str:
+        """A sentence about the files that were edited before they were accepted; "" for none."""
+        return (
+            f"Edited before it was accepted: {self.edited}. The changes are shown as proposed." if self.edited else ""
+        )
 
 
 def title_of(purpose: str, subject: str, more: int) -> str:
@@ -273,7 +285,14 @@ class ProposalBranches(Protocol):
         """
         ...
 
-    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "", word: str = "") -> Proposal:
+    def settle(
+        self,
+        proposal: Proposal,
+        accepted: AcceptedFiles,
+        commit: str = "",
+        word: str = "",
+        edited: Collection[Address] = (),
+    ) -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock.
 
         Args:
@@ -293,7 +312,13 @@ class ProposalBranches(Protocol):
         ...
 
     def close(
-        self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
+        self,
+        proposal: Proposal,
+        state: ProposalState,
+        word: str = "",
+        commit: str = "",
+        author: Author | None = None,
+        edited: Collection[Address] = (),
     ) -> Proposal:
         """Close a proposal with a last commit, and remove its branch; needs the lock."""
         ...

@@ -142,6 +142,7 @@ def _head_lines(found_proposal: FoundProposal, report: ProposalReport) -> list[s
     lines = [f"{proposal_line(found_proposal)}  tip {proposal.tip[:12]}"]
     if proposal.word:
         lines.append(one_line(f"{proposal.state.capitalize()}: {proposal.word}"))
+    lines += [one_line(proposal.edits)] if proposal.edits else []
     lines += accepted_lines(proposal)
     subjects = list(dict.fromkeys(message.partition("\n")[0] for message in report.messages))
     if len(subjects) > 1:
@@ -231,6 +232,7 @@ def _facts(proposal: Proposal) -> dict[str, Json]:
         "tip": proposal.tip,
         "word": proposal.word,
         "accepted_as": proposal.commit,
+        "edited": proposal.edited,
         "accepted_before": [
             {"commit": part.commit, "pages": part.pages, "word": part.word} for part in proposal.accepted
         ],

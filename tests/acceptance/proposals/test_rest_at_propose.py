@@ -191,7 +191,10 @@ def test_a_conflict_names_its_three_sides(site: Site) -> None:
     call = f'The call: POST /proposals/{row["id"]}/accept {{"pages": ["A.md"], "text": "..."}}'
     assert refused.json["hint"].endswith(call), refused.json["hint"]
     final = {"pages": ["A"], "text": "# A\n\nboth\n"}
-    assert site.ask(writer, "POST", f"/proposals/{row['id']}/accept", final)["state"] == "accepted"
+    answer = site.ask(writer, "POST", f"/proposals/{row['id']}/accept", final)
+    assert (answer["state"], answer["edited"]) == ("accepted", "A.md")
+    page = site.server.ask("GET", f"/proposals/{row['id']}", key=site.keys[writer], headers=HTML)
+    assert b"Edited before it was accepted: A.md." in page.body
     assert (site.repo.path / "A.md").read_text() == "# A\n\nboth\n"
 
 

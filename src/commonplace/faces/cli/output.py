@@ -16,6 +16,7 @@ from socket import gethostname
 from typing import TextIO
 from urllib.parse import quote
 
+from commonplace.domain.addresses import DIRECTIONS
 from commonplace.domain.json import Json
 
 
@@ -145,7 +146,7 @@ def page(content: bytes, command: str, environment: Mapping[str, str]) -> bool:
 
 BOLD, FAINT, RED, GREEN, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTIONS}]")
 """Characters with an effect on terminals, except tab and line feed: C0, DEL, C1 and directional formatting."""
 
 

@@ -62,6 +62,7 @@ class Proposal(BaseModel):
     tip: Annotated[str, Field(description="The latest commit of the proposal's branch")]
     word: Annotated[str, Field(description="The words with which it was accepted or declined")]
     accepted_as: Annotated[str, Field(description="The commit that accepted it; empty for none")]
+    edited: Annotated[str, Field(description="The files whose text was edited before it was accepted; empty for none")]
     accepted_before: Annotated[list[AcceptedPart], Field(description="The parts that were accepted, oldest first")]
 
 

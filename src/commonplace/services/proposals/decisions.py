@@ -251,7 +251,8 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
         require_acceptable(found_proposal.collection, branches, selection.files)
         message = _message(proposal, branches.changes(proposal), selection)
         now = FoundProposal(found_proposal.collection, proposal)
-        if _is_rewritten(now.served(), selection):
+        edited = _edited(now.served(), selection)
+        if edited:
             message = StatedMessage(message, CREDITS_COMMITTER)
         if len(selection.files) == len(files) and not selection.section and not left_out:
             message = StatedMessage(message, f"Proposal-Tip: {proposal.tip}")
@@ -264,7 +265,7 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
             results = merge.run([file for file in files if file not in selection.files])
         receipt = transaction.receipt
         index_written(found_proposal.collection, sorted({*receipt.revisions, *receipt.removed}))
-        after = _recorded(branches, proposal, merge.rest, receipt.commit, word, person)
+        after = _recorded(branches, proposal, merge.rest, _Decision(receipt.commit, word, person, edited))
     accepted = AcceptedBytes(results, merge.moves)
     findings = tuple(findings_of(accepted, found_proposal.collection, Collections(lambda: [found_proposal.collection])))
     written = tuple(sorted(address for address, (_, new) in results.items() if new is not None))
@@ -273,13 +274,14 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
     return AcceptReceipt(after, receipt.commit, other, written, removed, findings[:MAX_NEW], tuple(left_out))
 
 
-def _is_rewritten(served: ServedFiles, selection: AcceptedPart) -> bool:
-    """Whether a final text says something else than the proposer's text and what was written since."""
-    for file in with_sources([file for file in selection.files if selection.final.get(file.address) is not None]):
-        merged = served.side(file).merged(served.collection, file)
-        if merged.content != selection.final[file.address]:
-            return True
-    return False
+def _edited(served: ServedFiles, selection: AcceptedPart) -> Sequence[Address]:
+    """The files whose final text says something else than the proposer's text and what was written since."""
+    files = with_sources([file for file in selection.files if selection.final.get(file.address) is not None])
+    return [
+        file.address
+        for file in files
+        if served.side(file).merged(served.collection, file).content != selection.final[file.address]
+    ]
 
 
 def tried(found_proposal: FoundProposal, request: AcceptRequest) -> AcceptedBytes:
@@ -296,14 +298,17 @@ def tried(found_proposal: FoundProposal, request: AcceptRequest) -> AcceptedByte
         return AcceptedBytes(merge.run([file for file in files if file not in selection.files]), merge.moves)
 
 
-def _recorded(
-    branches: ProposalBranches,
-    proposal: Proposal,
-    rest: AcceptedFiles,
-    commit: str,
-    word: str,
-    person: Author | None,
-) -> Proposal:
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What a proposal records of an acceptance."""
+
+    commit: str
+    word: str
+    person: Author | None
+    edited: Sequence[Address]
+
+
+def _recorded(branches: ProposalBranches, proposal: Proposal, rest: AcceptedFiles, decision: _Decision) -> Proposal:
     """The proposal after files of it were written: closed if nothing of it is left; needs the lock.
 
     Raises:
@@ -311,15 +316,15 @@ def _recorded(
     """
     try:
         if _is_left(branches, proposal, rest):
-            return branches.settle(proposal, rest, commit, word)
-        return branches.close(proposal, "accepted", word, commit, person)
+            return branches.settle(proposal, rest, decision.commit, decision.word, decision.edited)
+        return branches.close(proposal, "accepted", decision.word, decision.commit, decision.person, decision.edited)
     except (UnavailableError, GitError) as error:
         now = branches.proposal(proposal.id)
         if now.state != "open":  # another server closed it, or the commit of the acceptance tells what it was
             return now
         if now.tip == proposal.tip:
-            raise _written(error, now, commit) from error
-    return _recorded(branches, now, _with_later(branches, proposal, now, rest), commit, word, person)
+            raise _written(error, now, decision.commit) from error
+    return _recorded(branches, now, _with_later(branches, proposal, now, rest), decision)
 
 
 def _is_left(branches: ProposalBranches, proposal: Proposal, rest: AcceptedFiles) -> bool:

@@ -265,12 +265,19 @@ class GitProposals:
             self._publish(new, RefMove(reference, base, tip))
         return tip
 
-    def settle(self, proposal: Proposal, accepted: AcceptedFiles, commit: str = "", word: str = "") -> Proposal:
+    def settle(
+        self,
+        proposal: Proposal,
+        accepted: AcceptedFiles,
+        commit: str = "",
+        word: str = "",
+        edited: Collection[Address] = (),
+    ) -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock."""
         bases = {file.address: file.base for file in self.files(proposal)}
         taken = {self.prefix + address.path: self.content(bases[address]) for address in accepted}
         left = {self.prefix + address.path: pair for address, pair in accepted.items() if pair[0] != pair[1]}
-        trailer = AcceptedBefore.of(accepted, commit).trailer
+        trailer = AcceptedBefore.of(accepted, commit, edited).trailer
         parts = [BranchPart(taken, word.strip() or _NO_WORD, BASE, accepted=trailer)]
         if left:
             parts.append(BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", BASE))
@@ -288,7 +295,13 @@ class GitProposals:
         self._remove([RefMove(OPEN + proposal.id, proposal.tip)])
 
     def close(
-        self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
+        self,
+        proposal: Proposal,
+        state: ProposalState,
+        word: str = "",
+        commit: str = "",
+        author: Author | None = None,
+        edited: Collection[Address] = (),
     ) -> Proposal:
         """Close a proposal with a last commit, and remove its branch; needs the lock.
 
@@ -302,6 +315,7 @@ class GitProposals:
             "Proposal-Branch": proposal.branch,
             "Proposal-State": state,
             "Proposal-Commit": commit,
+            "Proposal-Edited": ", ".join(address.path for address in edited),
             "Proposal-Caller": proposer.caller,
             "Proposal-Session": proposer.session,
             "Proposal-Client": proposer.client,
@@ -419,6 +433,7 @@ class GitProposals:
             when=chain[-1].commit_time,
             word=_word(latest, state.capitalize()) if is_closed else "",
             commit=stated.get("Proposal-Commit", "") if is_closed else "",
+            edited=stated.get("Proposal-Edited", "") if is_closed else "",
             branch=stated.get("Proposal-Branch", ""),
             fork=_fork(latest),
             accepted=tuple(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from heapq import nlargest
 from subprocess import Popen
@@ -33,6 +33,7 @@ from commonplace.store.replica.clone import FETCH_SECONDS, PUSH_SHARE, STILL_SEC
 from commonplace.store.replica.clone_repository import REMOTE
 
 if TYPE_CHECKING:
+    from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author
     from commonplace.domain.ports import Store
 
@@ -121,7 +122,13 @@ class RemoteProposals(FolderProposals):
                 self._read_remote()
 
     def close(
-        self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
+        self,
+        proposal: Proposal,
+        state: ProposalState,
+        word: str = "",
+        commit: str = "",
+        author: Author | None = None,
+        edited: Collection[Address] = (),
     ) -> Proposal:
         """Close a proposal as in a folder, unless another server accepts it meanwhile.
 
@@ -131,7 +138,7 @@ class RemoteProposals(FolderProposals):
             UnavailableError: it was accepted meanwhile, or the remote cannot be reached.
         """
         if state == "accepted":
-            return super().close(proposal, state, word, commit, author)
+            return super().close(proposal, state, word, commit, author, edited)
         self._clone.fetch()
         if proposal.tip in self._acceptances():
             raise changed_proposal()

@@ -90,8 +90,8 @@ def test_a_quotation_that_moved_within_its_source_is_found_there(tmp_path: Path)
         findings = list(collection_citation_findings(base.collection, base.index.records()))
         old = guide.replace("Its port.", "The port of the server is 8080.").replace("## Net", "## Port 2").encode()
         written = list(newly_lost_quotations(base.collection, read_document(Address("guide.md"), old)))
-    told = {finding.line: (finding.rule, finding.message) for _, finding in findings}
-    assert told == {
+    findings_by_line = {finding.line: (finding.rule, finding.message) for _, finding in findings}
+    assert findings_by_line == {
         1: ("source_moved", "The quotation of guide.md#port is in guide.md#net now. Correct the citation."),
         2: ("source_moved", "The quotation of guide.md#renamed is in guide.md#net now. Correct the citation."),
         3: ("source_moved", "The quotation of guide#port is in guide#net now. Correct the citation."),

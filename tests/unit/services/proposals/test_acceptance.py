@@ -9,8 +9,10 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConflictError
+from commonplace.faces.proposal_output import report_lines
 from commonplace.services import writes
 from commonplace.services.proposals import decisions
+from commonplace.services.proposals.reports import report
 from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of
 from proposing import ProposedBase
@@ -38,6 +40,24 @@ def test_a_text_of_whoever_decides_or_amends_is_credited_to_both(tmp_path: Path)
         assert base.found().proposal.author != ada
         base.accept()
         assert "Co-authored-by: Ada <ada@localhost>" in base.repo.git("log", "-1", "--format=%B").splitlines()
+
+
+def test_a_proposal_says_which_texts_were_edited_before_they_were_accepted(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        for text, edited in ((A.replace("one", "ONE"), ""), (A.replace("one", "1"), "a.md")):
+            propose(base, "one", "ONE")
+            receipt = decisions.accept(base.found(), AcceptRequest(pages=("a",), text=text))
+            closed = decisions.find(base.services.collections, receipt.proposal.id)
+            assert (closed.proposal.state, closed.proposal.edited) == ("accepted", edited)
+            lines = report_lines(closed, report(base.services.collections, closed))
+            note = "Edited before it was accepted: a.md. The changes are shown as proposed."
+            assert (note in lines) is bool(edited), lines
+            writes.replace(base.collection, Address("a.md"), A.encode())
+        propose(base, "one", "ONE")
+        with base.view() as view:
+            writes.append(view, Address("b.md"), "More\n")
+        part = decisions.accept(base.found(), AcceptRequest(pages=("a",), text=A.replace("one", "2"))).proposal
+        assert [row.pages for row in part.accepted] == ["a.md (edited)"]
 
 
 def test_proposals_are_listed_by_who_where_and_what_and_several_are_declined(tmp_path: Path) -> None:

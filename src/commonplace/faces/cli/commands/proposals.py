@@ -1,8 +1,9 @@
 """`commonplace proposals`: what waits for a person, and the decision on it.
 
 As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "author", "client", "caller", "when", "tip",
-"word", "accepted_as", "accepted_before"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`, and
-`accepted_before` has `commit` and `pages` of each part that was accepted. The list is `{"proposals": [..]}`.
+"word", "accepted_as", "edited", "accepted_before"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`, and
+`edited` names the files whose text was edited before it was accepted; `accepted_before` has `commit` and `pages` of
+each part that was accepted. The list is `{"proposals": [..]}`.
 `show` adds `messages`, `total`, `offset`, `left_out` (changed paths that cannot be accepted here) and `files`, each
 with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`, `base`, `proposed`, `current`, `diff`,
 `now` (path of the page, if others have moved it since), `conflicts` (`line`, `base`, `proposed`, `current`),
