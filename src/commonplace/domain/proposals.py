@@ -77,7 +77,7 @@ class AcceptedBefore:
 
     @classmethod
     def of(cls, accepted: AcceptedFiles, commit: str, edited: Collection[Address] = ()) -> AcceptedBefore:
-        """The part by the new base of each file, and what stays proposed of it; with the files that were edited first."""
+        """The part by the new base of each file and what stays proposed of it, with the files that were edited."""
         names = [
             f"{'' if base == rest else 'part of '}{address.path}{' (edited)' if address in edited else ''}"
             for address, (base, rest) in accepted.items()
@@ -300,6 +300,7 @@ class ProposalBranches(Protocol):
             accepted: By address the new base, and what stays proposed.
             commit: The commit of the served branch that accepts them; "" for none.
             word: Words to the proposer.
+            edited: The files whose text was edited before.
         """
         ...
 

@@ -13,8 +13,10 @@ from support import new_repo
 
 ROUNDS = 1_000
 KEPT = 30_000
-"""Bytes that may be left after so many rounds: a text for each takes 49 or more. Lists that Python keeps for reuse take some 10,000 in all,
-however many rounds there are."""
+"""Bytes that may be left after so many rounds: a text for each takes 49 or more.
+
+Lists that Python keeps for reuse take some 10,000 in all, however many rounds there are.
+"""
 
 
 def kept_by(act: Callable[[], object]) -> int:
