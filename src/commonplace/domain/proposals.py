@@ -40,6 +40,9 @@ def is_proposal_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+_PROPOSER_TRAILERS = "Proposal-Caller", "Proposal-Session", "Proposal-Purpose", "Proposal-Client"
+
+
 @dataclass(frozen=True, slots=True)
 class Proposer:
     """A caller who proposes. Writes of the same proposer gather in one proposal while that is open."""
@@ -58,10 +61,34 @@ class Proposer:
         other = proposal.proposer
         return other.caller == self.caller and (self.caller != ANONYMOUS or other.session == self.session)
 
+    @classmethod
+    def parsed(cls, trailers: Mapping[str, str]) -> Proposer:
+        """The proposer whom the trailers of a commit state."""
+        return cls(*(trailers.get(name, "") for name in _PROPOSER_TRAILERS))
+
+    @property
+    def trailers(self) -> dict[str, str]:
+        """The proposer as trailers of a commit, value by name."""
+        return dict(zip(_PROPOSER_TRAILERS, (self.caller, self.session, self.purpose, self.client), strict=True))
+
     def gathers(self, proposal: Proposal) -> bool:
         """Whether a write belongs to this proposal."""
         other = proposal.proposer
         return (other.caller, other.session, other.purpose) == (self.caller, self.session, self.purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Facts that a proposal records of a decision on it."""
+
+    word: str = ""
+    """Words to the proposer."""
+    person: Author | None = None
+    """Who decides; None for whoever Git's configuration names."""
+    commit: str = ""
+    """The commit of the served branch that accepts it; "" for none."""
+    edited: Collection[Address] = ()
+    """The files whose text was edited before it was accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +103,13 @@ class AcceptedBefore:
     """The words with which they were accepted."""
 
     @classmethod
-    def of(cls, accepted: AcceptedFiles, commit: str, edited: Collection[Address] = ()) -> AcceptedBefore:
+    def of(cls, accepted: AcceptedFiles, decision: Decision) -> AcceptedBefore:
         """The part by the new base of each file and what stays proposed of it, with the files that were edited."""
         names = [
-            f"{'' if base == rest else 'part of '}{address.path}{' (edited)' if address in edited else ''}"
+            f"{'' if base == rest else 'part of '}{address.path}{' (edited)' if address in decision.edited else ''}"
             for address, (base, rest) in accepted.items()
         ]
-        return cls(commit, ", ".join(names))
+        return cls(decision.commit, ", ".join(names))
 
     @classmethod
     def parsed(cls, trailer: str, word: str = "") -> AcceptedBefore:
@@ -285,22 +312,13 @@ class ProposalBranches(Protocol):
         """
         ...
 
-    def settle(
-        self,
-        proposal: Proposal,
-        accepted: AcceptedFiles,
-        commit: str = "",
-        word: str = "",
-        edited: Collection[Address] = (),
-    ) -> Proposal:
+    def settle(self, proposal: Proposal, accepted: AcceptedFiles, decision: Decision) -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock.
 
         Args:
             proposal: The proposal.
             accepted: By address the new base, and what stays proposed.
-            commit: The commit of the served branch that accepts them; "" for none.
-            word: Words to the proposer.
-            edited: The files whose text was edited before.
+            decision: Facts of the acceptance.
         """
         ...
 
@@ -312,15 +330,7 @@ class ProposalBranches(Protocol):
         """Remove an open proposal without a trace; needs the lock."""
         ...
 
-    def close(
-        self,
-        proposal: Proposal,
-        state: ProposalState,
-        word: str = "",
-        commit: str = "",
-        author: Author | None = None,
-        edited: Collection[Address] = (),
-    ) -> Proposal:
+    def close(self, proposal: Proposal, state: ProposalState, decision: Decision) -> Proposal:
         """Close a proposal with a last commit, and remove its branch; needs the lock."""
         ...
 

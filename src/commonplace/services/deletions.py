@@ -85,11 +85,15 @@ def _newest(store: Store, is_meant: Callable[[Address], bool], until: float) -> 
         (commit, address, is_gone) for commit, is_gone in commits for address in commit.addresses if is_meant(address)
     )
     for commit, address, is_gone in meant:
-        # An ignored page is there, and the history shows no commit of it.
-        if store.stat(address) is None and address not in skipped and store.history.log(address, limit=1):
+        if address not in skipped and _is_gone(store, address):
             is_committed = is_gone if is_gone is not None else store.history.address_at(address, commit.id) != address
             return _deletion(store, Deletion(address, commit, None, is_committed), until)
     return None
+
+
+def _is_gone(store: Store, address: Address) -> bool:
+    """Whether a page is not there; an ignored one is, and the history shows no commit of it."""
+    return store.stat(address) is None and bool(store.history.log(address, limit=1))
 
 
 def _deletion(store: Store, deletion: Deletion, until: float) -> Deletion:

@@ -27,6 +27,7 @@ from commonplace.domain.errors import (
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.proposals import (
     AcceptedFiles,
+    Decision,
     Proposal,
     ProposalBranches,
     ProposedChange,
@@ -265,7 +266,7 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
             results = merge.run([file for file in files if file not in selection.files])
         receipt = transaction.receipt
         index_written(found_proposal.collection, sorted({*receipt.revisions, *receipt.removed}))
-        after = _recorded(branches, proposal, merge.rest, _Decision(receipt.commit, word, person, edited))
+        after = _recorded(branches, proposal, merge.rest, Decision(word, person, receipt.commit, edited))
     accepted = AcceptedBytes(results, merge.moves)
     findings = tuple(findings_of(accepted, found_proposal.collection, Collections(lambda: [found_proposal.collection])))
     written = tuple(sorted(address for address, (_, new) in results.items() if new is not None))
@@ -298,17 +299,7 @@ def tried(found_proposal: FoundProposal, request: AcceptRequest) -> AcceptedByte
         return AcceptedBytes(merge.run([file for file in files if file not in selection.files]), merge.moves)
 
 
-@dataclass(frozen=True, slots=True)
-class _Decision:
-    """What a proposal records of an acceptance."""
-
-    commit: str
-    word: str
-    person: Author | None
-    edited: Sequence[Address]
-
-
-def _recorded(branches: ProposalBranches, proposal: Proposal, rest: AcceptedFiles, decision: _Decision) -> Proposal:
+def _recorded(branches: ProposalBranches, proposal: Proposal, rest: AcceptedFiles, decision: Decision) -> Proposal:
     """The proposal after files of it were written: closed if nothing of it is left; needs the lock.
 
     Raises:
@@ -316,8 +307,8 @@ def _recorded(branches: ProposalBranches, proposal: Proposal, rest: AcceptedFile
     """
     try:
         if _is_left(branches, proposal, rest):
-            return branches.settle(proposal, rest, decision.commit, decision.word, decision.edited)
-        return branches.close(proposal, "accepted", decision.word, decision.commit, decision.person, decision.edited)
+            return branches.settle(proposal, rest, decision)
+        return branches.close(proposal, "accepted", decision)
     except (UnavailableError, GitError) as error:
         now = branches.proposal(proposal.id)
         if now.state != "open":  # another server closed it, or the commit of the acceptance tells what it was
@@ -362,7 +353,7 @@ def decline(found_proposal: FoundProposal, word: str, person: Author | None = No
     with found_proposal.branches.locked():
         proposal = _current(found_proposal, tip)
         require_acceptable(found_proposal.collection, found_proposal.branches, proposal)
-        return found_proposal.branches.close(proposal, "declined", word, author=person)
+        return found_proposal.branches.close(proposal, "declined", Decision(word, person))
 
 
 def decline_all(
@@ -398,7 +389,7 @@ def withdraw(proposal: FoundProposal, proposer: Proposer) -> Proposal:
             "A proposal is withdrawn by its proposer.", kind="proposal", hint="Decline it, with a word to the proposer."
         )
     with proposal.branches.locked():
-        return proposal.branches.close(_current(proposal), "withdrawn")
+        return proposal.branches.close(_current(proposal), "withdrawn", Decision())
 
 
 def amend(proposal: FoundProposal, proposer: Proposer) -> Proposal:

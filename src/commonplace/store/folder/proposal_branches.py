@@ -28,6 +28,7 @@ from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
     AcceptedBefore,
     AcceptedFiles,
+    Decision,
     Proposal,
     ProposalState,
     ProposedChange,
@@ -251,10 +252,7 @@ class GitProposals:
             TRAILER: identifier,
             "Proposal-Fork": fork or "none",
             "Proposal-Branch": proposal.branch if proposal else self.branch,
-            "Proposal-Caller": proposer.caller,
-            "Proposal-Session": proposer.session,
-            "Proposal-Client": proposer.client,
-            "Proposal-Purpose": proposer.purpose,
+            **proposer.trailers,
         }
         with self._building(reference) as new:
             tip = base or fork
@@ -265,20 +263,13 @@ class GitProposals:
             self._publish(new, RefMove(reference, base, tip))
         return tip
 
-    def settle(
-        self,
-        proposal: Proposal,
-        accepted: AcceptedFiles,
-        commit: str = "",
-        word: str = "",
-        edited: Collection[Address] = (),
-    ) -> Proposal:
+    def settle(self, proposal: Proposal, accepted: AcceptedFiles, decision: Decision) -> Proposal:
         """Record that files, or parts of them, were accepted; needs the lock."""
         bases = {file.address: file.base for file in self.files(proposal)}
         taken = {self.prefix + address.path: self.content(bases[address]) for address in accepted}
         left = {self.prefix + address.path: pair for address, pair in accepted.items() if pair[0] != pair[1]}
-        trailer = AcceptedBefore.of(accepted, commit, edited).trailer
-        parts = [BranchPart(taken, word.strip() or _NO_WORD, BASE, accepted=trailer)]
+        trailer = AcceptedBefore.of(accepted, decision).trailer
+        parts = [BranchPart(taken, decision.word.strip() or _NO_WORD, BASE, accepted=trailer)]
         if left:
             parts.append(BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", BASE))
             parts.append(BranchPart({path: rest for path, (_, rest) in left.items()}, "The rest", REST))
@@ -294,15 +285,7 @@ class GitProposals:
         """Remove an open proposal without a trace; needs the lock."""
         self._remove([RefMove(OPEN + proposal.id, proposal.tip)])
 
-    def close(
-        self,
-        proposal: Proposal,
-        state: ProposalState,
-        word: str = "",
-        commit: str = "",
-        author: Author | None = None,
-        edited: Collection[Address] = (),
-    ) -> Proposal:
+    def close(self, proposal: Proposal, state: ProposalState, decision: Decision) -> Proposal:
         """Close a proposal with a last commit, and remove its branch; needs the lock.
 
         The closed ref is there before the branch goes. A process that is killed between leaves a branch that its closed
@@ -314,14 +297,13 @@ class GitProposals:
             "Proposal-Fork": _fork(self.repository.commit(proposal.tip)) or "none",
             "Proposal-Branch": proposal.branch,
             "Proposal-State": state,
-            "Proposal-Commit": commit,
-            "Proposal-Edited": ", ".join(address.path for address in edited),
-            "Proposal-Caller": proposer.caller,
-            "Proposal-Session": proposer.session,
-            "Proposal-Client": proposer.client,
-            "Proposal-Purpose": proposer.purpose,
+            "Proposal-Commit": decision.commit,
+            "Proposal-Edited": ", ".join(address.path for address in decision.edited),
+            **proposer.trailers,
         }
-        words = commit_message(self.repository, plain_message(word).strip() or state.capitalize(), author)
+        words = commit_message(
+            self.repository, plain_message(decision.word).strip() or state.capitalize(), decision.person
+        )
         with self._building(reference) as new:
             part = BranchPart({}, "")
             tip = new.add(proposal.tip, part, _with_trailers(words, stated, None))
@@ -421,12 +403,7 @@ class GitProposals:
             id=identifier,
             tip=tip,
             state=_state(state) if is_closed else "open",
-            proposer=Proposer(
-                stated.get("Proposal-Caller", ""),
-                stated.get("Proposal-Session", ""),
-                stated.get("Proposal-Purpose", ""),
-                stated.get("Proposal-Client", ""),
-            ),
+            proposer=Proposer.parsed(stated),
             author=Author(escaped_controls(changes[-1].author.name), escaped_controls(changes[-1].author.email)),
             message=_without_trailers(_text(changes[0])),
             more=len(subjects) - 1,
@@ -522,7 +499,7 @@ class GitProposals:
     def _close_accepted(self) -> None:
         """Close the proposals that `_of_accepted` names."""
         for proposal in self._of_accepted():
-            self.close(replace(proposal, state="open"), "accepted", commit=proposal.commit)
+            self.close(replace(proposal, state="open"), "accepted", Decision(commit=proposal.commit))
 
     def _discard_left_over(self) -> None:
         common = self.repository.common

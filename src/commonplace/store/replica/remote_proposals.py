@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from heapq import nlargest
 from subprocess import Popen
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.budget import WRITE_SECONDS, seconds_left, write_budget
 from commonplace.domain.errors import GitError, KnowledgeError, ReadOnlyError
-from commonplace.domain.proposals import Proposal, ProposalState, is_proposal_id
+from commonplace.domain.proposals import Decision, Proposal, ProposalState, is_proposal_id
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.folder.branch_commits import BranchCommits, RefMove, changed_proposal, new_token
@@ -33,8 +33,6 @@ from commonplace.store.replica.clone import FETCH_SECONDS, PUSH_SHARE, STILL_SEC
 from commonplace.store.replica.clone_repository import REMOTE
 
 if TYPE_CHECKING:
-    from commonplace.domain.addresses import Address
-    from commonplace.domain.changes import Author
     from commonplace.domain.ports import Store
 
 log = logging.getLogger(__name__)
@@ -121,15 +119,7 @@ class RemoteProposals(FolderProposals):
             if self._since is None or self._since < start:
                 self._read_remote()
 
-    def close(
-        self,
-        proposal: Proposal,
-        state: ProposalState,
-        word: str = "",
-        commit: str = "",
-        author: Author | None = None,
-        edited: Collection[Address] = (),
-    ) -> Proposal:
+    def close(self, proposal: Proposal, state: ProposalState, decision: Decision) -> Proposal:
         """Close a proposal as in a folder, unless another server accepts it meanwhile.
 
         What the remote's branch has was accepted, whatever the closed ref says: so the branch is read before and after.
@@ -138,11 +128,11 @@ class RemoteProposals(FolderProposals):
             UnavailableError: it was accepted meanwhile, or the remote cannot be reached.
         """
         if state == "accepted":
-            return super().close(proposal, state, word, commit, author, edited)
+            return super().close(proposal, state, decision)
         self._clone.fetch()
         if proposal.tip in self._acceptances():
             raise changed_proposal()
-        closed = super().close(proposal, state, word, commit, author)
+        closed = super().close(proposal, state, decision)
         self._clone.fetch()
         if proposal.tip in self._acceptances():
             raise changed_proposal()

@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, ReadOnlyError, UnavailableError
-from commonplace.domain.proposals import Proposer
+from commonplace.domain.proposals import Decision, Proposer
 from commonplace.store.folder.proposal_branches import CLOSED, OPEN
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import parse_source
@@ -101,7 +101,7 @@ def test_a_remote_that_refuses_a_proposal_is_named_and_nothing_stays(tmp_path: P
     git(remote, "config", "receive.denyDeletes", "true")
     identifier = propose(proposals, "a.md", b"# A\n")
     with pytest.raises(GitError, match="deletion prohibited"), proposals.locked():
-        proposals.close(proposals.proposal(identifier), "declined", "no")
+        proposals.close(proposals.proposal(identifier), "declined", Decision("no"))
     assert proposals.proposal(identifier).state == "open"
     assert not git(remote, "for-each-ref", CLOSED)
     git(remote, "config", "receive.denyDeletes", "false")
@@ -135,13 +135,13 @@ def test_what_the_branch_has_was_accepted_whatever_closes_the_proposal(tmp_path:
     with second.locked():
         commit = accept(remote, proposal.tip)
         with pytest.raises(UnavailableError, match="Another program changed the proposal"):
-            second.close(proposal, "declined", "no")
+            second.close(proposal, "declined", Decision("no"))
     assert (second.proposal(proposal.id).state, second.proposal(proposal.id).commit) == ("accepted", commit)
 
     accepted_after = propose(second, "b.md", b"# B\n")
     proposal = second.proposal(accepted_after)
     with second.locked():
-        assert second.close(proposal, "declined", "no").state == "declined"
+        assert second.close(proposal, "declined", Decision("no")).state == "declined"
     commit = accept(remote, proposal.tip)  # by a server that read the proposal as open
     clone.fetch()
     now = second.proposal(accepted_after)
