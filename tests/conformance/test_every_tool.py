@@ -22,7 +22,7 @@ from confluence.clones import served_clone
 from forks.preloaded import preloaded
 from npm import environment, needs_npm
 from serving import served
-from support import ROOT, UNPACKED, new_repo
+from support import ROOT, UNPACKED, Amount, new_repo
 
 CLIENTS = Path(__file__).parent / "clients"
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
@@ -97,9 +97,9 @@ def requested_values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[
         }
 
 
-def walked(script: str, module: Path, requested_values: Mapping[str, Any]) -> list[dict[str, Any]]:
+def walked(script: str, module: Path, requested_values: Mapping[str, Any], *more: str) -> list[dict[str, Any]]:
     """The report of a script beside this file about each toolset. Every tool was listed and called."""
-    command = ["node", str(CLIENTS / script), str(module), json.dumps(requested_values)]
+    command = ["node", str(CLIENTS / script), str(module), json.dumps(requested_values), *more]
     env = environment(INSPECTOR)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -111,14 +111,19 @@ def walked(script: str, module: Path, requested_values: Mapping[str, Any]) -> li
     return walks
 
 
-def test_the_typescript_clients_list_and_call_every_tool(requested_values: dict[str, Any]) -> None:
-    walks = walked("call.mjs", installed(), requested_values)
+def test_the_typescript_clients_list_and_call_every_tool(requested_values: dict[str, Any], amount: Amount) -> None:
+    step = amount(2, 1)
+    walks = walked("call.mjs", installed(), requested_values, str(step))
     ways = {(walk["toolset"], walk["client"], walk["transport"]) for walk in walks}
-    assert ways == set(product(TOOLS, ("v1", "v2 legacy", "v2 modern"), ("stdio", "http")))
+    clients, transports = ("v1", "v2 legacy", "v2 modern"), ("stdio", "http")
+    assert ways <= set(product(TOOLS, clients, transports))
+    assert len(ways) == len(walks) == len(TOOLS) * len(clients) * len(transports) // step
+    for pair in ((0, 1), (1, 2)):  # each toolset by every client, each client over both transports
+        assert len({tuple(way[part] for part in pair) for way in ways}) == len(clients) * (len(TOOLS), 2)[pair[0]]
     assert all(walk["instructions"] for walk in walks)
     skills = [walk["skills"] for walk in walks if "skills" in walk]
     files = {f"skill://base/{path}": True for path in SKILL}
-    assert skills == [{"files": files, "directoryRead": True}] * 2
+    assert skills == [{"files": files, "directoryRead": True}] * (2 // step)
 
 
 def test_the_inspector_lists_and_calls_every_tool(requested_values: dict[str, Any]) -> None:

@@ -1,10 +1,11 @@
 // The official TypeScript clients, of both major versions, list and call every tool of every toolset. Its arguments are
-// the folder of npm packages and a JSON object: toolset to `{url, command, args, env, base}`. It prints a JSON list.
+// the folder of npm packages, a JSON object: toolset to `{url, command, args, env, base}`, and a number: of the ways to
+// each toolset every first, every second and so on is walked. It prints a JSON list.
 import { pathToFileURL } from "node:url";
 
 import { PLANS } from "./plans.mjs";
 
-const [packages, asked] = process.argv.slice(2);
+const [packages, asked, step] = process.argv.slice(2);
 const servers = JSON.parse(asked);
 const load = (path) => import(pathToFileURL(`${packages}/@modelcontextprotocol/${path}`));
 const [one, oneHttp, oneStdio, two, twoStdio, { SkillsClient }] = await Promise.all([
@@ -74,10 +75,12 @@ async function skills(client, SkillsClient) {
   return { files, directoryRead: found.directoryRead };
 }
 
-async function walks(toolset) {
+async function walks(toolset, place) {
   const found = [];
-  for (const name of Object.keys(CLIENTS)) {
-    for (const kind of ["stdio", "http"]) found.push(await walk(name, kind, toolset, found.length));
+  for (const [row, name] of Object.keys(CLIENTS).entries()) {
+    for (const [column, kind] of ["stdio", "http"].entries()) {
+      if ((place + row + column) % Number(step) === 0) found.push(await walk(name, kind, toolset, found.length));
+    }
   }
   return found;
 }
