@@ -84,7 +84,7 @@ class Decision:
     word: str = ""
     """Words to the proposer."""
     person: Author | None = None
-    """Who decides; None for whoever Git's configuration names."""
+    """The person who decides; None for whoever Git's configuration names."""
     commit: str = ""
     """The commit of the served branch that accepts it; "" for none."""
     edited: Collection[Address] = ()
@@ -444,6 +444,10 @@ class ServedView:
 
     def changed(self) -> Mapping[Address, Revision]:
         """The files that differ from the served ones, with their revisions; "" for a deleted one."""
+        return {}
+
+    def moved(self) -> Mapping[Address, Address]:
+        """The new address of each file that is elsewhere than the served one."""
         return {}
 
     def committing(self) -> Store:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.domain.addresses import Address, address_or_none, fold
 from commonplace.domain.changes import Commit, people_of
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.proposals import ServedView
 
 if TYPE_CHECKING:
     from commonplace.domain.ports import History, Store
@@ -33,6 +34,8 @@ class Deletion(NamedTuple):
     """Whether the commit took it away; otherwise it is the last one with the page, whose file is gone."""
     was_moved: bool = False
     """Whether `address` is not the path that was asked for, but the one to which the page was moved before."""
+    is_proposed: bool = False
+    """Whether an own proposal takes it away, which waits for a person."""
 
     @property
     def sentence(self) -> str:
@@ -42,7 +45,8 @@ class Deletion(NamedTuple):
         it = f"It was moved to {self.address.path}, which" if self.was_moved and not self.moved_to else "It"
         if not self.is_committed:
             last = f"commit {self.commit.id[:10]} of {day} by {people_of(self.commit)}"
-            return f"{it} was {what}, and that is not committed; {last} is the last with it."
+            how = f"is {what} in your proposal" if self.is_proposed else f"was {what}, and that is not committed"
+            return f"{it} {how}; {last} is the last with it."
         return f"{it} was {what} on {day} by {people_of(self.commit)}, in commit {self.commit.id[:10]}."
 
     @property
@@ -96,10 +100,17 @@ def _is_gone(store: Store, address: Address) -> bool:
     return store.stat(address) is None and bool(store.history.log(address, limit=1))
 
 
+def is_proposed(store: Store, address: Address) -> bool:
+    """Whether a file is as the caller's own proposal has it, and not as it is served."""
+    return isinstance(store, ServedView) and address in store.changed()
+
+
 def _deletion(store: Store, deletion: Deletion, until: float) -> Deletion:
     """The deletion with the new path, or that of the new path if the page is not there any more."""
     history, address = store.history, deletion.address
     if not deletion.is_committed:
+        if isinstance(store, ServedView) and address in store.changed():
+            return deletion._replace(moved_to=store.moved().get(address), is_proposed=True)
         moved = history.moved([present for present, _ in store.scan()])
         return deletion._replace(moved_to=moved.get(address))
     new = {old: new for new, old in history.renames(deletion.commit.id).items()}.get(address)

@@ -10,12 +10,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
-from commonplace.domain.revisions import is_revision, require_revision, revision_of
+from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
+from commonplace.services.deletions import is_proposed
 from commonplace.services.past import moment_of, require_history
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
 from commonplace.services.writes.documents import index_written
+from commonplace.services.writes.overwrites import SeenEvidence, evidence_of
 from commonplace.services.writes.recorded import record_write
 from commonplace.services.writes.retries import on_latest
 
@@ -157,13 +159,15 @@ def restore(
         address: The document, which need not exist now.
         at: A commit, or a revision of the document: 7 or more hex digits.
         intent: As for any write.
-        force: Whether to overwrite text that was never committed; that text goes to the trash.
+        force: Whether to overwrite text that was never committed and that the writer has not seen. Such text goes to
+            the trash.
 
     Raises:
         NotFoundError: no such commit, or the commit does not contain the document.
         AlreadyExistsError: the commit has the document under another path, and it is elsewhere now. Not with `force`.
         InvalidInputError: `at` is not a revision.
-        ConflictError: the document is not at the expected revision, or contains uncommitted text.
+        ConflictError: the document is not at the expected revision, or contains uncommitted text that the writer has
+            not seen.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     return on_latest(collection, lambda: _restore(collection, address, at, intent, force=force))
@@ -176,15 +180,10 @@ def _restore(collection: Collection, address: Address, at: str, intent: WriteReq
     message = intent.message or f"Restore: {address.id} at {at[:10]}"
     with collection.store.transaction(message, intent.author) as transaction:
         current = transaction.read(address) if transaction.exists(address) else None
-        if current is not None and intent.expected:
-            require_revision(current, intent.expected)
-        if current is not None and current != content and not force and not _is_committed(collection, address, current):
-            raise ConflictError(
-                f"The document {address.id!r} contains text that was never committed.",
-                kind="document",
-                hint="Commit it first, or allow that it goes (--force on the command line).",
-                current_revision=revision_of(current),
-            )
+        if current is not None:
+            evidence = evidence_of(collection, address, current, intent)
+            if current != content and not force and evidence is SeenEvidence.UNSEEN:
+                _require_committed(collection, address, current)
         transaction.put(address, content, keep=True)
     return _restored(collection, address, (current, content), transaction.receipt.commit)
 
@@ -436,9 +435,19 @@ def _require_no_copy(collection: Collection, address: Address, at: str) -> None:
         )
 
 
-def _is_committed(collection: Collection, address: Address, current: bytes) -> bool:
+def _require_committed(collection: Collection, address: Address, current: bytes) -> None:
+    """Check that the history, or a proposal of the caller, has the text that goes.
+
+    Raises:
+        ConflictError: neither has.
+    """
     history = collection.store.history
-    try:
-        return history.read(address, history.head()) == current
-    except NotFoundError:
-        return False
+    with suppress(NotFoundError):
+        if is_proposed(collection.store, address) or history.read(address, history.head()) == current:
+            return
+    raise ConflictError(
+        f"The document {address.id!r} contains text that was never committed.",
+        kind="document",
+        hint="Commit it first, or allow that it goes (--force on the command line).",
+        current_revision=revision_of(current),
+    )

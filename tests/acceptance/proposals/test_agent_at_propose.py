@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import agent
+from agent import agent, text_of
 from support import new_repo
 
 FILES: dict[str, str | bytes] = {"a.md": "# A\n\none\n"}
@@ -23,6 +23,24 @@ def test_a_withdrawn_proposal_is_not_said_to_wait(tmp_path: Path) -> None:
         assert "WITH YOUR PROPOSAL" in client.text("read", page="a")
         identifier = client.text("proposals", action="list").split()[0]
         assert client.text("proposals", action="withdraw", id=identifier) == f"Withdrawn {identifier}."
+
+
+def test_what_an_own_proposal_took_away_is_told_as_such_and_comes_back_unread(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "notes", FILES | {"b.md": "# B\n\nbeta\n"})
+    edit = {"do": "replace", "old": "beta", "text": "gamma"}
+    with agent("mcp", repo.path, "--tier", "propose") as client:
+        client.text("edit", page="b", changes=[edit])
+    with agent("mcp", repo.path, "--tier", "propose") as client:  # which has read nothing
+        client.text("edit", page="b", changes=[edit])
+        restored = client.text("restore", page="b", at="HEAD")
+        assert restored.startswith("Restored b.md")
+        assert "Undo:" not in restored  # no moment names a commit of a proposal
+        client.text("read", page="b")
+        client.text("delete", page="b")
+        assert "There is no page 'b'. It is deleted in your proposal; commit" in text_of(client.raw("read", page="b"))
+        assert "b.md deleted by your proposal; last in" in client.text("changes", deleted=True)
+        client.text("move", page="a", to="c")
+        assert "It is moved to c.md in your proposal; commit" in text_of(client.raw("read", page="a.md"))
 
 
 def test_without_git_the_start_and_the_list_say_that_proposals_need_it(tmp_path: Path) -> None:

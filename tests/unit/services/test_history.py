@@ -64,6 +64,16 @@ def test_text_that_was_never_committed_is_not_overwritten_unless_that_is_allowed
     assert kept_item.revision == revision_of(b"Mine.\n")
 
 
+def test_text_that_was_never_committed_goes_to_the_trash_where_the_writer_has_seen_it(base: Indexed) -> None:
+    base.update("a.md", "Mine.\n")
+    seen = revision_of(b"Mine.\n")
+    history.restore(base.collection, A, commits(base)[1], WriteRequest(expected=seen))
+    assert (base.folder / "a.md").read_bytes() == b"# One\n"
+    kept_item = history.trashed(base.collection, "a.md")
+    assert kept_item is not None
+    assert kept_item.revision == seen
+
+
 @pytest.mark.parametrize("at", ["--all", "HEAD", "main", "", "xyz", "../..", "a\0b"])
 def test_what_is_no_revision_is_refused(base: Indexed, at: str) -> None:
     with pytest.raises(InvalidInputError):

@@ -104,6 +104,12 @@ class ProposedStore(ServedView):
         proposal = self._branches.open_proposal(self._identifier)
         return self._branches.changed_files(proposal) if proposal else {}
 
+    def moved(self) -> Mapping[Address, Address]:
+        """The new address of each file that the proposal moves."""
+        proposal = self._branches.open_proposal(self._identifier)
+        files = self._branches.files(proposal) if proposal else ()
+        return {file.moved_from: file.address for file in files if file.moved_from}
+
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
         changed = self.changed()

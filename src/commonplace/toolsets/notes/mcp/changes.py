@@ -19,6 +19,7 @@ from commonplace.domain.words.moments import parse_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
+from commonplace.services.deletions import is_proposed
 from commonplace.services.past import moment_of, section_blame
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
@@ -241,7 +242,7 @@ def _section_lines(collection: Collection, change_filter: ChangeFilter) -> list[
     lines: list[str] = []
     for change in section_blame(collection, change_filter.address):
         name = line_of(change.section.heading, 80) if change.section.level else "(beginning)"
-        said = "not committed"
+        said = "proposed" if is_proposed(collection.store, change_filter.address) else "not committed"
         if change.commit is not None:
             when = datetime.fromtimestamp(change.commit.when, UTC)
             said = f"{when:%Y-%m-%d} {people_of(change.commit)} {change.commit.id[:10]}"
@@ -300,7 +301,7 @@ def _deleted_lines(call: Call, collection: Collection, change_filter: ChangeFilt
     lines: list[str] = []
     for page in deleted_pages(collection, change_filter, MAX_DELETED, call.go_on):
         what = f"moved to {page.moved_to}" if page.moved_to else "deleted"
-        who = "and not committed yet"
+        who = "by your proposal" if is_proposed(collection.store, page.address) else "and not committed yet"
         if page.deleted_in is not None:
             who = f"{day(page.deleted_in.when)} by {people_of(page.deleted_in)} in {page.deleted_in.id[:10]}"
         how = (

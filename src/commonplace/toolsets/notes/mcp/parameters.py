@@ -193,6 +193,7 @@ class NotesRestore(WriteArguments):
     section: str = ""
     session: Annotated[str, Field(description="Instead of page: undo all it wrote (`mine`)")] = ""
     at: Annotated[str, Field(description="As in read; not needed for a deleted page")] = ""
+    revision: str = ""
 
 
 class NotesTransaction(WriteArguments):

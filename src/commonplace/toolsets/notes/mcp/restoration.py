@@ -5,6 +5,7 @@ from __future__ import annotations
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
+from commonplace.domain.proposals import ServedView
 from commonplace.domain.sources import SourceFile
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.activity_output import undo_lines
@@ -57,13 +58,14 @@ def _session(call: Call, arguments: NotesRestore) -> str:
 
 def _page(call: Call, arguments: NotesRestore) -> WriteAnswer:
     collection, address = _place(call, arguments.page)
-    intent = WriteRequest(message=arguments.message, session=call.session)
+    intent = WriteRequest(expected=arguments.revision, message=arguments.message, session=call.session)
     done, source = restore_last(collection, (address.path, arguments.at), lambda: address, intent=intent)
     written = done.written
     path = shown_path(call.services.collections, collection, written.address)
     verb = "Unchanged" if done.action == "unchanged" else "Restored"
     lines = [f"{verb} {path} rev {written.revision[:12]} as in {source[:12]}"]
-    if written.before is not None and done.action == "updated" and written.commit:
+    is_served = not isinstance(collection.store, ServedView)  # of a proposal's commits none can be named as a moment
+    if written.before is not None and done.action == "updated" and written.commit and is_served:
         lines.append(
             f"Undo: {next_call('restore', page=path, at=f'before {written.commit[:12]}').removeprefix('Next: ')}"
         )
@@ -112,7 +114,7 @@ def _section_step(call: Call, arguments: NotesRestore) -> tuple[Collection, Step
     except NotFoundError:
         whole = old.encoded[section.start : section.tree_end].decode("utf-8", "replace").strip("\r\n")
         change = PageChange(kind="append", text=whole)
-    return page.collection, EditStep(page.record.address, (change,), again=True)
+    return page.collection, EditStep(page.record.address, (change,), arguments.revision, again=True)
 
 
 def add(call: Call, arguments: NotesAdd) -> ToolResult:
