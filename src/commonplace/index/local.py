@@ -154,7 +154,8 @@ class LocalIndex:
         """Wait until the first full sync of this process has ended."""
         if not self._ready.wait(timeout):
             done, total = self._steps
-            said = f"The index is still being built: {done:,} of {total:,} files are done."
+            progress = f": {done:,} of {total:,} files are done" if total else ""
+            said = f"The index is still being built{progress}."
             raise IndexingError(said, kind="index", hint="Try again in a few seconds.", done=done, total=total)
 
     def wait_dated(self, timeout: float) -> bool:
