@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
+from commonplace.domain.sites import site_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.links_after import RedirectedLink
 
@@ -56,20 +57,30 @@ def moved_link_lines(pinned: Sequence[str], gained: Sequence[str]) -> list[str]:
 
 
 def kept_title_lines(titles: Mapping[str, str]) -> list[str]:
-    """The message about titles of moved tiddlers, by which links name them; none without such files.
+    """The message about own titles of moved pages, by which links name them; none without such pages.
 
     Args:
         titles: The title by the name of the file.
     """
     shown = named_pages([f"{title!r} ({name})" for name, title in titles.items()])
-    return [f"Links name the title of a tiddler, which a move does not change: {shown}"] if titles else []
+    return [f"Links name the page's own title, which a move does not change: {shown}"] if titles else []
 
 
-def titles_of_tiddlers(collection: Collection, addresses: Iterable[Address]) -> dict[str, str]:
-    """The titles of those of some moved pages that are tiddlers, by path."""
-    tiddlers = [address for address in addresses if address.path.lower().endswith(TIDDLER_SUFFIX)]
-    records = filter(None, map(collection.index.record, tiddlers))
-    return {record.address.path: record.title for record in records}
+def own_titles(collection: Collection, addresses: Iterable[Address]) -> dict[str, str]:
+    """The titles of those of some moved pages that links name by a title of their own, by path.
+
+    These are tiddlers, and pages of Logseq with a property `title::`.
+    """
+    records = filter(None, map(collection.index.record, addresses))
+    return {record.address.path: record.title for record in records if _has_own_title(collection, record.address)}
+
+
+def _has_own_title(collection: Collection, address: Address) -> bool:
+    sites = collection.index.lookup().sites
+    site = site_of(sites, address) if sites else None
+    if site is None or site.graph is None or not site.graph.slashes:
+        return address.path.lower().endswith(TIDDLER_SUFFIX)
+    return "title" in collection.index.document(address).frontmatter.values
 
 
 def ignored_lines(names: Sequence[str]) -> list[str]:

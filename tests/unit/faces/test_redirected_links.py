@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.query import ResolvedLink
-from commonplace.faces.redirected_links import moved_link_lines, not_rewritten_lines, redirect_lines
+from commonplace.faces.redirected_links import (
+    kept_title_lines,
+    moved_link_lines,
+    not_rewritten_lines,
+    own_titles,
+    redirect_lines,
+)
 from commonplace.services.writes.links_after import RedirectedLink
+from indexed import Indexed
 
 
 def redirect(source: str, before: str, now: str) -> RedirectedLink:
@@ -49,3 +58,18 @@ def test_pages_that_are_not_utf8_are_named_with_what_to_do() -> None:
     (said,) = not_rewritten_lines(["a.md", "b.md"])
     assert said.startswith("Links were not rewritten in a.md, b.md: not UTF-8, and never changed. Convert")
     assert not_rewritten_lines(["a.md"], would=True)[0].startswith("Links would not be rewritten in a.md: not UTF-8")
+
+
+def test_titles_by_which_links_name_a_page_are_told_as_kept(tmp_path: Path) -> None:
+    graph = {"logseq/config.edn": "{}", "pages/a.md": "title:: Alpha\n\n- x\n", "pages/b.md": "- [[Alpha]]\n"}
+    with Indexed(tmp_path / "graph", graph) as base:
+        titles = own_titles(base.collection, map(Address, ("pages/a.md", "pages/b.md", "pages/none.md")))
+        assert kept_title_lines(titles) == [
+            "Links name the page's own title, which a move does not change: 'Alpha' (pages/a.md)"
+        ]
+    wiki = {"tiddlywiki.info": "{}", "tiddlers/A.tid": "title: Alpha\n\nx\n"}
+    with Indexed(tmp_path / "wiki", wiki) as base:
+        assert own_titles(base.collection, [Address("tiddlers/A.tid")]) == {"tiddlers/A.tid": "Alpha"}
+    with Indexed(tmp_path / "plain", {"a.md": "---\ntitle: Alpha\n---\n"}) as base:
+        assert own_titles(base.collection, [Address("a.md")]) == {}
+        assert kept_title_lines({}) == []

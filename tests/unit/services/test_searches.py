@@ -52,9 +52,7 @@ NAMES = {
 def test_a_search_of_an_unfinished_index_says_so_and_denies_nothing(tmp_path: Path) -> None:
     with Indexed(tmp_path, PAGES) as base, closing(base.another()) as unready:
         collection = replace(base.collection, name="tea", index=unready)
-        unfinished = (
-            "tea: The index is still being built. What it does not have yet is not searched."
-        )
+        unfinished = "tea: The index is still being built. What it does not have yet is not searched."
         for query, paths in (("lentils", ["soup.md"]), ("walrus", [])):
             answer = search([collection], SearchQuery(text=query))
             assert [hit.hit.record.address.path for hit in answer.hits] == paths

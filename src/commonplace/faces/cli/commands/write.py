@@ -31,7 +31,7 @@ from commonplace.faces.cli.pages import located
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
 from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.redirected_links import kept_title_lines, not_rewritten_lines, redirect_lines, titles_of_tiddlers
+from commonplace.faces.redirected_links import kept_title_lines, not_rewritten_lines, own_titles, redirect_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 from commonplace.services import typed_entries, writes
 from commonplace.services.collections import Collection, Collections, record_of
@@ -337,7 +337,7 @@ def _show(
         out.line(f"Links that led nowhere now lead here in {out.styled(BOLD, address.path)}")
     lost = not_rewritten_lines([address.path for address in written.links.not_rewritten])
     if action == "renamed":
-        lost += kept_title_lines(titles_of_tiddlers(collection, [written.address]))
+        lost += kept_title_lines(own_titles(collection, [written.address]))
     for line in (*redirect_lines(redirected, written.address), *lost, *map(one_line, new_finding_lines(new))):
         out.line(line)
     for line in retained_lines(copies):

@@ -30,7 +30,7 @@ from commonplace.faces.redirected_links import (
     moved_link_lines,
     named_pages,
     not_rewritten_lines,
-    titles_of_tiddlers,
+    own_titles,
 )
 from commonplace.services import writes
 from commonplace.services.collections import Collection
@@ -119,7 +119,7 @@ def _show(session: Session, collection: Collection, move: _FolderMove, new: NewF
     for line in (
         *moved_link_lines(pinned, gained),
         *ignored_lines(ignored),
-        *kept_title_lines({} if move.planned else titles_of_tiddlers(collection, move.moves.values())),
+        *kept_title_lines({} if move.planned else own_titles(collection, move.moves.values())),
         *not_rewritten_lines(lost, would=move.planned),
         *new_finding_lines(new),
     ):

@@ -11,7 +11,7 @@ from commonplace.domain.changes import TrashItem
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.errors import error_mapping
-from commonplace.faces.redirected_links import kept_title_lines, titles_of_tiddlers
+from commonplace.faces.redirected_links import kept_title_lines, own_titles
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses
@@ -160,7 +160,7 @@ def move(request: PageRequest) -> PageResponse:
         new_address=new_address if plan else None,
         changes=_link_changes(plan) if plan else [],
         not_rewritten=plan.not_rewritten if plan else (),
-        kept_titles=kept_title_lines(titles_of_tiddlers(collection, [old])),
+        kept_titles=kept_title_lines(own_titles(collection, [old])),
         revision=revision_of(collection.store.read(old)),
         action=request.urls.view("move", collection.name, old.path),
         problem=problem,

@@ -23,8 +23,8 @@ from commonplace.faces.redirected_links import (
     moved_link_lines,
     named_pages,
     not_rewritten_lines,
+    own_titles,
     redirect_lines,
-    titles_of_tiddlers,
 )
 from commonplace.services import links
 from commonplace.services.collections import Collection
@@ -164,7 +164,7 @@ def _link_lines(call: Call, collection: Collection, element: StepResult) -> list
     if isinstance(element.step, MoveStep):
         lines = moved_link_lines([*map(name, element.pinned)], [*map(name, element.gained)])
         lines += ignored_lines([*map(name, element.ignored)])
-        lines += kept_title_lines(titles_of_tiddlers(collection, [new for _, new in element.step.moves]))
+        lines += kept_title_lines(own_titles(collection, [new for _, new in element.step.moves]))
         return lines + not_rewritten_lines([*map(name, element.not_rewritten)])
     return redirect_lines(element.redirected, element.address, name)
 

@@ -20,7 +20,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError, Precondi
 from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.faces.mcp.toolset import Blob, Call, Parameters, ToolResult
-from commonplace.faces.redirected_links import titles_of_tiddlers
+from commonplace.faces.redirected_links import own_titles
 from commonplace.services.collections import unfinished_notice
 from commonplace.services.sessions import SessionMemory, ShownDocument
 from commonplace.toolsets.wiki.mcp import text_output
@@ -238,8 +238,8 @@ def rename_note(call: Call, arguments: RenameNote) -> ToolResult:
     _forget(call, renamed.new_path)
     if document is not None:
         _remember(call, renamed.new_path, renamed.revision)
-    tiddler = Address(f"{renamed.new_path}{TIDDLER_SUFFIX}")
-    titles = [titles_of_tiddlers(collection, [tiddler]) for collection in call.services.collections]
+    moved = [Address(f"{renamed.new_path}{suffix}") for suffix in (".md", TIDDLER_SUFFIX)]
+    titles = [own_titles(collection, moved) for collection in call.services.collections]
     return text_output.renamed_text(renamed, dict(ChainMap(*titles)))
 
 
