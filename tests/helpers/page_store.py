@@ -43,6 +43,11 @@ class PageStore:
         """Nothing."""
         return []
 
+    def ignores(self, address: Address) -> bool:
+        """No page."""
+        del address
+        return False
+
     def stat(self, address: Address) -> FileStat | None:
         """Size and revision of a page; None if there is none."""
         page = self.pages.get(address)

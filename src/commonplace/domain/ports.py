@@ -281,6 +281,10 @@ class Store(Protocol):
         """Relative path and reason of each file that looks like a document but was skipped by the last scan."""
         ...
 
+    def ignores(self, address: Address) -> bool:
+        """Whether ignore files exclude a file, so that it is not served though it may be there."""
+        ...
+
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of a regular file inside the folder; None if there is none; StorageError if unreadable."""
         ...

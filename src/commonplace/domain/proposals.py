@@ -422,6 +422,10 @@ class ServedView:
         """The files that the last scan skipped."""
         return self._served.skipped()
 
+    def ignores(self, address: Address) -> bool:
+        """Whether ignore files exclude a file."""
+        return self._served.ignores(address)
+
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of a file; None if there is none."""
         return self._served.stat(address)

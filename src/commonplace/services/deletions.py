@@ -96,8 +96,8 @@ def _newest(store: Store, is_meant: Callable[[Address], bool], until: float) -> 
 
 
 def _is_gone(store: Store, address: Address) -> bool:
-    """Whether a page is not there; an ignored one is, and the history shows no commit of it."""
-    return store.stat(address) is None and bool(store.history.log(address, limit=1))
+    """Whether a page is not there; an ignored one may be."""
+    return store.stat(address) is None and not store.ignores(address)
 
 
 def is_proposed(store: Store, address: Address) -> bool:

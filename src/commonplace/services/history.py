@@ -179,7 +179,8 @@ def _restore(collection: Collection, address: Address, at: str, intent: WriteReq
         _require_no_copy(collection, address, at)
     message = intent.message or f"Restore: {address.id} at {at[:10]}"
     with collection.store.transaction(message, intent.author) as transaction:
-        current = transaction.read(address) if transaction.exists(address) else None
+        is_there = transaction.exists(address) and not transaction.is_ignored(address)  # the store refuses ignored ones
+        current = transaction.read(address) if is_there else None
         if current is not None:
             evidence = evidence_of(collection, address, current, intent)
             if current != content and not force and evidence is SeenEvidence.UNSEEN:

@@ -21,7 +21,7 @@ from commonplace.domain.errors import ConfigError, GitError, NotFoundError
 from commonplace.domain.findings import Diagnostic
 from commonplace.domain.ports import Store
 from commonplace.domain.words.amounts import amount
-from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.folder import Folder, ServedFolder
 from commonplace.store.disk.ignore_rules import IgnoreRules
 from commonplace.store.disk.journal import Journal
 from commonplace.store.folder.folder_store import FolderStore, WriteMode, key_of
@@ -35,7 +35,7 @@ from commonplace.store.git.layout import DiscoveredRepository, UntrustedReposito
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.past.revision_walk import RenameFinder
-from commonplace.store.git.repository import GitRepository, TrackedDocuments
+from commonplace.store.git.repository import GitRepository, TrackedFiles
 from commonplace.store.git_command import try_git
 
 
@@ -200,10 +200,10 @@ def _in_repository(
     lock, journal = WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal")
     writer = TransactionWriter(repository.root, lock, journal, git)
     terms = WriteMode(retention_of(Folder(repository.root), repository, state_dir), prefix, git, commits)
-    renames = RenameFinder(
-        repository, prefix.rstrip("/"), IgnoreRules(folder.path, TrackedDocuments(repository, prefix)).excludes
-    )
-    return FolderStore(folder, writer, GitHistory(repository, prefix, folder, renames, cache_dir), terms)
+    rules = IgnoreRules(folder.path, TrackedFiles(repository, prefix))
+    renames = RenameFinder(repository, prefix.rstrip("/"), rules.excludes)
+    history = GitHistory(repository, prefix, ServedFolder(folder.path, rules.hides), renames, cache_dir)
+    return FolderStore(folder, writer, history, terms)
 
 
 def retention_of(root: Folder, repository: GitRepository | None, state_dir: Path) -> Retention:

@@ -90,19 +90,41 @@ def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> 
 
 def test_no_address_shows_an_ignored_page_now_or_at_a_commit(repo: GitRepo) -> None:
     commit = repo.git("rev-parse", "HEAD")
-    pages = ("a/own", "a/hidden", "a/private/diary")
+    (repo.path / "a/hidden.md").write_text("# Hidden before\n")
+    repo.git("add", "--force", "a/hidden.md")
+    repo.git("commit", "--quiet", "-m", "Show it")
+    before = repo.git("rev-parse", "HEAD")
+    repo.git("rm", "--quiet", "--cached", "a/hidden.md")
+    repo.git("commit", "--quiet", "-m", "Hide it")
+    (repo.path / "a/hidden.md").write_text(IGNORED["a/hidden.md"])
+    blobs = {page: repo.git("hash-object", f"{page}.md") for page in ("a/own", "a/hidden", "a/private/diary")}
+    pages = tuple(blobs)
     views = ("p", "raw", "history", "compare", "files", "edit", "preview", "sections", "agent")
     with served(repo.path, "--tier", "write") as server:
         urls = [f"/{view}/{page}{end}" for view in views for page in pages for end in ("", ".md", "?at=HEAD")]
         urls += [f"/compare/{page}?from={commit}" for page in pages] + [f"/commit/{commit}"]
         urls += [f"/api/v1/pages/{page}{end}" for page in pages for end in ("", "?at=HEAD", "/history")]
         shown = [url for url in urls if " token" in server.ask("GET", url).body.decode()]
-        statuses = {server.ask("GET", url).status for url in urls if not url.startswith("/commit/")}
+        never = [url for url in urls if "/a/hidden" not in url and not url.startswith("/commit/")]  # nor before
+        statuses = {server.ask("GET", url).status for url in never}
+        api, hidden = "/api/v1/pages", blobs["a/hidden"]
+        urls = [f"{api}/{page}?revision={blob}" for page, blob in blobs.items()]
+        urls += [f"/raw/{page}?at={blob}" for page, blob in blobs.items()]
+        urls += [f"{api}/a/hidden/diff?from={before}", f"{api}/a/hidden/diff?from={before}&to={hidden}"]
+        urls += ["/files/a/secret.key", "/files/a/secret.key?at=HEAD", "/attachments"]
+        answers = [server.ask("GET", url) for url in urls]
+        answers += [server.ask("POST", f"{api}/a/hidden/restore", {"revision": before})]
+        shown += [answer.body.decode() for answer in answers if b" token" in answer.body]
+        assert b"secret" not in answers[-2].body
+        assert [answer.status for answer in answers[:-4]].count(200) == 1, "what was committed is shown as gone"
+        assert answers[-1].status == 422, answers[-1].body
+        assert b"is ignored by an ignore file" in answers[-1].body
+        assert hidden.encode() not in answers[-1].body
     assert (shown, statuses) == ([], {404})
     for page in pages:
         for words in (("log", page), ("read", page), ("restore", f"{page}.md", "--at", "HEAD")):
             done = Shell(repo.path)(*words)
-            assert done.code != 0, words
+            assert done.code != 0 or words == ("log", "a/hidden"), words
             assert words[0] == "restore" or "deleted" not in done.stderr, "it is there"
 
 

@@ -285,7 +285,7 @@ class Publication:
 
     def _stored(self, address: Address) -> bool:
         try:
-            return self._whole.store.stat(address) is not None
+            return self._whole.store.stat(address) is not None and not self._whole.store.ignores(address)
         except KnowledgeError:
             return False
 

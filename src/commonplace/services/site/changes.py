@@ -111,7 +111,7 @@ class GonePage:
 def gone_page(collection: Collection, address: Address) -> GonePage | None:
     """The history of a document that no longer exists; None if it never existed, or is a file that is not served."""
     last = last_commits(collection, address)
-    if last is None or address in not_served(collection.store):
+    if last is None or address in not_served(collection.store) or collection.store.ignores(address):
         return None
     content = collection.store.history.read(address, last.containing)
     return GonePage(address, last.touched, last.containing, _renamed_to(collection, address, last.touched, content))

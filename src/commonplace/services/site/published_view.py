@@ -90,6 +90,10 @@ class PublishedStore:
         """Nothing: only pages are published."""
         return []
 
+    def ignores(self, address: Address) -> bool:
+        """Whether ignore files exclude a file."""
+        return self._store.ignores(address)
+
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of a file that is published."""
         self._reads.shown.add(address)

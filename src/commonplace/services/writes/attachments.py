@@ -60,6 +60,12 @@ def attach(collection: Collection, page: Address, name: str, content: bytes, int
         for number in range(1, MAX_NAMES):
             mark = f"-{number}" if number > 1 else ""
             address = parse_address(f"{folder}{stem}{mark}{dot}{suffix.lower()}")
+            if transaction.is_ignored(address):
+                raise InvalidInputError(
+                    f"{address} is ignored by an ignore file, so it would not be shown. Nothing was changed.",
+                    kind="attachment",
+                    hint=f"Include it with !/{address} in .commonplaceignore, or place the page's files elsewhere.",
+                )
             if not transaction.exists(address):
                 transaction.put(address, content)
                 created = True

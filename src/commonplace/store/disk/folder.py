@@ -255,6 +255,29 @@ class Folder:
             raise OSError(errno.ENOENT, "a link that leaves the folder or leads to a hidden file") from error
 
 
+class ServedFolder(Folder):
+    """The files of a folder, without those that ignore files exclude.
+
+    Args:
+        path: As for `Folder`.
+        hides: Whether a file is ignored.
+    """
+
+    def __init__(self, path: Path, hides: Callable[[Address], bool]) -> None:
+        super().__init__(path)
+        self._hides = hides
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Size and times of a regular file; None if there is none, or it is ignored."""
+        return None if self._hides(address) else super().stat(address)
+
+    def load(self, address: Address) -> tuple[FileStat, bytes]:
+        """Metadata and bytes of one file. An ignored one is missing."""
+        if self._hides(address):
+            raise missing_file(address)
+        return super().load(address)
+
+
 def _load(root: Path, address: Address) -> tuple[FileStat, bytes]:
     *folders, name = address.path.split("/")
     with opened_folder(root, folders) as descriptor:

@@ -31,7 +31,7 @@ from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import CommitLookup
-from commonplace.store.git.repository import GitRepository, TrackedDocuments
+from commonplace.store.git.repository import GitRepository, TrackedFiles
 from commonplace.store.git.worktree import stored_form
 from commonplace.store.names import missing_file, require_moved
 
@@ -61,7 +61,7 @@ class FolderStore:
         self._history = history
         self._terms = terms
         git = terms.git
-        tracked = TrackedDocuments(git.repository, terms.prefix) if git else frozenset[str]
+        tracked = TrackedFiles(git.repository, terms.prefix) if git else frozenset[str]
         self._rules = IgnoreRules(folder.path, tracked)
         self._skipped: list[tuple[str, str]] = []
         self._past: CommitLookup | None = None
@@ -127,6 +127,10 @@ class FolderStore:
     def skipped(self) -> list[tuple[str, str]]:
         """Relative path and reason of the files that the last scan skipped."""
         return list(self._skipped)
+
+    def ignores(self, address: Address) -> bool:
+        """Whether an ignore file excludes a file, or a folder above it."""
+        return self._rules.hides(address)
 
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of a regular file inside the folder; None if there is none or it is ignored."""

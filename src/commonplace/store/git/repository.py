@@ -19,7 +19,6 @@ from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag, So
 from pygit2.references import References
 from pygit2.remotes import RemoteCollection
 
-from commonplace.domain.addresses import is_document_path
 from commonplace.domain.errors import GitError
 from commonplace.store.git.index_entries import skipped_paths
 from commonplace.store.git.layout import common_folder, inspect_repository, object_folders, require_owned
@@ -420,8 +419,8 @@ def _lasting(name: str) -> str:
 _Stamp = tuple[int, int, int]
 
 
-class TrackedDocuments:
-    """The documents of a folder that are in Git's index; reloaded when the index changes.
+class TrackedFiles:
+    """The files of a folder that are in Git's index; reloaded when the index changes.
 
     Args:
         repository: The repository.
@@ -434,7 +433,7 @@ class TrackedDocuments:
         self._known: tuple[_Stamp, frozenset[str] | None] | None = None
 
     def __call__(self) -> frozenset[str] | None:
-        """Paths of the documents and of the folders above them; None if the index cannot be read."""
+        """Paths of the files and of the folders above them; None if the index cannot be read."""
         stamp = self._stamp()
         if self._known is None or self._known[0] != stamp:
             self._known = (stamp, self._read())
@@ -456,7 +455,7 @@ class TrackedDocuments:
             return None
         belows: set[str] = set()
         for path in paths:
-            if not path.startswith(self._prefix) or not is_document_path(path):
+            if not path.startswith(self._prefix):
                 continue
             below = path[len(self._prefix) :]
             while below and below not in belows:

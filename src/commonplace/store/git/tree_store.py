@@ -88,6 +88,10 @@ class TreeStore:
         """Relative path and reason of the files that the last scan skipped."""
         return list(self._skipped)
 
+    def ignores(self, address: Address) -> bool:
+        """Whether an ignore file excludes a file, or a folder above it."""
+        return self._hidden(address)
+
     def stat(self, address: Address) -> FileStat | None:
         """Metadata that changes with the file's bytes; None for a missing or ignored file."""
         entry = self._entry(address)

@@ -54,9 +54,12 @@ def _content(request: PageRequest, collection: Collection, address: Address) -> 
         NotFoundError: there is, or was, no such file.
         InvalidInputError, GitError: same as `services.past.moment_of`.
     """
-    if not request.at or address.is_document or collection.past is None:
-        return collection.store.read(address)
-    return collection.past.commits.store(moment_of(collection, request.at).commit.id).read(address)
+    store = collection.store
+    if request.at and not address.is_document and collection.past is not None:
+        store = collection.past.commits.store(moment_of(collection, request.at).commit.id)
+    if store.ignores(address) or collection.store.ignores(address):
+        raise NotFoundError("There is no such file.", kind="file")
+    return store.read(address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,11 @@ def _files(collection: Collection, limit: int) -> list[tuple[Address, int]]:
     known_texts = set(FOLDERS.of(collection))
     while waiting and len(sizes) < limit:
         folder = waiting.pop()
-        sizes += [(address, stat.size) for address, stat in collection.store.files(folder) if not address.is_document]
+        sizes += [
+            (address, stat.size)
+            for address, stat in collection.store.files(folder)
+            if not address.is_document and not collection.store.ignores(address)
+        ]
         inside = collection.store.folders(folder)
         waiting += [element for element in reversed(inside) if folder in known_texts or element in known_texts]
     return sorted(sizes)[:limit]

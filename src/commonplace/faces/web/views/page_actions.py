@@ -251,7 +251,8 @@ def restored(request: PageRequest) -> PageResponse:
         raise InvalidInputError("The form does not say which version it is of.", kind="form", hint="Open it again.")
     if document is not None and not seen:
         raise ConflictError("The page is there again since this was shown.", kind="document", hint="Open it again.")
-    intent = replace(intent_of(request), expected=seen)
+    # The form names the text that was there; the person may never have seen it.
+    intent = replace(intent_of(request), pinned=seen)
     if not at:
         item = trashed(collection, address.path)
         if item is None:

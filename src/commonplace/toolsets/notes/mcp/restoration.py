@@ -130,6 +130,8 @@ def add(call: Call, arguments: NotesAdd) -> ToolResult:
         source = reader.download(reference)
     else:
         address = parse_address(reference)
+        if collection.store.ignores(address):
+            raise NotFoundError(f"{address} is ignored by an ignore file, so it is not served.", kind="file")
         source = SourceFile(address.name, collection.store.read(address))
     added = add_source(collection, source, reader, arguments.title, WriteRequest(session=call.session))
     path = shown_path(collections, collection, added.page)

@@ -84,6 +84,8 @@ def deleted_pages(
             if address in there or address in met or change_filter.address not in {None, address}:
                 continue
             met.add(address)
+            if collection.store.ignores(address):
+                continue
             last = last_commits(collection, address)
             if (
                 last is None or last.touched.id != commit.commit.id
@@ -107,7 +109,8 @@ def gone_pages(collection: Collection) -> list[Address]:
         if item.address.is_document:
             when[item.address] = max(int(item.when), when.get(item.address, 0))
     there = collection.index.revisions().keys() | not_served(store)
-    return sorted(when.keys() - there, key=lambda address: (-when[address], address.path))
+    gone = [address for address in when.keys() - there if not store.ignores(address)]
+    return sorted(gone, key=lambda address: (-when[address], address.path))
 
 
 def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:
