@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
     from commonplace.domain.addresses import Address
-    from commonplace.domain.changes import Author, FileStat, Revision
+    from commonplace.domain.changes import Author, FileStat, Revision, Trash, TrashItem
     from commonplace.domain.past import PastCommits
     from commonplace.domain.ports import History, Index, Transaction
 
@@ -89,6 +89,11 @@ class Decision:
     """The commit of the served branch that accepts it; "" for none."""
     edited: Collection[Address] = ()
     """The files whose text was edited before it was accepted."""
+
+    @property
+    def edits(self) -> str:
+        """The paths of the edited files: `a.md, b.md`."""
+        return ", ".join(address.path for address in self.edited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +171,7 @@ class Proposal:
     @property
     def edits(self) -> str:
         """A sentence about the files that were edited before they were accepted; "" for none."""
-        return (
-            f"Edited before it was accepted: {self.edited}. The changes are shown as proposed." if self.edited else ""
-        )
+        return f"Edited before it was accepted: {self.edited}. What is shown is as proposed." if self.edited else ""
 
 
 def title_of(purpose: str, subject: str, more: int) -> str:
@@ -370,6 +373,20 @@ class ProposalStates(Protocol):
         ...
 
 
+OWN_CHANGE = "in your proposal."
+"""The end of the hint of an error about a page that the caller's own proposal deletes or moves."""
+
+
+class _KeptTrash:
+    """A trash from which nothing is removed."""
+
+    def __init__(self, trash: Trash) -> None:
+        self.items, self.content = trash.items, trash.content
+
+    def discard(self, item: TrashItem) -> None:
+        """Do nothing."""
+
+
 class ServedView:
     """A `Store` that shows another one and is not written. Subclasses change what it shows.
 
@@ -380,29 +397,30 @@ class ServedView:
     """
 
     def __init__(self, served: Store, refusal: str = "", hint: str = "") -> None:
-        self._served = served
+        self.served = served
+        """The store that is shown."""
         self._refusal = refusal
         self._hint = hint
 
     @property
     def name(self) -> str:
         """The folder's name."""
-        return self._served.name
+        return self.served.name
 
     @property
     def identity(self) -> str:
         """The served folder's key."""
-        return self._served.identity
+        return self.served.identity
 
     @property
     def history(self) -> History:
         """The served commits."""
-        return self._served.history
+        return self.served.history
 
     @property
     def past(self) -> PastCommits | None:
         """The files of each served commit; None without Git."""
-        return self._served.past if isinstance(self._served, StoreWithPast) else None
+        return self.served.past if isinstance(self.served, StoreWithPast) else None
 
     @property
     def read_only_reason(self) -> str:
@@ -416,35 +434,35 @@ class ServedView:
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file."""
-        return self._served.scan()
+        return self.served.scan()
 
     def skipped(self) -> list[tuple[str, str]]:
         """The files that the last scan skipped."""
-        return self._served.skipped()
+        return self.served.skipped()
 
     def ignores(self, address: Address) -> bool:
         """Whether ignore files exclude a file."""
-        return self._served.ignores(address)
+        return self.served.ignores(address)
 
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of a file; None if there is none."""
-        return self._served.stat(address)
+        return self.served.stat(address)
 
     def read(self, address: Address) -> bytes:
         """The bytes of a file."""
-        return self._served.read(address)
+        return self.served.read(address)
 
     def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
         """A context with a cheaper `read` for many files."""
-        return self._served.reading()
+        return self.served.reading()
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder."""
-        return self._served.files(folder)
+        return self.served.files(folder)
 
     def folders(self, folder: str) -> list[str]:
         """Paths of the folders directly in a folder."""
-        return self._served.folders(folder)
+        return self.served.folders(folder)
 
     def changed(self) -> Mapping[Address, Revision]:
         """The files that differ from the served ones, with their revisions; "" for a deleted one."""
@@ -464,9 +482,9 @@ class ServedView:
         return
 
     @property
-    def trash(self) -> None:
-        """None: the trash belongs to what is served."""
-        return
+    def trash(self) -> Trash | None:
+        """The trash of what is served. What is proposed takes texts from it, and removes none."""
+        return _KeptTrash(self.served.trash) if self.served.trash else None
 
     def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
         """Raises ReadOnlyError."""
@@ -509,19 +527,19 @@ def require_no_proposer(name: str) -> None:
 
 
 _PROPOSED: ContextVar[dict[str, str] | None] = ContextVar("proposed", default=None)
-"""The collections whose proposals a call shows or writes: id of the proposal by name of the store."""
+"""The collections whose proposals a call shows or writes: id of the proposal by identity of the store."""
 
 
-def record_proposed(name: str, identifier: str) -> None:
+def record_proposed(identity: str, identifier: str) -> None:
     """Add a write to what `recording_proposed` collects, if it is active."""
     proposed = _PROPOSED.get()
     if proposed is not None:
-        proposed[name] = identifier
+        proposed[identity] = identifier
 
 
 @contextmanager
 def recording_proposed() -> Generator[Mapping[str, str]]:
-    """Collect the proposals that the writes of the block go to: id by name of the folder."""
+    """Collect the proposals that the writes of the block go to: id by identity of the store."""
     proposed: dict[str, str] = {}
     token = _PROPOSED.set(proposed)
     try:

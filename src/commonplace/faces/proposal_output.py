@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from commonplace.domain.changes import escaped_controls
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.proposals import decisions
@@ -157,7 +158,7 @@ def _file_lines(file: FileReport) -> list[str]:
     diff = file.diff.removesuffix("\n").split("\n")[2:] if file.diff else []
     return [
         _action_line(file.file),
-        *diff,
+        *map(escaped_controls, diff),
         *([one_line(f"moved since: the page is {file.now.path} now")] if file.now else []),
         *(one_line(f"! {_conflict_line(conflict)}") for conflict in file.conflicts),
         *(one_line(f"! {finding.path}: {finding.message}") for finding in file.new_findings),

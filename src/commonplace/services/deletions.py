@@ -105,6 +105,11 @@ def is_proposed(store: Store, address: Address) -> bool:
     return isinstance(store, ServedView) and address in store.changed()
 
 
+def is_only_proposed(store: Store, address: Address) -> bool:
+    """Whether a file is, or was, one of the caller's own proposal alone, and is not served."""
+    return isinstance(store, ServedView) and store.served.stat(address) is None
+
+
 def _deletion(store: Store, deletion: Deletion, until: float) -> Deletion:
     """The deletion with the new path, or that of the new path if the page is not there any more."""
     history, address = store.history, deletion.address

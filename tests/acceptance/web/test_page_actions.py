@@ -208,6 +208,9 @@ def test_without_git_a_deleted_page_comes_back_from_the_trash(tmp_path: Path) ->
 
 
 def test_at_the_tier_propose_all_of_it_waits(repo: GitRepo) -> None:
+    repo.write("kb.yaml", "name: called-otherwise\n")
+    repo.git("add", "kb.yaml")
+    repo.git("commit", "--quiet", "-m", "Name it")
     before = repo.git("rev-parse", "HEAD")
     with served(repo.path, "--tier", "propose", "--commit", "auto") as server:
         html = page(server, "/p/list")
@@ -219,6 +222,11 @@ def test_at_the_tier_propose_all_of_it_waits(repo: GitRepo) -> None:
         assert sent(server, "/new/", path="fresh", text="# Fresh\n").headers["location"] == proposal
         gone = fields(page(server, "/delete/forged"), '<form class="edit-foot"')
         assert sent(server, "/delete/forged", **gone).headers["location"] == proposal
+        for path, change in (("about", "moved to info.md"), ("forged", "deleted")):
+            for url in (f"/edit/{path}", f"/move/{path}", f"/delete/{path}", f"/api/v1/pages/{path}"):
+                answer = server.ask("GET", url, headers={"Accept": "text/html, application/json"})
+                assert answer.status == 404, url
+                assert f"It is {change} in your proposal." in answer.body.decode(), url
     assert repo.git("rev-parse", "HEAD") == before
     changed = repo.git("diff", "--name-status", "--no-renames", f"main...{proposal.removeprefix('/')}").splitlines()
     assert [line.replace("\t", " ") for line in changed] == [

@@ -164,8 +164,8 @@ def _made(call: Call, plan: list[PlannedWrite], run: Run, discarding: ExitStack)
 def _left(shown: ToolResult, proposed: Mapping[str, str], discarding: ExitStack) -> ToolResult:
     """Leave the trial as a proposal."""
     discarding.pop_all()
-    for name, identifier in proposed.items():
-        record_proposed(name, identifier)
+    for identity, identifier in proposed.items():
+        record_proposed(identity, identifier)
     return shown
 
 

@@ -10,12 +10,13 @@ from threading import Lock
 from typing import TypeVar
 
 from commonplace.domain.activity import PlannedWrite, require_decision, session_id
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.ports import Index, Store
 from commonplace.domain.proposals import (
     ANONYMOUS,
     MAX_PURPOSE,
+    OWN_CHANGE,
     Proposal,
     ProposalBranches,
     ProposalStates,
@@ -145,7 +146,31 @@ def proposing(services: Services, proposer: Proposer, *, writes: bool) -> Genera
             collections=Collections(lambda: [*guarded, *map(_guarded, services.stores)]),
             unrestricted=False,
         )
-        yield ProposedServices(proposed, served, shown)
+        with _naming_own_changes(members):
+            yield ProposedServices(proposed, served, shown)
+
+
+@contextmanager
+def _naming_own_changes(collections: Sequence[Collection]) -> Generator[None]:
+    """Say of a page that is not there that the caller's own proposal took it away."""
+    try:
+        yield
+    except NotFoundError as error:
+        error.hint = _own_change(collections, str(error.context.get("reference", ""))) or error.hint
+        raise
+
+
+def _own_change(collections: Sequence[Collection], reference: str) -> str:
+    """A sentence about a page that is not there because the caller's own proposal moves or deletes it; "" for none."""
+    for collection in collections if reference else ():
+        store = collection.store
+        name = fold(reference.removeprefix(f"{collection.name}:").removesuffix(".md"))
+        if not isinstance(store, ServedView):
+            continue
+        for gone in (page for page, revision in store.changed().items() if not revision and name == fold(page.id)):
+            moved = store.moved().get(gone)
+            return f"It is {f'moved to {moved.path}' if moved else 'deleted'} {OWN_CHANGE}"
+    return ""
 
 
 def _proposing_provider(
@@ -228,7 +253,7 @@ def proposal_ids(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -> 
     """Ids of the proposals that a call wrote, else of those that it saw.
 
     Args:
-        proposed: Ids of the proposals that the call wrote, by name of the folder.
+        proposed: Ids of the proposals that the call wrote, by identity of the store.
         shown: The proposals that the call saw.
     """
     return sorted(set(proposed.values()) or {proposal.id for proposal in shown.values()})

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from commonplace.domain.addresses import Address, document_suffixes, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Link
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
 from commonplace.domain.query_parser import plain_query
@@ -130,6 +130,19 @@ def document_at_path(collection: Collection, path: str) -> FoundDocument | None:
             if record is not None:
                 return FoundDocument(collection, record)
     return None
+
+
+def required_document(collection: Collection, path: str) -> FoundDocument:
+    """The document of `document_at_path`.
+
+    Raises:
+        NotFoundError: there is none; `nearest` has the nearest names.
+    """
+    document = document_at_path(collection, path)
+    if document is None:
+        nearest = collection.index.nearest(path or "index")
+        raise NotFoundError("There is no such page.", kind="document", nearest=nearest, reference=path)
+    return document
 
 
 def parsed_document(collection: Collection, address: Address) -> Document:

@@ -34,6 +34,8 @@ class BranchPart:
     moved_from: Mapping[str, str] | None = None
     """Old path of each new file that takes the place of a removed one."""
     accepted: str = ""
+    edited: str = ""
+    """The files whose text was edited before it was accepted, for people."""
 
 
 class RefMove(NamedTuple):

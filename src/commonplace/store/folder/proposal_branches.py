@@ -59,6 +59,8 @@ ACCEPTED_TIP = "Proposal-Tip"
 """Trailer of the commit that accepts the whole of a proposal: the proposal's latest commit."""
 ACCEPTED = "Proposal-Accepted"
 """Trailer of a base that states what was accepted, as `AcceptedBefore.trailer` has it."""
+EDITED = "Proposal-Edited"
+"""Trailer of an acceptance that names the files whose text was edited before."""
 REST = "rest"
 """Value of the trailer `Proposal-Part` of a commit with what stays proposed of earlier changes."""
 MAX_LISTED = 10_000
@@ -258,7 +260,7 @@ class GitProposals:
             tip = base or fork
             for part in parts:
                 words = commit_message(self.repository, part.message, author)
-                all_stated = {**stated, "Proposal-Part": part.part, ACCEPTED: part.accepted}
+                all_stated = {**stated, "Proposal-Part": part.part, ACCEPTED: part.accepted, EDITED: part.edited}
                 tip = new.add(tip, part, _with_trailers(words, all_stated, part.moved_from))
             self._publish(new, RefMove(reference, base, tip))
         return tip
@@ -269,7 +271,7 @@ class GitProposals:
         taken = {self.prefix + address.path: self.content(bases[address]) for address in accepted}
         left = {self.prefix + address.path: pair for address, pair in accepted.items() if pair[0] != pair[1]}
         trailer = AcceptedBefore.of(accepted, decision).trailer
-        parts = [BranchPart(taken, decision.word.strip() or _NO_WORD, BASE, accepted=trailer)]
+        parts = [BranchPart(taken, decision.word.strip() or _NO_WORD, BASE, accepted=trailer, edited=decision.edits)]
         if left:
             parts.append(BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", BASE))
             parts.append(BranchPart({path: rest for path, (_, rest) in left.items()}, "The rest", REST))
@@ -298,7 +300,7 @@ class GitProposals:
             "Proposal-Branch": proposal.branch,
             "Proposal-State": state,
             "Proposal-Commit": decision.commit,
-            "Proposal-Edited": ", ".join(address.path for address in decision.edited),
+            EDITED: decision.edits,
             **proposer.trailers,
         }
         words = commit_message(
@@ -410,7 +412,7 @@ class GitProposals:
             when=chain[-1].commit_time,
             word=_word(latest, state.capitalize()) if is_closed else "",
             commit=stated.get("Proposal-Commit", "") if is_closed else "",
-            edited=stated.get("Proposal-Edited", "") if is_closed else "",
+            edited=", ".join(dict.fromkeys(text for row in chain if (text := _stated(row).get(EDITED)))),
             branch=stated.get("Proposal-Branch", ""),
             fork=_fork(latest),
             accepted=tuple(

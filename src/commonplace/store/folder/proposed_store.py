@@ -97,7 +97,7 @@ class ProposedStore(ServedView):
     @property
     def identity(self) -> str:
         """A key of the folder with this proposal."""
-        return f"{self._served.identity}-{self._identifier}"
+        return f"{self.served.identity}-{self._identifier}"
 
     def changed(self) -> Mapping[Address, Revision]:
         """The files of the proposal with their revisions; "" for a deleted one."""
@@ -113,7 +113,7 @@ class ProposedStore(ServedView):
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
         changed = self.changed()
-        yield from ((address, stat) for address, stat in self._served.scan() if address not in changed)
+        yield from ((address, stat) for address, stat in self.served.scan() if address not in changed)
         for address, revision in changed.items():
             if revision and address.is_document and not self._hides(address):
                 yield address, self._facts(revision)
@@ -122,24 +122,24 @@ class ProposedStore(ServedView):
         """Size and times of a file; None if there is none."""
         revision = self.changed().get(address)
         if revision is None or (address.is_document and self._hides(address)):
-            return self._served.stat(address)
+            return self.served.stat(address)
         return self._facts(revision) if revision else None
 
     def read(self, address: Address) -> bytes:
         """The bytes of a file."""
-        return self._read(self.changed(), address, self._served.read)
+        return self._read(self.changed(), address, self.served.read)
 
     @contextmanager
     def reading(self) -> Generator[Callable[[Address], bytes]]:
         """A context with a cheaper `read` for many files."""
         changed = self.changed()
-        with self._served.reading() as read:
+        with self.served.reading() as read:
             yield lambda address: self._read(changed, address, read)
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder."""
         changed = self.changed()
-        found_pairs = [pair for pair in self._served.files(folder) if pair[0] not in changed]
+        found_pairs = [pair for pair in self.served.files(folder) if pair[0] not in changed]
         inside = [
             address for address, revision in changed.items() if revision and address.path.rpartition("/")[0] == folder
         ]
@@ -154,7 +154,7 @@ class ProposedStore(ServedView):
             if entry and address.path.startswith(start)
         ]
         inside = {f"{start}{path.partition('/')[0]}" for path in new if "/" in path}
-        return sorted({*self._served.folders(folder), *inside})
+        return sorted({*self.served.folders(folder), *inside})
 
     @contextmanager
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
@@ -163,7 +163,7 @@ class ProposedStore(ServedView):
             self._require_undecided()
             if self._proposer is not None:
                 self._identifier = self._branches.gathering(self._identifier, self._proposer)
-            draft = _ProposalDraft(self._served, self.changed(), self._branches, self._hides)
+            draft = _ProposalDraft(self.served, self.changed(), self._branches, self._hides)
             yield draft
             changes = draft.changes()
             commit = ""
@@ -174,7 +174,7 @@ class ProposedStore(ServedView):
                         self._identifier, self._parts(draft, changes, message), self._writer(), author
                     )
                     done(commit)
-                record_proposed(self.name, self._identifier)
+                record_proposed(self.identity, self._identifier)
             draft.acknowledge(commit)
 
     def _require_undecided(self) -> None:
@@ -194,7 +194,7 @@ class ProposedStore(ServedView):
 
     def _write_of(self, draft: _ProposalDraft, changes: Mapping[Address, bytes | None]) -> PlannedWrite:
         before = {address: draft.before(address) for address in changes}
-        return PlannedWrite(self.name, self._served.identity, before, changes, self._identifier)
+        return PlannedWrite(self.name, self.served.identity, before, changes, self._identifier)
 
     def _parts(
         self, draft: _ProposalDraft, changes: Mapping[Address, bytes | None], message: str
@@ -250,7 +250,7 @@ class TriedStore(ProposedStore):
     @contextmanager
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
         """Raises ReadOnlyError: what is tried is not written."""
-        with ServedView(self._served, "it is a trial").transaction(message, author) as draft:
+        with ServedView(self.served, "it is a trial").transaction(message, author) as draft:
             yield draft
 
     def _facts(self, revision: Revision) -> FileStat:

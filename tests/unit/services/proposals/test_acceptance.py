@@ -50,7 +50,7 @@ def test_a_proposal_says_which_texts_were_edited_before_they_were_accepted(tmp_p
             closed = decisions.find(base.services.collections, receipt.proposal.id)
             assert (closed.proposal.state, closed.proposal.edited) == ("accepted", edited)
             lines = report_lines(closed, report(base.services.collections, closed))
-            note = "Edited before it was accepted: a.md. The changes are shown as proposed."
+            note = "Edited before it was accepted: a.md. What is shown is as proposed."
             assert (note in lines) is bool(edited), lines
             writes.replace(base.collection, Address("a.md"), A.encode())
         propose(base, "one", "ONE")
@@ -58,6 +58,7 @@ def test_a_proposal_says_which_texts_were_edited_before_they_were_accepted(tmp_p
             writes.append(view, Address("b.md"), "More\n")
         part = decisions.accept(base.found(), AcceptRequest(pages=("a",), text=A.replace("one", "2"))).proposal
         assert [row.pages for row in part.accepted] == ["a.md (edited)"]
+        assert base.accept().proposal.edited == "a.md"
 
 
 def test_proposals_are_listed_by_who_where_and_what_and_several_are_declined(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import escaped_controls
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.proposal_output import report_lines
 from commonplace.services import writes
@@ -75,7 +76,7 @@ def test_a_line_of_a_diff_ends_only_where_git_ends_it(tmp_path: Path, separator:
             writes.replace_once(view, Address("a.md"), "two", "three")
         (file,) = shown(base).files
         assert file.diff.split("\n")[5:] == [f"-{line}", f"+{line.replace('two', 'three')}", ""]
-        assert f"-{line}" in report_lines(base.found(), shown(base))
+        assert f"-{escaped_controls(line)}" in report_lines(base.found(), shown(base))
 
 
 def test_many_files_are_shown_in_parts_and_what_is_left_out_is_said(tmp_path: Path) -> None:

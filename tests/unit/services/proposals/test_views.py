@@ -82,7 +82,8 @@ def test_a_call_that_reads_cannot_write(tmp_path: Path) -> None:
         with pytest.raises(ReadOnlyError, match="only reads"):
             writes.append(view, Address("a.md"), "x")
         assert view.store.repository is None
-        assert view.store.trash is None
+        assert view.store.trash is not None
+        assert view.store.trash.items() == []
         assert view.store.committing() is view.store
         assert base.served() == before
 

@@ -39,6 +39,7 @@ from commonplace.services.site.documents import (
     neighbours,
     parsed_document,
     records,
+    required_document,
 )
 from commonplace.services.site.documents import mentions as unlinked_mentions
 from commonplace.services.sites import SITES, Site
@@ -346,12 +347,7 @@ def _sources(collections: Collections, collection: Collection, path: str) -> Seq
 
 def _found(request: PageRequest) -> FoundDocument:
     collection, path = request.located()
-    found_document = document_at_path(collection, path)
-    if found_document is None:
-        raise NotFoundError(
-            "There is no such page.", kind="document", nearest=collection.index.nearest(path or "index")
-        )
-    return found_document
+    return required_document(collection, path)
 
 
 def once_located(request: PageRequest) -> tuple[Collection, Address]:

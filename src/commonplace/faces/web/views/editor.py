@@ -28,7 +28,7 @@ from commonplace.faces.web.views.merges import (
 )
 from commonplace.services.collections import Collection, FoundDocument, current_bytes
 from commonplace.services.site.changes import differences, gone_page
-from commonplace.services.site.documents import document_at_path
+from commonplace.services.site.documents import document_at_path, required_document
 from commonplace.services.writes import WriteReceipt, WriteRequest, create
 from commonplace.services.writes.saves import (
     MAX_EDITED_BYTES,
@@ -69,11 +69,7 @@ def edit(request: PageRequest) -> PageResponse:
     document = document_at_path(collection, path)
     if request.method == "POST":
         return _sent(request, collection, document.record.address if document else _address(path))
-    if document is None:
-        raise NotFoundError(
-            "There is no such page.", kind="document", nearest=collection.index.nearest(path or "index")
-        )
-    return _edit_page(request, _opened_form(request, document))
+    return _edit_page(request, _opened_form(request, document or required_document(collection, path)))
 
 
 def require_edits(request: PageRequest, collection: Collection) -> None:
@@ -238,7 +234,7 @@ def intent_of(request: PageRequest) -> WriteRequest:
 
 def after_write(request: PageRequest, collection: Collection, address: Address, section: str = "") -> PageResponse:
     """Lead to what was written: the page, or the proposal."""
-    identifier = request.proposed.get(collection.name)
+    identifier = request.proposed.get(collection.store.identity)
     if identifier:
         return redirect(f"/proposals/{identifier}", 303)
     return redirect(request.urls.page(collection.name, address.path, section), 303)

@@ -20,7 +20,7 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.history import bring_back, is_changed_since, restore, trashed
 from commonplace.services.reviews import mark_reviewed
-from commonplace.services.site.documents import backlinks, document_at_path
+from commonplace.services.site.documents import backlinks, document_at_path, required_document
 from commonplace.services.writes import WriteRequest, preview_moves
 from commonplace.services.writes.moves import MovePlan
 from commonplace.services.writes.new_paths import (
@@ -117,11 +117,7 @@ def _create(request: PageRequest, collection: Collection) -> PageResponse:
 def _page_of(request: PageRequest) -> FoundDocument:
     collection, path = request.located()
     require_edits(request, collection)
-    document = document_at_path(collection, path)
-    if document is None:
-        nearest = collection.index.nearest(path or "index")
-        raise NotFoundError("There is no such page.", kind="document", nearest=nearest)
-    return document
+    return required_document(collection, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +278,7 @@ def reviewed(request: PageRequest) -> PageResponse:
     """Note that a page was reviewed today, and go back to what is to be reviewed."""
     document = _page_of(request)
     mark_reviewed(document.collection, document.record.address, request.caller.name)
-    identifier = request.proposed.get(document.collection.name)
+    identifier = request.proposed.get(document.collection.store.identity)
     return redirect(f"/proposals/{identifier}" if identifier else "/review", 303)
 
 

@@ -28,6 +28,7 @@ from commonplace.faces.redirected_links import (
 )
 from commonplace.services import links
 from commonplace.services.collections import Collection
+from commonplace.services.deletions import is_only_proposed
 from commonplace.services.findings import new_findings, shown_findings
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
@@ -130,7 +131,7 @@ def _done(call: Call, collection: Collection, element: StepResult) -> str:
         case WriteStep() if element.before is None:
             return f"Created {path} {revision}"
         case DeleteStep():
-            return f"Deleted {path}. Back: restore {json.dumps({'page': path}, ensure_ascii=False)}"
+            return f"Deleted {path}. {_way_back(collection, path, element.address)}"
         case MoveStep(old=old, new=new, moves=moves):
             if old.endswith("/"):
                 inside = f", links rewritten in {len(element.rewritten)} of them" if element.rewritten else ""
@@ -144,6 +145,12 @@ def _done(call: Call, collection: Collection, element: StepResult) -> str:
             verb = "Replaced" if isinstance(element.step, WriteStep) else "Edited"
             counts = _line_counts(element.before or b"", element.after or b"")
             return f"{verb} {path} {revision} {counts}{_next_review(element)}"
+
+
+def _way_back(collection: Collection, path: str, address: Address) -> str:
+    if is_only_proposed(collection.store, address):
+        return "Only your proposal had it, and restore brings back what is served"
+    return f"Back: restore {json.dumps({'page': path}, ensure_ascii=False)}"
 
 
 def _next_review(element: StepResult) -> str:

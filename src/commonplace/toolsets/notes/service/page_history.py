@@ -81,11 +81,9 @@ def deleted_pages(
     met = {*not_served(collection.store)}
     for commit in commits(collection, change_filter, go_on):
         for address in commit.pages:
-            if address in there or address in met or change_filter.address not in {None, address}:
+            if address in there or address in met or not _is_meant(collection, change_filter, address):
                 continue
             met.add(address)
-            if collection.store.ignores(address):
-                continue
             last = last_commits(collection, address)
             if (
                 last is None or last.touched.id != commit.commit.id
@@ -99,6 +97,10 @@ def deleted_pages(
         if len(pages) >= limit:
             break
     return list(pages.values())[:limit]
+
+
+def _is_meant(collection: Collection, change_filter: ChangeFilter, address: Address) -> bool:
+    return change_filter.address in {None, address} and not collection.store.ignores(address)
 
 
 def gone_pages(collection: Collection) -> list[Address]:

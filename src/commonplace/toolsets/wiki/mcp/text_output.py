@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from commonplace.domain.changes import people_line
 from commonplace.domain.errors import ALREADY_EDITED, ALREADY_WRITTEN, Code, KnowledgeError
 from commonplace.domain.json import JsonObject
+from commonplace.domain.proposals import OWN_CHANGE
 from commonplace.faces.redirected_links import kept_title_lines, not_rewritten_lines
 from commonplace.toolsets.wiki.rules import (
     MAX_LINKS,
@@ -253,6 +254,8 @@ def _not_found(error: KnowledgeError) -> str:
     path = error.context.get("reference", "")
     if not path:
         return error.advice
+    if error.hint.endswith(OWN_CHANGE):
+        return f"Page not found: {path}. {error.hint}"
     return f"Page not found: {path}. Use write_note to create it, or list_notes to see available pages."
 
 

@@ -56,7 +56,7 @@ def test_near_names_are_shown_only_if_they_are_names(pages: Pages, nearest: str 
     assert "Near names" not in error_page(pages.request(), error, 404).body.decode()
 
 
-@pytest.mark.parametrize(("done", "total", "shown"), [(0, 0, "0 of 0"), (1, 20_000, "1 of 20,000"), (3, 0, "3 of 0")])
+@pytest.mark.parametrize(("done", "total", "shown"), [(0, 0, "being built. "), (1, 20_000, ": 1 of 20,000 files")])
 def test_a_page_that_waits_loads_itself_again(pages: Pages, done: int, total: int, shown: str) -> None:
     answer = waiting_page(pages.request(), IndexingError("Wait.", done=done, total=total))
 

@@ -143,7 +143,7 @@ def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
     services = Services(collections=Collections(lambda: [collection]))
     call = Call(services=services, tier="read", progress=lambda _done, _total: None)
     found_text = told(call)
-    assert found_text.startswith("tea: The index is still being built: ")
+    assert found_text.startswith("tea: The index is still being built")
     assert "\nFolders: kinds\nPages at the top: README.md, notes.md\nNext: overview {}" in found_text
     with pytest.raises(IndexingError):
         overview(call, NotesOverview(at="yesterday"))

@@ -92,7 +92,7 @@ def test_a_search_of_an_unfinished_index_says_so_and_denies_no_tag(tmp_path: Pat
             services=Services(collections=Collections(lambda: [collection])), tier="read", progress=lambda *_: None
         )
         for query, more, start in (
-            ("walrus", {"max_tokens": 100}, "tea: The index is still being built: "),
+            ("walrus", {"max_tokens": 100}, "tea: The index is still being built"),
             (
                 "heron",
                 {"tag": "none", "folder": "none/"},
