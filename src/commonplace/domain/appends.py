@@ -8,6 +8,7 @@ from commonplace.domain import edits
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.graphs import block_around
 from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
+from commonplace.domain.status import history_of, kept_texts
 
 _DEFINITION = re.compile(rb" {0,3}\[(\^)?[^\[\]\r\n]+\]:")
 _INDENTED = (b"    ", b"\t")
@@ -25,6 +26,13 @@ def append_text(document: Document, section: Section | None, text: str) -> bytes
     return edits.insert_text(document, at, edits.as_blocks(document, section, text))
 
 
+def is_outline(document: Document) -> bool:
+    """Whether a text is one list of blocks, as Logseq writes pages."""
+    first = document.raw[document.body_start :].lstrip(b"\r\n")
+    headings = (document.raw[section.start : section.content] for section in document.sections if section.level)
+    return bool(edits.ITEM.match(first)) and (document.is_blocks or any(map(edits.ITEM.match, headings)))
+
+
 def own_range(document: Document, section: Section | None) -> tuple[int, int]:
     """Byte range of a section's own text, or of the whole body without a section."""
     if section is None:
@@ -38,8 +46,8 @@ def own_range(document: Document, section: Section | None) -> tuple[int, int]:
 def text_end(document: Document, start: int, end: int, text: str) -> int:
     """The offset at which a text is added to a range.
 
-    The definitions of footnotes and links at the end of a document remain its end: other text goes above them. Logseq
-    and TiddlyWiki write none there.
+    The section at the end of a document in which superseded texts are kept, and the definitions of footnotes and links
+    at the end, remain its end: other text goes above them. Logseq and TiddlyWiki write no definitions there.
 
     Args:
         document: The document.
@@ -48,12 +56,22 @@ def text_end(document: Document, start: int, end: int, text: str) -> int:
         text: The added text, which goes below the definitions if it begins with one.
     """
     is_markdown = not document.is_blocks and not document.address.path.endswith(TIDDLER_SUFFIX)
-    if end < len(document.raw) or not is_markdown or _DEFINITION.match(edits.utf8(text).lstrip(b"\r\n")):
+    if end < len(document.raw) or not is_markdown:
         return end
-    return _definitions_start(document.raw, start)
+    end = _kept_texts_start(document, start)
+    if _DEFINITION.match(edits.utf8(text).lstrip(b"\r\n")):
+        return end
+    return definitions_start(document.raw[:end], start)
 
 
-def _definitions_start(raw: bytes, start: int) -> int:
+def _kept_texts_start(document: Document, start: int) -> int:
+    """The start of the section at the document's end that keeps superseded texts; the end if there is none."""
+    history = history_of(document)
+    is_last = history is not None and start <= history.start and history.tree_end == len(document.raw)
+    return history.start if history and is_last and kept_texts(document, history) else len(document.raw)
+
+
+def definitions_start(raw: bytes, start: int) -> int:
     """The offset behind `start` from which on there are only definitions; the end if there are none."""
     first, at, is_below_blank = len(raw), start, True
     for line in raw[start:].splitlines(keepends=True):

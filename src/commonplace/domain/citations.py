@@ -26,7 +26,7 @@ MAX_QUOTATION_CHARS = 2_000
 MIN_QUOTATION_CHARS = 8
 """Minimum number of letters and digits of a quotation that is compared; shorter ones are found everywhere."""
 
-_FOOTNOTE = re.compile(rb"(?m)^ {0,3}\[\^([^\]\s]{1,100})\]:[ \t]*((?:[^\r\n]+)(?:\r?\n[ \t]+[^\r\n]+)*)")
+_FOOTNOTE = re.compile(rb"(?m)^(?: {0,3}|[ \t]*- )\[\^([^\]\s]{1,100})\]:[ \t]*((?:[^\r\n]+)(?:\r?\n[ \t]+[^\r\n]+)*)")
 _LINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]|\[[^\[\]\n]*\]\(<?([^()<>\s]+)>?(?:\s[^()]*)?\)")
 _URL = re.compile(r"<?(https?://[^\s<>\"“”]+)>?", re.IGNORECASE)
 _FILE = re.compile(r"`?(?<![\w/.])((?:[\w.+-]+/)*[\w.+-]+\.\w+#L\d+(?:-L?\d+)?(?:@[0-9a-fA-F]{4,40})?)`?")

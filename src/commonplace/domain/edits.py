@@ -47,7 +47,7 @@ def replace_section(
     start = section.content if keep_heading else section.start
     end = section.tree_end if subsections and section.level else section.end
     if keep_heading and section.level:
-        text = _without_heading(document.raw[section.start : section.content].decode(), text)
+        text = without_heading(document.raw[section.start : section.content].decode(), text)
     if keep_heading:
         text = as_blocks(document, section, text)
         is_item = ITEM.match(document.raw[section.start : section.content])
@@ -255,11 +255,21 @@ def replace_once(
             would be hidden.
     """
     _require_text(document)
-    unix_line_ends, replacement = with_unix_line_ends(old), with_unix_line_ends(new)
+    replacement = with_unix_line_ends(new)
+    if old and with_unix_line_ends(old) == replacement:
+        raise InvalidInputError("The text and its replacement are the same.", kind="text")
+    start, end = place_of(document, old, occurrence, within=within)
+    changed = document.raw[:start] + _adapted(document, replacement, document.raw[start:end]) + document.raw[end:]
+    return _hide_none(document, start, end, changed)
+
+
+def place_of(
+    document: Document, old: str, occurrence: int = 0, *, within: tuple[int, int] | None = None
+) -> tuple[int, int]:
+    """The byte range of one occurrence of a text; arguments and errors are those of `replace_once`."""
+    unix_line_ends = with_unix_line_ends(old)
     if not unix_line_ends:
         raise InvalidInputError("The text to replace is empty.", kind="text", hint="Give the words to replace.")
-    if unix_line_ends == replacement:
-        raise InvalidInputError("The text and its replacement are the same.", kind="text")
     needle = utf8(unix_line_ends)
     first, last = within or (_text_start(document), len(document.raw))
     part = document.raw[first:last]
@@ -273,9 +283,7 @@ def replace_once(
     if occurrence > len(places) or (len(places) > 1 and not occurrence):
         raise _ambiguous(len(places), occurrence)
     at = places[occurrence - 1 if occurrence else 0]
-    start, end = (first + _offset_with_returns(part, offset) for offset in (at, at + len(needle)))
-    changed = document.raw[:start] + _adapted(document, replacement, document.raw[start:end]) + document.raw[end:]
-    return _hide_none(document, start, end, changed)
+    return first + _offset_with_returns(part, at), first + _offset_with_returns(part, at + len(needle))
 
 
 def _places(haystack: bytes, needle: bytes) -> Iterator[int]:
@@ -457,7 +465,7 @@ def _last_line_end(document: Document) -> bytes:
     return document.newline.encode() if not document.raw or document.raw.endswith(b"\n") else b""
 
 
-def _without_heading(line: str, text: str) -> str:
+def without_heading(line: str, text: str) -> str:
     """The text without its first lines if they repeat the heading."""
     heading, lines = with_unix_line_ends(line).strip(), with_unix_line_ends(text).lstrip("\n")
     for repeated in (heading, heading.rpartition("\n{:")[0]):  # with or without attributes below it

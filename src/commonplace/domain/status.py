@@ -132,6 +132,33 @@ def declared_statuses(document: Document) -> tuple[DeclaredStatus, ...]:
     return tuple([status for status in statuses if not status.is_blank])
 
 
+HISTORY_HEADINGS = ("history", "superseded", "former versions", "archive")
+"""Headings of the section in which a page keeps what it superseded, regardless of case; the first is the default."""
+
+
+def lapsed_sections(document: Document) -> list[DeclaredStatus]:
+    """The declarations of sections that say that they do not hold, without those that expire on a day."""
+    return [status for status in declared_statuses(document) if status.ordinal and status_on(status, "") in LAPSED]
+
+
+def history_of(document: Document) -> Section | None:
+    """The section in which a page keeps what it superseded; None if there is none. None within a kept text counts."""
+    headings = [section for section in document.sections if section.heading.casefold() in HISTORY_HEADINGS]
+    lapsed = lapsed_sections(document) if headings else ()
+    return next((each for each in headings if not any(old.ordinal < each.ordinal <= old.last for old in lapsed)), None)
+
+
+def kept_texts(document: Document, history: Section) -> list[Section]:
+    """The superseded texts in a section of kept texts, each with its subsections."""
+    texts: list[Section] = []
+    for status in lapsed_sections(document):
+        section = document.sections[status.ordinal]
+        is_inside = history.content <= section.start < history.tree_end
+        if is_inside and (not texts or section.start >= texts[-1].tree_end):
+            texts.append(section)
+    return texts
+
+
 def status_on(declared: DeclaredStatus, day: str, names: Mapping[str, Status] = BUILT_IN_NAMES) -> Status:
     """The status on a day. A word that nobody knows means that the text holds.
 

@@ -30,7 +30,8 @@ def test_superseding_is_one_act_that_undo_takes_back(tmp_path: Path) -> None:
         assert "Links that meant the old text: links.md" in answer
         assert "Sources: [1] guide.md" in answer
         text = (repo.path / "network.md").read_text()
-        assert text.startswith("# Network\n\n## Port\n\nThe port is 9090.[^1]\n\n## History\n\n### Port, until")
+        assert text.startswith("# Network\n\n## Port\n\nThe port is 9090.[^1]\n\n[^1]: [guide](guide.md): ")
+        assert "\n\n## History\n\n### Port, until" in text
         assert "8080" in text
         found_text = notes.text("search", query="port 8080")
         assert "SUPERSEDED by network.md#port" in found_text

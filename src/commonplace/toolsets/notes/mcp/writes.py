@@ -166,7 +166,9 @@ def _write_step(call: Call, arguments: NotesWrite) -> Made:
     path = new_page_path(call.services.collections, arguments.page)
     if has_folder(path.collection, path.address.path):
         raise InvalidInputError(f"{path.address.path!r} is a folder.", kind="path", hint="Give the path of a page.")
-    text = text_with_sources(path.address, arguments.text, arguments.sources)
+    text = arguments.text
+    if arguments.sources:
+        text = text_with_sources(read_to_edit(path.collection, path.address, text.encode()), arguments.sources)
     return path.collection, WriteStep(path.address, text, arguments.revision)
 
 

@@ -237,13 +237,28 @@ def _heading_above(document: Document, at: int) -> str:
 
 def _supersede(document: Document, change: PageChange) -> bytes:
     section = _named_section(document, change)
-    if change.old or section is not None:
-        require_markdown(document, "a history")
     if change.old:
         return superseded_passage(document, change.old, change.text, section, change.by, change.reason)
     if section is None:
+        _require_page(change)
         return superseded_page(document, change.by, change.reason)
+    require_markdown(document, "a history")
     return superseded_section(document, section, change.text, change.by, change.reason)
+
+
+def _require_page(change: PageChange) -> None:
+    """Raise if a change that supersedes a page names a part of it, or has a text.
+
+    Raises:
+        InvalidInputError: kind "argument".
+    """
+    if change.text.strip() or change.block.startswith("^"):
+        named = "'text'" if change.text.strip() else f"the block {change.block}"
+        raise InvalidInputError(
+            f"A page is superseded by another page, so {named} would be ignored.",
+            kind="argument",
+            hint="Give section or old with the new text, or by alone for the whole page.",
+        )
 
 
 def _reviewed(document: Document, change: PageChange) -> bytes:

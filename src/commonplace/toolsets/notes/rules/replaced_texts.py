@@ -8,20 +8,23 @@ from datetime import UTC, datetime
 from posixpath import relpath
 
 from commonplace.domain import edits
-from commonplace.domain.addresses import Address
-from commonplace.domain.appends import text_end
+from commonplace.domain.appends import append_text, definitions_start, is_outline, text_end
 from commonplace.domain.citations import citation_text, citations_of, free_labels, read_citation, uses_list
-from commonplace.domain.document_reader import read_again, read_document
+from commonplace.domain.document_reader import read_again
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.wikitext import is_wikitext
+from commonplace.domain.status import history_of, kept_texts, lapsed_sections
 
-HISTORY_HEADINGS = ("history", "superseded", "former versions", "archive")
-"""Headings of the section in which a page keeps what it superseded, regardless of case; the first is the default."""
+MAX_LEVEL = 6
+"""The deepest level of a heading in Markdown."""
+_MARKS = re.compile(rb"#{1,6}")
+_BLANK_LINES = re.compile(r"\A(?:[ \t]*\r?\n)+")
 _TAIL = re.compile(r"(\s*)\Z")
 _REFERENCE = re.compile(r"\[\^([^\[\]\s]+)\](?!:)")
+_LINKED = re.compile(r"\]\(|\[\[")
 _UNFIT = re.compile(r"[\s\"'{}]")
 
 
@@ -40,6 +43,22 @@ def require_markdown(document: Document, what: str) -> None:
             f"The page is wikitext of TiddlyWiki, which has no form for {what}.",
             kind="document",
             hint="Give the text alone, with what stood there or where it is from in words.",
+        )
+
+
+def require_history(document: Document) -> None:
+    """Raise if a page has no form for a history.
+
+    Raises:
+        InvalidInputError: kind "document": the page is wikitext, or an outline.
+    """
+    require_markdown(document, "a history")
+    if is_outline(document):
+        raise InvalidInputError(
+            "The page is an outline of blocks, as Logseq writes it, which has no form for a history.",
+            kind="document",
+            hint="Give by without text to mark a section, or change it with do section or replace; Git has the old"
+            " text.",
         )
 
 
@@ -66,25 +85,121 @@ def superseded_page(document: Document, by: str, reason: str) -> bytes:
 
 
 def superseded_section(document: Document, section: Section, text: str, by: str, reason: str) -> bytes:
-    """The page with a new text of a section, whose old text is in the history; without one, the heading is marked."""
-    old = document.raw[section.content : section.end].decode("utf-8", "replace").strip()
+    """The page with a new text of a section, whose old text is in the history; without one, the heading is marked.
+
+    The old text is that of the section and its subsections, without what is kept there: the history of the page, and
+    the definitions of footnotes and links at the page's end.
+
+    Raises:
+        InvalidInputError: kind "argument": the section is superseded, or its heading cannot be marked.
+    """
     if not text.strip():
-        return _marked(document, section, by)
-    changed = read_again(document, edits.replace_section(document, section, text))
-    return _kept(changed, section.anchor, section.heading, old, by, reason)
+        return _marked(document, section, by, reason)
+    require_history(document)
+    _require_holding(document, section)
+    parts = _replaced_parts(document, section)
+    level = _kept_level(history_of(document))
+    old = "\n\n".join(filter(None, (_old_text(document, start, end, section.level, level) for start, end in parts)))
+    rest = document.raw
+    for start, end in reversed(parts[1:]):
+        rest = rest[:start] + rest[end:]
+    shortened = read_again(document, rest)
+    line = document.raw[section.start : section.content].decode("utf-8", "replace")
+    changed = edits.replace_range(shortened, *parts[0], edits.without_heading(line, text))
+    return _kept(read_again(document, changed), section.anchor, section.heading, old, by, reason)
 
 
 def superseded_passage(document: Document, old: str, text: str, section: Section | None, by: str, reason: str) -> bytes:
-    """The page with a passage replaced, and the old one in the history."""
+    """The page with a passage replaced, and the old one in the history.
+
+    Raises:
+        InvalidInputError: the passage does not occur once, or is in a section that is superseded.
+    """
+    require_history(document)
     within = None if section is None else (section.start, section.tree_end if section.level else section.end)
-    at = document.raw.find(old.encode(), within[0] if within else document.body_start)
-    around = next((section for section in reversed(document.sections) if section.level and section.start <= at), None)
+    start, end = edits.place_of(document, old, within=within)
+    around = _section_at(document, start)
+    _require_holding(document, around)
     changed = read_again(document, edits.replace_once(document, old, text, within=within))
-    name, anchor = (around.heading, around.anchor) if around else (document.title, "")
-    return _kept(changed, anchor, name, old.strip(), by, reason)
+    inside = [each.level for each in document.sections[1:] if start <= each.start < end]
+    kept_text = _old_text(document, start, end, min(inside, default=1) - 1, _kept_level(history_of(changed)))
+    return _kept(changed, around.anchor, around.heading or document.title, kept_text, by, reason)
 
 
-def _marked(document: Document, section: Section, by: str) -> bytes:
+def _section_at(document: Document, offset: int) -> Section:
+    """The section at a byte offset; that before the first heading for one in the front matter."""
+    return next((each for each in reversed(document.sections) if each.start <= offset), document.sections[0])
+
+
+def _require_holding(document: Document, section: Section) -> None:
+    """Raise if a section is superseded, so that a new text in it would be, too.
+
+    Raises:
+        InvalidInputError: kind "argument".
+    """
+    lapsed = next((old for old in lapsed_sections(document) if old.ordinal <= section.ordinal <= old.last), None)
+    if lapsed is not None:
+        raise InvalidInputError(
+            f"The section {document.sections[lapsed.ordinal].heading!r} is {lapsed.word or 'superseded'} already: a new"
+            " text in it would not hold.",
+            kind="argument",
+            hint="Supersede the section that holds now, or correct the old text with do section or replace.",
+        )
+
+
+def _replaced_parts(document: Document, section: Section) -> list[tuple[int, int]]:
+    """The byte ranges of a section's text that a new text replaces, in order; the first may be empty."""
+    end = section.tree_end
+    if end == len(document.raw) and document.raw[section.content :].strip():
+        definitions = definitions_start(document.raw, section.content)
+        # A section of nothing but definitions has them as its text.
+        end = definitions if document.raw[section.content : definitions].strip() else end
+    history = history_of(document)
+    sections = kept_texts(document, section) if history == section else [history] if history else []
+    parts, at = [(section.content, end)], section.content
+    for each in sections:
+        if at <= each.start < end:
+            parts[-1:] = [(at, each.start), (each.tree_end, max(end, each.tree_end))]
+            at = each.tree_end
+    return parts
+
+
+def _kept_level(history: Section | None) -> int:
+    """The level of the heading of a kept text."""
+    return min((history.level if history else 2) + 1, 6)
+
+
+def _old_text(document: Document, start: int, end: int, above: int, level: int) -> str:
+    """A range of a page as text below a heading of a level.
+
+    Args:
+        document: The page.
+        start: Start of the range.
+        end: End of the range.
+        above: Level of the heading above the range.
+        level: Level of the heading below which the text is kept.
+    """
+    parts: list[bytes] = []
+    for section in document.sections:
+        if section.level and start <= section.start and section.content <= end:
+            parts += [document.raw[start : section.start], _heading(document, section, section.level + level - above)]
+            start = section.content
+    text = b"".join([*parts, document.raw[start:end]]).decode("utf-8", "replace")
+    return _BLANK_LINES.sub("", text).rstrip()
+
+
+def _heading(document: Document, section: Section, level: int) -> bytes:
+    """The heading line of a section at another level; bold text at one that Markdown does not have."""
+    line = document.raw[section.start : section.content]
+    if level > MAX_LEVEL:
+        return f"**{section.heading}**{document.newline}".encode()
+    if section.atx:
+        return _MARKS.sub(b"#" * level, line, count=1)
+    text = line.partition(b"\n")[0].strip()
+    return b"%s %s%s" % (b"#" * level, text, document.newline.encode())
+
+
+def _marked(document: Document, section: Section, by: str, reason: str) -> bytes:
     if not by or not section.atx:
         raise InvalidInputError(
             "A superseded section needs 'text', the new text, or 'by', what replaces it, and a heading with #.",
@@ -98,22 +213,31 @@ def _marked(document: Document, section: Section, by: str) -> bytes:
     heading = line[: line.rfind("{")].rstrip() if own and line.endswith("}") else line.rstrip("#").rstrip()
     anchor = "" if "#" in own.split(" ")[0] else f"#{section.anchor}"
     attributes = " ".join(filter(None, (anchor, own, "status=superseded", f"by={_quoted(by)}")))
-    return edits.replace_range(document, section.start, end, f"{heading} {{{attributes}}}")
+    marked = read_again(document, edits.replace_range(document, section.start, end, f"{heading} {{{attributes}}}"))
+    if not reason:
+        return marked.raw
+    return append_text(marked, marked.sections[section.ordinal], f"Superseded: {' '.join(reason.split())}")
 
 
 def _kept(document: Document, anchor: str, name: str, old: str, by: str, reason: str) -> bytes:
-    """The page with an old text in its history section, which is made at the end of the page if there is none."""
+    """The page with an old text in its history, which is made at the end of the page if there is none.
+
+    It goes behind the history's own text, before the texts that were kept earlier.
+    """
+    if not old:
+        return document.raw
     day = datetime.now(UTC).date().isoformat()
     target = by or (f"#{anchor}" if anchor else document.address.path)
-    history = next((section for section in document.sections if section.heading.casefold() in HISTORY_HEADINGS), None)
-    level = history.level if history else 2
+    history = history_of(document)
+    level = _kept_level(history)
     head = "" if history else "## History\n\n"
     because = f"\n\nSuperseded: {' '.join(reason.split())}" if reason else ""
     attributes = f"status=superseded by={_quoted(target)}"
-    below = re.sub(r"(?m)^(#{1,5}) ", rf"{'#' * min(level, 1)}\1 ", old)
-    kept_text = f"{head}{'#' * (level + 1)} {name}, until {day} {{{attributes}}}\n\n{below}{because}"
-    end = text_end(document, document.body_start, len(document.raw), kept_text)
-    return edits.insert_text(document, history.content if history else end, kept_text)
+    kept_text = f"{head}{'#' * level} {name}, until {day} {{{attributes}}}\n\n{old}{because}"
+    if history is None:
+        return edits.insert_text(document, len(document.raw), kept_text)
+    earlier = (section.start for section in kept_texts(document, history) if section.level == level)
+    return edits.insert_text(document, next(earlier, history.tree_end), kept_text)
 
 
 def _quoted(reference: str) -> str:
@@ -133,23 +257,22 @@ def source_texts(sources: Sequence[str], folder: str) -> list[str]:
     Raises:
         InvalidInputError: kind "argument": a text names no source.
     """
-    texts: list[str] = []
-    for source in sources:
-        line = " ".join(source.split())
-        citation = read_citation(line) or read_citation(line, whole=True)
-        if citation is None or (not citation.target and not citation.fragment):
-            raise InvalidInputError(
-                f"{source[:80]!r} names no source.",
-                kind="argument",
-                hint="Give 'guide.md#install', 'src/app.py#L10-L20@1a2b3c4' or a URL, then a quotation.",
-            )
-        if "](" in line or "[[" in line:
-            texts.append(line)
-            continue
-        if not citation.is_url and not citation.first and "/" in f"{citation.target}{folder}":
-            citation = citation._replace(target=relpath(citation.target, folder or "."))
-        texts.append(citation_text(citation))
-    return texts
+    return [_source_text(" ".join(source.split()), folder) for source in sources]
+
+
+def _source_text(line: str, folder: str) -> str:
+    citation = read_citation(line) or read_citation(line, whole=True)
+    if citation is None or not f"{citation.target}{citation.fragment}":
+        raise InvalidInputError(
+            f"{line[:80]!r} names no source.",
+            kind="argument",
+            hint="Give 'guide.md#install', 'src/app.py#L10-L20@1a2b3c4' or a URL, then a quotation.",
+        )
+    if _LINKED.search(line):
+        return line
+    if not citation.is_url and not citation.first and "/" in f"{citation.target}{folder}":
+        citation = citation._replace(target=relpath(citation.target, folder or "."))
+    return citation_text(citation)
 
 
 def with_references(document: Document, text: str, texts: Sequence[str]) -> tuple[str, list[str]]:
@@ -204,8 +327,10 @@ def with_sources(raw: bytes, document: Document, texts: Sequence[str], labels: S
     if not labels:
         return _with_listed(changed, texts)
     fresh = {label: text for label, text in zip(labels, texts, strict=True) if f"[^{label}]:" not in changed.text}
-    notes = "\n".join(f"[^{label}]: {text}" for label, text in fresh.items())
-    return edits.insert_text(changed, len(changed.raw), notes) if notes else raw
+    item = "- " if is_outline(changed) else ""
+    notes = "\n".join(f"{item}[^{label}]: {text}" for label, text in fresh.items())
+    at = text_end(changed, changed.body_start, len(changed.raw), notes)
+    return edits.insert_text(changed, at, notes) if notes else raw
 
 
 def _with_listed(document: Document, texts: Sequence[str]) -> bytes:
@@ -217,16 +342,17 @@ def _with_listed(document: Document, texts: Sequence[str]) -> bytes:
     return set_fields(document, {"sources": [*listed, *fresh.values()]}) if fresh else document.raw
 
 
-def text_with_sources(address: Address, text: str, sources: Sequence[str]) -> str:
+def text_with_sources(document: Document, sources: Sequence[str]) -> str:
     """The text of a whole page with sources in its own style.
+
+    Args:
+        document: The page in its own form.
+        sources: As in `source_texts`.
 
     Raises:
         InvalidInputError: kind "argument": a text names no source; kind "document": the page is wikitext.
     """
-    if not sources:
-        return text
-    texts = source_texts(sources, address.folder)
-    document = read_document(address, text.encode())
+    texts = source_texts(sources, document.address.folder)
     require_markdown(document, "sources")
-    referring, labels = with_references(document, text, texts)
+    referring, labels = with_references(document, document.raw.decode(), texts)
     return with_sources(referring.encode(), document, texts, labels).decode()
