@@ -190,7 +190,9 @@ def test_a_conflict_names_its_three_sides(site: Site) -> None:
     assert refused.status == 409
     call = f'The call: POST /proposals/{row["id"]}/accept {{"pages": ["A.md"], "text": "..."}}'
     assert refused.json["hint"].endswith(call), refused.json["hint"]
-    final = {"pages": ["A"], "text": "# A\n\nboth\n"}
+    every = site.server.ask("GET", "/proposals?state=all", key=site.keys[writer], headers=HTML)
+    assert f"/proposals/{row['id']}".encode() in every.body
+    final = {"pages": ["A"], "text": "# A\n\nboth\n", "seen": revision(site, "A", writer)}
     answer = site.ask(writer, "POST", f"/proposals/{row['id']}/accept", final)
     assert (answer["state"], answer["edited"]) == ("accepted", "A.md")
     page = site.server.ask("GET", f"/proposals/{row['id']}", key=site.keys[writer], headers=HTML)

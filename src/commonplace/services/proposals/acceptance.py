@@ -6,11 +6,12 @@ Moves are made again on what is served, so that links written since follow them,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.edits import lines_of
-from commonplace.domain.errors import ConflictError, TooLargeError
+from commonplace.domain.errors import ConflictError, KnowledgeError, TooLargeError
 from commonplace.domain.merge import TextConflict, with_rewritten, with_section, with_shared
 from commonplace.domain.ports import Transaction
 from commonplace.domain.proposals import ProposedFile
@@ -178,13 +179,20 @@ class AcceptanceMerge:
         """
         seen, current = self._selection.seen, served.current
         if seen and current is not None:
-            require_revision(current, seen)
+            if not self._was_at(served.address, seen, current):
+                require_revision(current, seen)
         elif seen is not None and (seen or current is not None):
             raise ConflictError(
                 f"The page {served.address.id!r} was {'deleted' if seen else 'created'} since its text was written.",
                 kind="document",
                 hint="Look at it as it is now, then decide.",
             )
+
+    def _was_at(self, address: Address, commit: str, current: bytes) -> bool:
+        """Whether the page was the same at a commit, which the REST API gives as the revision of a page."""
+        with suppress(KnowledgeError):
+            return self._collection.store.history.read(address, commit) == current
+        return False
 
     def _sides(self, file: ProposedFile) -> tuple[bytes | None, bytes | None, bytes | None]:
         """The base, all that is proposed, and what is accepted of it: all, or one section."""

@@ -484,7 +484,8 @@ def _not_acceptable(proposal: Proposal, left_out: Sequence[str]) -> InvalidInput
     return InvalidInputError(
         f"Nothing of the proposal {proposal.id} can be accepted: {shown_paths(left_out)}.",
         kind="proposal",
-        hint="These are links, submodules, or files of other folders. Merge its branch with Git, or decline it.",
+        hint="These are links, submodules, ignored files, or files of other folders. Merge its branch with Git, or "
+        "decline it.",
     )
 
 

@@ -17,7 +17,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat, Receipt, Revision
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
-from commonplace.domain.proposals import Proposal, Proposer, ServedView, record_proposed
+from commonplace.domain.proposals import Proposal, ProposedFile, Proposer, ServedView, record_proposed
 from commonplace.domain.revisions import revision_of
 from commonplace.store.folder.branch_commits import BranchPart
 from commonplace.store.folder.proposal_branches import BASE, MAX_SEARCHED, GitProposals
@@ -45,6 +45,11 @@ class FolderProposals(GitProposals):
         self._served = served
         self._check = check
         self._hides = hides
+
+    def files(self, proposal: Proposal) -> Sequence[ProposedFile]:
+        """The files below the folder that a proposal changes, by path, without ignored pages."""
+        files = super().files(proposal)
+        return [file for file in files if not (file.address.is_document and self._hides(file.address))]
 
     def store(self, identifier: str, proposer: Proposer | None = None) -> ProposedStore:
         """The served files with the changes of a proposal, which may not exist yet."""

@@ -61,6 +61,21 @@ def test_a_proposal_says_which_texts_were_edited_before_they_were_accepted(tmp_p
         assert base.accept().proposal.edited == "a.md"
 
 
+def test_ignored_pages_that_git_put_on_a_branch_are_named_and_the_rest_is_accepted(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES | {".commonplaceignore": "/private/\n"}) as base:
+        propose(base, "one", "ONE")
+        identifier = base.found().proposal.id
+        base.repo.git("checkout", "--quiet", f"proposals/{identifier}")
+        base.repo.write("private/bad.md", "# Bad\n")
+        base.repo.git("add", "--force", "private/bad.md")
+        base.repo.git("commit", "--quiet", "-m", "Add")
+        base.repo.git("checkout", "--quiet", "main")
+        assert report(base.services.collections, base.found()).left_out == ["private/bad.md"]
+        receipt = base.accept()
+        assert (receipt.left_out, receipt.proposal.state) == (("private/bad.md",), "open")
+        assert "ONE" in (base.repo.path / "a.md").read_text()
+
+
 def test_proposals_are_listed_by_who_where_and_what_and_several_are_declined(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES | {"inbox/c.md": "# C\n"}) as base:
         for number, (page, purpose) in enumerate((("a.md", "tidy up"), ("b.md", "Sources"), ("inbox/c.md", "sources"))):

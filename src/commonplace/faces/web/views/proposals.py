@@ -133,6 +133,7 @@ def _listed(request: PageRequest, fields: Mapping[str, str], problem: KnowledgeE
     """The list, narrowed as these fields say."""
     viewer, collections = _viewer(request), request.services.decided
     chosen = {name: fields.get(name, "").strip() for name in FILTERS}
+    chosen["state"] = "" if chosen["state"] == "all" else chosen["state"]  # as the REST API has it
     only = ProposalFilter(
         author=chosen["author"], client=chosen["client"], page=chosen["in"], text=chosen["q"], state=chosen["state"]
     )
