@@ -33,16 +33,20 @@ PathOf = Callable[[Collection, str], str]
 """The path of a page for the reader, by its collection and its path there."""
 
 
-def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, path_of: PathOf) -> list[str]:
+def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, path_of: PathOf, rest: str) -> list[str]:
     """The lines, most important first; never larger than the room.
+
+    The number of pages that changed always has room: the next brief of the same client tells of later changes only.
 
     Args:
         brief: The brief.
         proposals: The open proposals that the reader may see.
         room: The budget in quarters of a token, for the lines and their line ends.
         path_of: Names a page.
+        rest: A sentence with the way to the changes that have no room.
     """
-    lines = _Lines(room)
+    reserved = size_of(_change_line(brief, path_of, rest, 0)) + 1 if brief.since else 0
+    lines = _Lines(room - reserved)
     for element in brief.unknown:
         lines.add(element)
     part = lines.part(RULES_SHARE)
@@ -52,7 +56,7 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         f"To review: {address.path}{f':{finding.line}' if finding.line else ''}: {finding.message} [{finding.rule}]"
         for address, finding in brief.reviews[:MAX_REVIEWS]
     ]
-    news = [*_change_lines(brief, path_of), *reviews, *map(proposal_line, proposals[:MAX_PROPOSALS])]
+    news = [*reviews, *map(proposal_line, proposals[:MAX_PROPOSALS])]
     if len(proposals) > MAX_PROPOSALS:
         news.append(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
 
@@ -65,13 +69,19 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         row = f"{head}{_repeats(brief.repeats.get(place, ()), path_of)}\n{text}"
         return row, size_of(row) + 1
 
-    part = lines.part(NEWS_SHARE)
-    part.add_all(news)
+    def add_news(part: _Lines) -> None:
+        if brief.since:
+            part.add(_change_line(brief, path_of, rest, part.room))
+        part.add_all(news)
+
+    lines.room += min(room, reserved)
+    part = _Lines(max(reserved, int(NEWS_SHARE * lines.room)))
+    add_news(part)
     room = lines.room - sum(size_of(line) + 1 for line in part.kept)
     sections = fit([section for section in brief.sections if _compared(section.text) not in rules], room, shown)
     left = room - sum(size_of(row) + 1 for row in sections)
     part = _Lines(lines.room - room + left)  # what the sections leave is for the news
-    part.add_all(news)
+    add_news(part)
     return [*lines.kept, *part.kept, *sections]
 
 
@@ -113,18 +123,25 @@ def _rule_text(page: RulePage, *, is_first: bool) -> str:
     return " ".join(next(filter(None, parts), "").split())
 
 
-def _change_lines(brief: Brief, path_of: PathOf) -> list[str]:
-    if not brief.since:
-        return []
-    when = f"{datetime.fromtimestamp(brief.since, UTC):%Y-%m-%d %H:%M}"
+def _change_line(brief: Brief, path_of: PathOf, rest: str, room: int) -> str:
+    """How many pages changed, the first of them as far as there is room, and the way to the others."""
+    head = f"Since {datetime.fromtimestamp(brief.since, UTC):%Y-%m-%d %H:%M}:"
     if not brief.changed:
-        return [f"Since {when}: no page changed."]
-    pages = ", ".join(_changed(page, path_of) for page in brief.changed)
-    return [f"Since {when}: {amount(len(brief.changed), 'page')} changed: {pages}"]
+        return f"{head} no page changed." if brief.is_complete else f"{head} no changed page is known. {rest}"
+    head += f" {amount(len(brief.changed), 'page')} changed"
+    pages = [_changed(page, path_of) for page in brief.changed]
+    way = "" if brief.is_complete else f". {rest}"
+    if size_of(whole := f"{head}: {', '.join(pages)}{way}") < room:
+        return whole
+    left, count = room - size_of(f"{head}: and {len(pages)} more. {rest}") - 1, 0
+    while count < len(pages) and (left := left - size_of(pages[count]) - 2) >= 0:
+        count += 1
+    return f"{head}: {', '.join(pages[:count])} and {len(pages) - count} more. {rest}" if count else f"{head}. {rest}"
 
 
 def _changed(page: ChangedPage, path_of: PathOf) -> str:
-    return f"{path_of(page.collection, page.address.path)} ({people_of(page.last)})"
+    facts = "; ".join(filter(None, (people_of(page.last) if page.last else "", page.state)))
+    return f"{path_of(page.collection, page.address.path)} ({facts})"
 
 
 class _Lines:

@@ -154,7 +154,7 @@ class LocalIndex:
         """Wait until the first full sync of this process has ended."""
         if not self._ready.wait(timeout):
             done, total = self._steps
-            progress = f": {done:,} of {total:,} files are done" if total else ""
+            progress = f": {done:,} of {total:,} files are done" if done < total else ""
             said = f"The index is still being built{progress}."
             raise IndexingError(said, kind="index", hint="Try again in a few seconds.", done=done, total=total)
 

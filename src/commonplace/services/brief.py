@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 
@@ -17,6 +17,7 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.domain.ports import Store
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.domain.words.amounts import amount
@@ -26,6 +27,7 @@ from commonplace.services.file_search import sections_in_files
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.health.contradictions import ClaimIndex
 from commonplace.services.health.page_rules import LocatedFinding, record_findings
+from commonplace.services.history import dated_since, moved_on, uncommitted_addresses
 from commonplace.services.reviews import REVIEW_RULES
 from commonplace.services.services import Services
 
@@ -34,6 +36,8 @@ RULE_FILES = ("agents.md", "readme.md", "index.md", "home.md")
 MAX_RULE_PAGES = 2
 MAX_RULE_BYTES = 20_000
 """Bytes of such a page that are read."""
+STEP = 50
+"""Number of commits that are read at a time."""
 MAX_COMMITS = 200
 """Maximum number of commits that are looked at; more are said to be more."""
 HISTORY_SECONDS = 0.1
@@ -72,8 +76,12 @@ class ChangedPage:
 
     collection: Collection
     address: Address
-    last: Commit
-    """The last commit that touched it."""
+    when: float
+    """When it changed, in Unix seconds; for a file that is gone, and no commit says so, when it was looked for."""
+    last: Commit | None = None
+    """The last commit since that touched it; None if none did."""
+    state: str = ""
+    """What became of it, such as that it was deleted, and that this is not committed; "" for a change in a commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +92,9 @@ class Brief:
     """The end of the caller's last session in Unix seconds; 0 for none."""
     rules: Sequence[RulePage] = ()
     changed: Sequence[ChangedPage] = ()
-    """The pages that changed since, last changed first."""
+    """The pages that differ from how they were then, last changed first."""
+    is_complete: bool = True
+    """Whether these are known to be all."""
     sections: Sequence[EvidenceSection] = ()
     """The sections that matter for the task, best first, of those with one best paragraph the first."""
     repeats: Mapping[tuple[str, str, str], Sequence[EvidenceSection]] = field(
@@ -124,13 +134,15 @@ def brief(
             ready.append(collection)
         except IndexingError as error:
             in_files += _sections_in_files(collection, task, str(error), unknown)
-    changed = _changed(services, since, unknown) if since else []
+    missing: list[str] = []
+    changed = _changed(services, since, missing) if since else []
+    unknown += missing
     indexed = _sections(ready, task, mode) if task.strip() and ready else []
     sections = [*indexed, *in_files]
     news = _news(sections, changed, since)
     reviews, doubts = _reviews(indexed, unknown)
     firsts, repeats = _without_repeats(sections, doubts)
-    return Brief(since, rules, changed, firsts, repeats, news, reviews, doubts, unknown)
+    return Brief(since, rules, changed, not missing, firsts, repeats, news, reviews, doubts, unknown)
 
 
 def last_session(services: Services, actor: Actor | None) -> float:
@@ -220,27 +232,95 @@ def _sections_in_files(collection: Collection, task: str, state: str, unknown: l
     return sections
 
 
-def _changed(services: Services, since: float, unknown: list[str]) -> list[ChangedPage]:
-    pages: dict[tuple[str, Address], ChangedPage] = {}
+def _changed(services: Services, since: float, missing: list[str]) -> list[ChangedPage]:
+    """The pages that differ from how they were at a moment, last changed first; adds a sentence on what is missing."""
+    pages: list[ChangedPage] = []
     until = time.thread_time() + HISTORY_SECONDS
     for collection in services.collections:
-        history = collection.store.history
-        if not history.available:
-            unknown.append(f"{collection.name}: has no Git history; what changed is not known.")
+        if not collection.store.history.available:
+            missing.append(f"{collection.name}: has no Git history; what changed is not known.")
             continue
-        commits, step = 0, 20
-        while commits < MAX_COMMITS and time.thread_time() < until:
-            batch = history.log(None, limit=step, offset=commits)
-            recent = [commit for commit in batch if commit.when >= int(since)]
-            for commit in recent:
-                for address in commit.addresses:
-                    pages.setdefault((collection.name, address), ChangedPage(collection, address, commit))
-            commits += len(batch)
-            if len(recent) < step:
-                break
-        else:
-            unknown.append(f"{collection.name}: only its latest {commits} commits were looked at for changes.")
-    return sorted(pages.values(), key=lambda page: -page.last.when)
+        last = _last_commits(collection, since, until, missing)
+        committed = {page.address: page for page in _committed(collection, last, since, until)}
+        for page in _uncommitted(collection, since, missing):
+            committed[page.address] = replace(page, last=last.get(page.address))
+        pages += committed.values()
+    return sorted(pages, key=lambda page: -page.when)
+
+
+def _last_commits(collection: Collection, since: float, until: float, missing: list[str]) -> dict[Address, Commit]:
+    """The last commit since a moment of each page that has one, as far as the processor time suffices."""
+    last: dict[Address, Commit] = {}
+    read = [0]
+    for commit in dated_since(_log(collection, until, read, missing), int(since)):
+        for address in commit.addresses:
+            last.setdefault(address, commit)
+    return last
+
+
+def _log(collection: Collection, until: float, read: list[int], missing: list[str]) -> Iterator[Commit]:
+    """The latest commits, newest first."""
+    while read[0] < MAX_COMMITS and time.thread_time() < until:
+        batch = collection.store.history.log(None, limit=STEP, offset=read[0])
+        read[0] += len(batch)
+        yield from batch
+        if len(batch) < STEP:
+            return
+    missing.append(f"{collection.name}: only its latest {read[0]} commits were looked at for changes.")
+
+
+def _committed(
+    collection: Collection, last: Mapping[Address, Commit], since: float, until: float
+) -> Iterator[ChangedPage]:
+    """The pages of commits since a moment, without those that are as they were then.
+
+    A page that is gone names its new path; of that the file is not told, unless it was changed, too.
+    """
+    store, commit_then = collection.store, _commit_then(collection, since)
+    then = collection.past.commits.store(commit_then) if collection.past and commit_then else None
+    moved: set[Address] = set()
+    for address, commit in sorted(last.items(), key=lambda item: store.stat(item[0]) is not None):
+        page = ChangedPage(collection, address, commit.when, commit)
+        if then is None or time.thread_time() > until:
+            yield page if store.stat(address) else replace(page, state="gone")
+            continue
+        was, now = _content(then, address), _content(store, address)
+        if was == now or (was is None and address in moved):
+            continue
+        if now is None:
+            target = moved_on(collection, address, commit)
+            page = replace(page, state=f"moved to {target.path}" if target else "deleted")
+            moved |= {target} if target and _content(store, target) == was else set()
+        yield page
+
+
+def _content(store: Store, address: Address) -> bytes | None:
+    with suppress(KnowledgeError):
+        return store.read(address)
+    return None
+
+
+def _uncommitted(collection: Collection, since: float, missing: list[str]) -> Iterator[ChangedPage]:
+    """The pages whose files changed since a moment, and those that are gone, both without a commit that says so."""
+    try:
+        collection.index.wait_ready(0)
+    except IndexingError:
+        missing.append(f"{collection.name}: which changes are not committed is not known yet.")
+        return
+    changed, gone = uncommitted_addresses(collection)
+    for address in changed:
+        stat = collection.store.stat(address)
+        when = max(stat.mtime_ns, stat.ctime_ns) / 1e9 if stat else 0.0
+        if when >= since:
+            yield ChangedPage(collection, address, when, state="not committed")
+    for address in gone:
+        yield ChangedPage(collection, address, time.time(), state="removed, not committed")
+
+
+def _commit_then(collection: Collection, since: float) -> str:
+    """Id of the last commit before a moment; "" without one."""
+    commit = collection.past.commits.latest(int(since) - 1) if collection.past else None
+    return commit.id if commit else ""
 
 
 def _news(
@@ -323,7 +403,6 @@ def _anchor_at(document: Document, line: int) -> str:
 
 def _text_then(collection: Collection, address: Address, since: float) -> str:
     with suppress(NotFoundError):
-        commit = collection.past.commits.latest(int(since) - 1) if collection.past else None
-        if commit is not None:
-            return collection.store.history.read(address, commit.id).decode("utf-8", "replace")
+        if commit := _commit_then(collection, since):
+            return collection.store.history.read(address, commit).decode("utf-8", "replace")
     return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
+from commonplace.domain.proposals import ServedView
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
-from commonplace.services.deletions import is_proposed
+from commonplace.services.deletions import is_proposed, not_served
 from commonplace.services.past import moment_of, require_history
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
 from commonplace.services.writes.documents import index_written
@@ -22,6 +23,8 @@ from commonplace.services.writes.recorded import record_write
 from commonplace.services.writes.retries import on_latest
 
 RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
+MAX_OLDER = 50
+"""Number of commits in a row that are older than a moment, after which no newer one is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +119,49 @@ def uncommitted(collection: Collection) -> list[UncommittedDocument]:
         GitError: the collection is not in a Git repository, or has no commits yet.
     """
     past = require_history(collection).store.history
-    revisions, head = collection.index.revisions(), past.head()
-    gone = past.deleted(revisions)
+    head = past.head()
+    changed, gone = uncommitted_addresses(collection)
     documents: list[UncommittedDocument] = []
-    for address in sorted({*past.uncommitted(revisions), *gone}):
+    for address in sorted({*changed, *gone}):
         is_there = address in gone or _is_in_commit(collection, address, head)
         change = "deleted" if address in gone else "modified" if is_there else "new"
         documents.append(UncommittedDocument(address, change, past.diff(address, head)))
     return documents
+
+
+def uncommitted_addresses(collection: Collection, prefix: str = "") -> tuple[set[Address], set[Address]]:
+    """The documents that differ from the current commit, and those of it whose files are gone.
+
+    Documents that the caller's own proposal changes are left out, because they are not in the base yet.
+
+    Args:
+        collection: The collection; its store must have a history.
+        prefix: Beginning of their paths.
+    """
+    store = collection.store
+    proposed = store.changed().keys() if isinstance(store, ServedView) else set[Address]()
+    revisions = collection.index.revisions()
+    known_revisions = {
+        address: revision
+        for address, revision in revisions.items()
+        if address.path.startswith(prefix) and address not in proposed
+    }
+    gone = store.history.deleted(revisions) - proposed - not_served(store)
+    return store.history.uncommitted(known_revisions), {item for item in gone if item.path.startswith(prefix)}
+
+
+def dated_since(commits: Iterable[Commit], since: float) -> Iterator[Commit]:
+    """The commits whose date is not before a moment, which is in Unix seconds.
+
+    A clock that was wrong gives a commit among newer ones an old date. So only `MAX_OLDER` older ones in a row end it.
+    """
+    older = 0
+    for commit in commits:
+        older = older + 1 if commit.when < since else 0
+        if not older:
+            yield commit
+        elif older == MAX_OLDER:
+            return
 
 
 def _is_in_commit(collection: Collection, address: Address, commit: str) -> bool:

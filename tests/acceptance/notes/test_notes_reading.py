@@ -286,6 +286,7 @@ def test_a_deletion_that_no_commit_has_is_no_commits_deletion(tmp_path: Path) ->
     with agent("mcp", repo.path, "--tier", "write", "--commit", "manual", "--no-embed") as client:
         client.text("read", page="tea")
         client.text("delete", page="tea")
+        assert client.text("changes").startswith("Not committed: removed: tea.md\n")
         report = client.text("changes", deleted=True)
     assert report.startswith(f"tea.md deleted and not committed yet; last in {repo.git('rev-parse', 'HEAD')[:12]}: ")
 

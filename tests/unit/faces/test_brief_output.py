@@ -22,7 +22,7 @@ def test_lines_fit_into_any_room_and_begin_with_the_rules(tmp_path: Path) -> Non
     with Indexed(tmp_path, FILES) as base:
         found_brief = brief(Services(collections=base.collections), "walrus", None, mode="keyword")
         for room in (0, 30, 100, 400, 1_000, 6_000):
-            lines = brief_lines(found_brief, [], room, lambda collection, path: f"{collection.name}:{path}")
+            lines = brief_lines(found_brief, [], room, lambda collection, path: f"{collection.name}:{path}", "")
             assert sum(size_of(line) + 1 for line in lines) <= room
             words = set(re.findall(r"\w+", " ".join(FILES.values())))
             assert not [line for line in lines if line.endswith("…") and re.findall(r"\w+", line)[-1] not in words]
@@ -41,7 +41,7 @@ def test_a_section_that_lapsed_or_is_to_be_reviewed_is_marked_where_it_is_shown(
     }
     with Indexed(tmp_path, files) as base:
         found_brief = brief(Services(collections=base.collections), "walrus", None, mode="keyword")
-        lines = brief_lines(found_brief, [], 9_000, lambda _, path: path)
+        lines = brief_lines(found_brief, [], 9_000, lambda _, path: path, "Rest.")
         assert sorted(line.partition("\n")[0] for line in lines if line.startswith("[")) == [
             "[a.md#pool] TO REVIEW (other_value) A > Pool",
             "[a.md#walrus-food] A > Walrus food",

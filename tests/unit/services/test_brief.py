@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 
+import pytest
+
 from commonplace.domain.activity import Access, Actor
 from commonplace.faces.brief_output import brief_lines
+from commonplace.index import open_past
 from commonplace.services.brief import brief, last_session
+from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 from commonplace.store.activity_log import FileAccessLog
 from indexed import Indexed
+from support import new_repo
 
 FILES = {
     "AGENTS.md": "---\na: 1\n---\n# Rules\n\nPlain words.\n",
@@ -55,7 +61,9 @@ def test_sections_are_found_in_the_files_while_the_index_is_being_built(tmp_path
             assert [section.record.address.path for section in answer.sections] == paths
             assert answer.reviews == []
             state, *more = answer.unknown
-            assert re.fullmatch(r"base: The index is still .* done\. What is to be reviewed is not known yet\.", state)
+            assert re.fullmatch(
+                r"base: The index is still being built(: .* done)?\. What is to be reviewed is not known yet\.", state
+            )
             assert more == ([sentence] if sentence else [])
             if paths:
                 assert [section.is_lapsed for section in answer.sections] == [False, True]
@@ -116,8 +124,67 @@ def test_the_same_text_is_told_once_and_no_template_is_listed(tmp_path: Path) ->
             if not is_ready:
                 base.index.__dict__["_ready"] = Event()
             answer = brief(services, "how many messages the walrus queue holds", None, mode="keyword")
-            text = "\n".join(brief_lines(answer, [], 4_000, lambda _, path: path))
+            text = "\n".join(brief_lines(answer, [], 4_000, lambda _, path: path, "Rest."))
             assert (text.count(limit), text.count(rule)) == (2, 1), text  # the second is superseded
             assert re.search(r"\[([a-d])\.md#\1\] \1; also in (?:[a-d]\.md#[a-d](?:, )?){3}\n", text) or not is_ready
             assert "in winter" in text or not is_ready
             assert not any(path in text for path in templates)
+
+
+def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = new_repo(tmp_path / "base")
+
+    def commit(day: str, **files: str) -> None:
+        for role in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{role}_DATE", f"{day}T12:00:00Z")
+        repo.commit(day, **files)
+
+    old = {
+        f"{name}.md": f"# {name}\n\n{name * 40}\n" for name in ("back", "edit", "gone", "hand", "move", "rm", "same")
+    }
+    commit("2024-01-01", **old)
+    repo.write("same.md", "# Other\n")
+    repo.write("late.md", "# Late\n")
+    for source, target in (("move", "there"), ("back", "away")):
+        repo.git("mv", f"{source}.md", f"{target}.md")
+    repo.git("rm", "--quiet", "gone.md")
+    commit("2026-03-01", **{"edit.md": "# New\n", "short.md": "# Short\n"})
+    repo.git("mv", "away.md", "back.md")
+    repo.git("rm", "--quiet", "short.md")
+    commit("2020-01-01", **{"same.md": old["same.md"]})
+    commit("2026-03-02", **{"last.md": "# Last\n"})
+    repo.write("hand.md", "# Hand\n")
+    repo.write("fresh.md", "# Fresh\n")
+    (repo.path / "rm.md").unlink()
+    since = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
+    with Indexed(tmp_path) as base:
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        collections = Collections(lambda: [replace(base.collection, past=past)])
+        answer = brief(Services(collections=collections), "", None, since=since)
+        assert {page.address.path: page.state for page in answer.changed} == {
+            "edit.md": "",
+            "fresh.md": "not committed",
+            "gone.md": "deleted",
+            "hand.md": "not committed",
+            "last.md": "",
+            "late.md": "",
+            "move.md": "moved to there.md",
+            "rm.md": "removed, not committed",
+        }
+        assert answer.is_complete
+        whole = "\n".join(brief_lines(answer, [], 4_000, lambda _, path: path, "Rest."))
+        assert "move.md (Test Writer; moved to there.md)" in whole
+        assert "rm.md (removed, not committed)" in whole
+        for room in (120, 200, 300):
+            (line,) = brief_lines(answer, [], room, lambda _, path: path, "Rest.")
+            assert re.fullmatch(r"Since 2025-01-01 00:00: 8 pages changed(: .* and \d more)?\. Rest\.", line), room
+        later = brief(Services(collections=collections), "", None, since=time.time() + 60)
+        assert [page.address.path for page in later.changed] == ["rm.md"], "nobody knows when"
+        base.index.__dict__["_ready"] = Event()
+        first = brief(Services(collections=collections), "", None, since=time.time() + 60)
+        past.close()
+        assert not first.is_complete
+        assert brief_lines(first, [], 4_000, lambda _, path: path, "Rest.")[-1].endswith(
+            "no changed page is known. Rest."
+        )

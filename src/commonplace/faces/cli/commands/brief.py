@@ -50,7 +50,11 @@ def command(
         room = max_tokens * QUARTERS - (ENVELOPE if session.out.as_json else 0)
         proposals = decisions.listed(collections)
         lines = brief_lines(
-            found_brief, proposals, room, lambda collection, path: path_of(collections, collection, Address(path))
+            found_brief,
+            proposals,
+            room,
+            lambda collection, path: path_of(collections, collection, Address(path)),
+            "See commonplace log, commonplace diff, or give a larger --max-tokens.",
         )
         if session.out.as_json:
             rows: list[Json] = list(lines)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.json import Json
 from commonplace.domain.site_recognition import NOT_READ
 from commonplace.domain.sites import SiteTree, Surroundings, as_json
@@ -66,7 +67,7 @@ def _status(collection: Collection) -> _FolderStatus:
     now = history.collection_state(collection)
     past = collection.store.history
     last = past.log(None, limit=1) if now.commit else []
-    pending = past.uncommitted(collection.index.revisions()) if now.commit else ()
+    pending = set[Address]().union(*history.uncommitted_addresses(collection)) if now.commit else ()
     return _FolderStatus(
         now,
         last[0].message.partition("\n")[0] if last else "",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import pygit2
@@ -49,7 +50,7 @@ from commonplace.store.git.trees import TreeDiff
 _REFUSAL = "it is a state of the past"
 
 _Line = list[tuple[int, str]]
-"""Author date and id of commits, newest first."""
+"""Date and id of commits, newest first."""
 
 
 class CommitLookup:
@@ -104,7 +105,8 @@ class CommitLookup:
     def latest(self, until: float) -> Commit | None:
         """The newest commit of the first-parent line that is dated at or before a time.
 
-        Dates are author dates, as in a history. After a rebase they need not increase from commit to commit.
+        Dates are author dates, as in a history, but no commit is older than one before it on the line: after a rebase,
+        or where a clock was wrong, its own date is.
         """
         with self._lock:
             head, line = guarded(self._first_parents)
@@ -160,7 +162,7 @@ class CommitLookup:
         head = self._repository.head
         known_text, line = self._line
         if head != known_text and not line and (cached := self._history.first_parents(head)) is not None:
-            self._line = head, cached
+            self._line = head, _dated_after(cached, 0)
         elif head != known_text:
             news: _Line = []
             met = False
@@ -168,11 +170,25 @@ class CommitLookup:
                 if met := str(commit.id) == known_text:
                     break
                 news.append((commit.author.time, str(commit.id)))
-            self._line = head, list(chain(news, line)) if met else news
+            self._line = head, [*_dated_after(news, line[0][0] if met else 0), *(line if met else ())]
         return self._line
 
     def _newest_first(self, head: str) -> Iterable[pygit2.Commit]:
         return self._repository.walk(head, SortMode.NONE, first_parent=True) if head else []
+
+
+def _dated_after(line: _Line, date: int) -> _Line:
+    """A line whose commits are dated no earlier than a date and than those before them. Dates in the future count not.
+
+    Args:
+        line: The commits, newest first.
+        date: The date of the commit before them; 0 for none.
+    """
+    now, dated = time.time(), _Line()
+    for when, name in reversed(line):
+        date = when if not date else max(date, when if when <= now else 0)
+        dated.append((date, name))
+    return dated[::-1]
 
 
 class PastHistory(GitHistory):

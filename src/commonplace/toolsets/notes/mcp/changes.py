@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -20,6 +20,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import is_proposed
+from commonplace.services.history import uncommitted_addresses
 from commonplace.services.past import moment_of, section_blame
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
@@ -254,25 +255,22 @@ def _uncommitted(collection: Collection, change_filter: ChangeFilter, *, diff: b
     if change_filter.by:
         return []
     store = collection.store
-    changed: Mapping[Address, str] = store.changed() if isinstance(store, ServedView) else {}
-    proposed = [
-        address
-        for address in changed
-        if address.path.startswith(change_filter.prefix) and change_filter.address in {None, address}
-    ]
-    revisions = collection.index.revisions(Filter(prefix=change_filter.prefix))
-    known_revisions = {
-        item: revisions[item] for item in revisions if change_filter.address in {None, item} and item not in changed
-    }
-    lines = [f"Proposed, not yet in the base: {_paths(sorted(proposed))}"] if proposed else []
-    history = collection.store.history
-    addresses = sorted(history.uncommitted(known_revisions))
-    if not addresses:
+    pages = {change_filter.address} if change_filter.address else None
+    proposed = _among(store.changed() if isinstance(store, ServedView) else (), pages, change_filter.prefix)
+    lines = [f"Proposed, not yet in the base: {_paths(proposed)}"] if proposed else []
+    changed, gone = (_among(item, pages) for item in uncommitted_addresses(collection, change_filter.prefix))
+    if not changed and not gone:
         return lines
-    lines.append(f"Not committed: {_paths(addresses)}")
-    head = history.head()
-    shown = addresses[:MAX_PAGES_NAMED] if diff and head else []
+    removed = f"removed: {_paths(gone)}" if gone else ""
+    lines.append(f"Not committed: {'; '.join(filter(None, (_paths(changed), removed)))}")
+    head = store.history.head()
+    shown = [*changed, *gone][:MAX_PAGES_NAMED] if diff and head else []
     return lines + [line for address in shown for line in _diff(collection, address, head, "")]
+
+
+def _among(addresses: Iterable[Address], pages: set[Address] | None, prefix: str = "") -> list[Address]:
+    """The addresses of some pages, None for all, that begin so; sorted."""
+    return sorted(item for item in addresses if item.path.startswith(prefix) and (pages is None or item in pages))
 
 
 def _paths(addresses: Sequence[Address]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from commonplace.domain.errors import IndexingError, InvalidInputError
+from commonplace.domain.records import iso_timestamp
 from commonplace.domain.tokens import size_of
 from commonplace.faces.brief_output import brief_lines
 from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
@@ -45,7 +46,11 @@ def brief(call: Call, arguments: NotesBrief) -> ToolResult:
     proposals = [] if call.tier == "read" else decisions.listed(served, viewer)
     named = len(collections.members) > 1
     lines = brief_lines(
-        found_brief, proposals, answer.room, lambda item, path: f"{item.name}:{path}" if named else path
+        found_brief,
+        proposals,
+        answer.room,
+        lambda item, path: f"{item.name}:{path}" if named else path,
+        next_call("changes", since=iso_timestamp(int(found_brief.since))),
     )
     answer.add_all(lines)
     return answer.text("" if lines and arguments.task else next_call("overview"))

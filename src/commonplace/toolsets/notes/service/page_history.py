@@ -11,7 +11,7 @@ from commonplace.domain.changes import Commit, credited, through
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import not_served
-from commonplace.services.history import last_commits, moved_on
+from commonplace.services.history import dated_since, last_commits, moved_on
 
 BATCH_COMMITS = 50
 """Number of commits read per batch."""
@@ -62,10 +62,9 @@ def commits(collection: Collection, change_filter: ChangeFilter, go_on: Callable
         NotFoundError: kind "revision": the branch has no commit `after`.
     """
     later = _later(collection, change_filter.after, go_on) if change_filter.after else None
-    for commit in _walk(collection, change_filter.address, go_on):
+    walk = _walk(collection, change_filter.address, go_on)
+    for commit in dated_since(walk, change_filter.since.timestamp()) if change_filter.since else walk:
         if later is not None and commit.id not in later:
-            return
-        if change_filter.since and commit.when < change_filter.since.timestamp():
             return
         page_commit = _kept(commit, change_filter)
         if page_commit is not None:

@@ -44,20 +44,23 @@ def test_a_commit_of_another_branch_is_none(repo: GitRepo, tmp_path: Path) -> No
 
 
 def test_dates_go_by_the_first_parents_and_follow_a_rewritten_branch(
-    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    git_repo: MakeRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2023-01-01T00:00:00Z")
+    repo = git_repo(files={"a.md": "# One\n"})
+    repo.commit(**{"a.md": "# Two\n"})
     past = past_of(repo, tmp_path)
-    day = {number: datetime(2030, 1, number, tzinfo=UTC).timestamp() for number in (1, 2, 3, 4)}
+    day = {number: datetime(2024, 1, number, tzinfo=UTC).timestamp() for number in (1, 2, 3, 4)}
 
     def commit(number: int, **files: str) -> str:
-        monkeypatch.setenv("GIT_AUTHOR_DATE", f"2030-01-0{number}T00:00:00Z")
+        monkeypatch.setenv("GIT_AUTHOR_DATE", f"2024-01-0{number}T00:00:00Z")
         return repo.commit(**files)
 
     second = commit(2, x="main")
     repo.git("checkout", "--quiet", "-b", "side", "HEAD~1")
     commit(3, y="side")
     repo.git("checkout", "--quiet", "main")
-    monkeypatch.setenv("GIT_AUTHOR_DATE", "2030-01-04T00:00:00Z")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2024-01-04T00:00:00Z")
     repo.git("merge", "--quiet", "--no-ff", "side")
     merged = repo.git("rev-parse", "HEAD")
     commits = [past.latest(day[number]) for number in (2, 3, 4)]

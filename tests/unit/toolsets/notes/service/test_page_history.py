@@ -67,6 +67,23 @@ def test_every_commit_comes_newest_first_with_its_pages(collection: Collection) 
     assert (first.pages, second.pages) == ((A,), (Address("gone.md"),))
 
 
+def test_a_commit_whose_clock_was_wrong_hides_none_of_the_newer_ones_below_it(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_DATE", "2020-01-01T12:00:00Z")
+    repo.commit("Wrong clock", **{"b.md": "3\n"})
+    with Indexed(tmp_path) as base:
+        since = datetime(2024, 1, 3, tzinfo=UTC)
+        assert subjects(base.collection, since=since) == ["Change a", "Remove"]
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        with closing(past):
+            yesterday = past.commits.latest(datetime(2024, 1, 2, 23, tzinfo=UTC).timestamp())
+    assert yesterday is not None
+    assert yesterday.message.startswith("Change b"), "it is no older than the commits below it"
+
+
 def test_commits_are_those_of_a_page_or_of_a_folder(collection: Collection) -> None:
     assert subjects(collection, address=B) == ["Change b", "Begin"]
     assert subjects(collection, prefix="in/") == ["Change a", "Begin"]
