@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, cast
 
@@ -44,6 +46,7 @@ _VALUE = re.compile(
     r"(?P<url>https?://[^\s)>\]\"']+)"
     r"|(?P<date>\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\s(?:January|February|March|April|May|June|July|August|September"
     r"|October|November|December)\s\d{4}\b)"
+    r"|(?P<time>(?<![\w.:/-])\d{1,2}:[0-5]\d(?::[0-5]\d)?(?![\w:/-])(?:\s?[ap]m\b)?)"
     r"|(?P<version>\bv?\d+(?:\.\d+)+(?:-[\w.]+)?\b|\bv\d+\b)"
     rf"|(?P<number>\b0x[0-9a-f]+\b|(?<![\w.#/-])[$€]?\d[\d,]*(?:\.\d+)?{_UNIT}(?![\w/-])|{_NUMBER_WORDS})"
     r"|(?P<bool>\$?\b(?:true|false|enabled|disabled)\b|\b(?:on|off)(?=\sby\sdefault\b))",
@@ -78,7 +81,7 @@ class PageClaim(NamedTuple):
     key: str
     """The statement with the kind of the value in its place; equal for all claims about its subject."""
     value: str
-    """The stated value."""
+    """The stated value as it is written; `is_same_value` compares two."""
     line: int
     """Line from 1, counted from the beginning of the text."""
     subject: str
@@ -263,7 +266,7 @@ def _each_masked(text: str, values: Sequence[re.Match[str]]) -> Iterator[tuple[s
     """A text with the kind of one of its values in its place, and this value; for each of its values."""
     for value in values:
         key = f"{text[: value.start()]}<{value.lastgroup}>{text[value.end() :]}"
-        yield key.casefold(), _normal(value[0])
+        yield key.casefold(), value[0].rstrip(".,;")
 
 
 def _names_subject(heading: str, words: Sequence[str]) -> bool:
@@ -279,7 +282,7 @@ def _field(heading: str, name: str, value: str, line: int) -> Iterator[PageClaim
     kind = _kind(value)
     if kind and len(_WORD.findall(f"{heading} {name}")) >= MIN_SUBJECT_WORDS:
         subject = " > ".join(filter(None, (heading, name)))
-        yield PageClaim(f"field {subject.casefold()} <{kind}>", _normal(value), line, subject, heading)
+        yield PageClaim(f"field {subject.casefold()} <{kind}>", value, line, subject, heading)
 
 
 def _row(header: Sequence[str], cells: Sequence[str], line: int, heading: str) -> Iterator[PageClaim]:
@@ -289,7 +292,7 @@ def _row(header: Sequence[str], cells: Sequence[str], line: int, heading: str) -
         subject, kind = f"{cells[0]} > {column}", _kind(value)
         values = list(_VALUE.finditer(value)) if not kind and _HINT.search(value) else []
         if kind not in {"", "name"} and len(_WORD.findall(subject)) >= MIN_SUBJECT_WORDS:
-            yield PageClaim(f"cell {subject.casefold()} <{kind}>", _normal(value), line, subject, heading)
+            yield PageClaim(f"cell {subject.casefold()} <{kind}>", value, line, subject, heading)
         elif 0 < len(values) <= MAX_VALUES and len(_WORD.findall(_VALUE.sub(" ", f"{subject} {value}"))) >= MIN_WORDS:
             for key, stated in _each_masked(value, values):
                 yield PageClaim(f"cell {subject.casefold()} {key}", stated, line, subject, heading)
@@ -307,9 +310,62 @@ def _kind(value: str) -> str:
     return "name" if _NAME.match(value) else ""
 
 
+def is_same_value(value: str, other: str) -> bool:
+    """Whether two values may be the same, such as `1 hour` and `60 minutes`, or `10 MB` and `10,240 kB`."""
+    return value == other or not _meanings(value).isdisjoint(_meanings(other))
+
+
+@lru_cache(maxsize=4_096)
+def _meanings(value: str) -> frozenset[str]:
+    """What a value can mean, each in one form; a month has 28 to 31 days, a kB 1,000 or 1,024 bytes."""
+    text = _normal(value)
+    if text in _YES or text in _NO:
+        return frozenset({"yes" if text in _YES else "no"})
+    if date := _LONG_DATE.fullmatch(text):
+        month = _MONTHS.index(date[2]) + 1
+        return frozenset({f"{date[3]}-{month:02}-{int(date[1]):02}"})
+    if time := _TIME.fullmatch(text):
+        hour = int(time[1]) % 12 + 12 * (time[4] == "pm") if time[4] else int(time[1])
+        return frozenset({f"{hour}:{time[2]}:{time[3] or '00'}"})
+    quantity = _QUANTITY.fullmatch(text)
+    if quantity is None:
+        return frozenset({text.removesuffix("/")})
+    number, unit = Fraction(quantity[2]), quantity[3] or quantity[1]
+    return frozenset(f"{number * factor} {base}".rstrip() for base, factor in _UNITS.get(unit, ((unit, 1),)))
+
+
 def _normal(value: str) -> str:
+    """A value without blanks, case and marks."""
     text = _BLANKS.sub("", value).strip("`").lstrip("$").rstrip(".,;").replace(",", "").casefold()
     return _NUMBERS.get(text) or (text.removeprefix("v") if text[1:2].isdigit() else text)
+
+
+_YES, _NO = frozenset({"yes", "true", "on", "enabled"}), frozenset({"no", "false", "off", "disabled"})
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+           "december")  # fmt: skip
+_LONG_DATE = re.compile(rf"(\d{{1,2}})({'|'.join(_MONTHS)})(\d{{4}})")
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?([ap]m)?")
+_QUANTITY = re.compile(r"(€)?(\d{1,30}(?:\.\d{1,30})?)-?([^\W\d]+|[%€$]|°[cf])?")
+_DAY = 86_400
+_UNIT_NAMES: tuple[tuple[str, tuple[tuple[str, int | Fraction], ...]], ...] = (
+    ("ms", (("s", Fraction(1, 1000)),)),
+    ("s second seconds", (("s", 1),)),
+    ("m", (("m", 1), ("s", 60))),
+    ("minute minutes", (("s", 60), ("m", 1))),
+    ("h hour hours", (("s", 3_600),)),
+    ("d day days", (("s", _DAY),)),
+    ("week weeks", (("s", 7 * _DAY),)),
+    ("month months", (("month", 1), *(("s", days * _DAY) for days in (28, 30, 31)))),
+    ("year years", (("month", 12), *(("s", days * _DAY) for days in (364, 365, 366)))),
+    ("byte bytes", (("byte", 1),)),
+    ("bit bits", (("bit", 1),)),
+    *((f"{prefix}b", (("byte", 1_000**at), ("byte", 1_024**at))) for at, prefix in enumerate("kmgt", 1)),
+    *((f"{prefix}ib", (("byte", 1_024**at),)) for at, prefix in enumerate("kmgt", 1)),
+    ("€ euro euros", (("euro", 1),)),
+    ("$", (("", 1),)),
+)
+_UNITS = {name: meanings for names, meanings in _UNIT_NAMES for name in names.split()}
+"""What one of a unit can be: a number of each of these."""
 
 
 def _plain(text: str) -> str:
@@ -342,13 +398,13 @@ def _by_key(claims: Sequence[PageClaim]) -> dict[str, list[PageClaim]]:
 
 def is_series(claims: Sequence[PageClaim]) -> bool:
     """Whether a page states several values for a subject, which is then no subject but a series."""
-    return any(claim.value != claims[0].value for claim in claims)
+    return not all(is_same_value(claim.value, claims[0].value) for claim in claims)
 
 
 def differs(claim: PageClaim, other: PageClaim, names: Sequence[str] = ()) -> bool:
     """Whether two claims of one key state another value; one that is part of a file's name says which file it is."""
-    values = {claim.value, other.value}
-    return len(values) > 1 and not any(
+    values = {_normal(claim.value), _normal(other.value)}
+    return not is_same_value(claim.value, other.value) and not any(
         len(value) >= _MIN_NAME_CHARS and value in name for value in values for name in names
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from commonplace.domain.claims import claims_of, claims_of_change, differs
+from commonplace.domain.claims import claims_of, claims_of_change, differs, is_same_value
 
 
 def test_the_claims_of_a_text() -> None:
@@ -42,3 +42,42 @@ def test_the_claims_of_a_change_are_those_of_the_whole_page_that_are_new() -> No
         claims = claims_of_change("\n".join(old), "\n".join(new))
         assert [claim for claim in claims if claim[:2] not in before] == expected, (old, new)
         assert set(claims) <= set(claims_of("\n".join(new)))
+
+
+def test_one_value_in_two_forms_is_one_value_and_shown_as_it_is_written() -> None:
+    for value, other in (
+        ("2027-03-31", "31 March 2027"),
+        ("9:00", "09:00"),
+        ("9:30 pm", "21:30"),
+        ("1 hour", "60 minutes"),
+        ("2 weeks", "14 days"),
+        ("60-day", "60 days"),
+        ("300ms", "0.3 s"),
+        ("1 year", "12 months"),
+        ("1 month", "30 days"),
+        ("10 MB", "10240 KB"),
+        ("10 MB", "10,000 kB"),
+        ("10 MiB", "10,240 KiB"),
+        ("yes", "enabled"),
+        ("$False", "no"),
+        ("€5", "5 euros"),
+        ("v1.2", "1.2"),
+        ("https://Example.org/", "https://example.org"),
+    ):
+        assert is_same_value(value, other), (value, other)
+    for value, other in (
+        ("2027-03-31", "30 March 2027"),
+        ("9:00", "21:00"),
+        ("1 hour", "61 minutes"),
+        ("1 month", "1 week"),
+        ("10 MiB", "10,000 kB"),
+        ("10 bits", "10 bytes"),
+        ("5 %", "5"),
+        ("20 °C", "20 °F"),
+        ("yes", "no"),
+    ):
+        assert not is_same_value(value, other), (value, other)
+    opened = "The office on the old quay opens its doors at {} for all guests."
+    claims = [claims_of(opened.format(time))[0] for time in ("9:00", "09:00", "31 March 2027", "1,000 s.")]
+    assert claims[0].key == claims[1].key
+    assert [claim.value for claim in claims] == ["9:00", "09:00", "31 March 2027", "1,000 s"]

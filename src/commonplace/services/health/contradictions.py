@@ -16,6 +16,7 @@ from commonplace.domain.claims import (
     declared_claims,
     differs,
     have_other_scopes,
+    is_same_value,
 )
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Finding
@@ -179,7 +180,10 @@ def _contradict(place: tuple[Address, PageClaim], other: tuple[Address, PageClai
 def _is_series(places: Sequence[tuple[Address, PageClaim]]) -> bool:
     """Whether the text of one page states several values for a subject, which is then no subject but a series."""
     values: dict[tuple[Address, bool], str] = {}
-    return any(values.setdefault((address, claim.is_declared), claim.value) != claim.value for address, claim in places)
+    return not all(
+        is_same_value(values.setdefault((address, claim.is_declared), claim.value), claim.value)
+        for address, claim in places
+    )
 
 
 class _Authors:

@@ -87,8 +87,8 @@ def test_front_matter_is_compared_with_fields_below_its_title(tmp_path: Path) ->
     with Indexed(tmp_path / "write", {"one.md": cases[0][0]}) as base:
         own = read_document(Address("two.md"), cases[3][0].encode())
         messages = [finding.message.partition(":")[0] for finding in changed_claim_findings(base.collection, None, own)]
-        assert messages[0] == "It states '45euro' where two.md, line 7, states '50euro'"
-        assert messages[1].startswith("It states '50euro'")
+        assert messages[0] == "It states '45 euro' where two.md, line 7, states '50 euro'"
+        assert messages[1].startswith("It states '50 euro'")
 
 
 def test_only_the_claims_of_a_lapsed_section_have_lapsed_and_a_field_has_its_line(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_a_write_is_told_within_its_time(tmp_path: Path) -> None:
         old = read_document(Address("a.md"), b"# A\n")
         new = read_document(Address("a.md"), f"# A\n\n{SENTENCE.format('30 ms')}\n".encode())
         (finding,) = changed_claim_findings(base.collection, old, new)
-        assert "'30ms'" in finding.message
-        assert "other.md, line 3, states '20ms'" in finding.message
+        assert "'30 ms'" in finding.message
+        assert "other.md, line 3, states '20 ms'" in finding.message
         before = time.thread_time()
         assert len(list(changed_claim_findings(base.collection, old, new))) == 1
         assert time.thread_time() - before < 0.03
