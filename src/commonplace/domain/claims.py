@@ -321,17 +321,20 @@ def _meanings(value: str) -> frozenset[str]:
     text = _normal(value)
     if text in _YES or text in _NO:
         return frozenset({"yes" if text in _YES else "no"})
-    if date := _LONG_DATE.fullmatch(text):
-        month = _MONTHS.index(date[2]) + 1
-        return frozenset({f"{date[3]}-{month:02}-{int(date[1]):02}"})
+    if day := _LONG_DATE.fullmatch(text):
+        return frozenset({f"{day[3]}-{_MONTHS.index(day[2]) + 1:02}-{int(day[1]):02}"})
     if time := _TIME.fullmatch(text):
-        hour = int(time[1]) % 12 + 12 * (time[4] == "pm") if time[4] else int(time[1])
-        return frozenset({f"{hour}:{time[2]}:{time[3] or '00'}"})
+        return frozenset({_time_of_day(time)})
     quantity = _QUANTITY.fullmatch(text)
     if quantity is None:
         return frozenset({text.removesuffix("/")})
     number, unit = Fraction(quantity[2]), quantity[3] or quantity[1]
     return frozenset(f"{number * factor} {base}".rstrip() for base, factor in _UNITS.get(unit, ((unit, 1),)))
+
+
+def _time_of_day(time: re.Match[str]) -> str:
+    hour, half = int(time[1]), time[4]
+    return f"{hour % 12 + 12 * (half == 'pm') if half else hour}:{time[2]}:{time[3] or '00'}"
 
 
 def _normal(value: str) -> str:

@@ -14,8 +14,9 @@ import re
 import resource
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, time
 from html import unescape
 from importlib import import_module
 from pathlib import Path
@@ -167,12 +168,69 @@ def _csv(path: Path, _: str) -> dict[str, Any]:
         form = csv.Sniffer().sniff(text[:8_192], ",;\t|")
     except csv.Error:
         form = csv.excel
-    rows = [
-        [cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in csv.reader(io.StringIO(text), form)
-    ]
-    width = max(map(len, rows), default=0)
-    lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows if row]
-    return {"text": "\n".join([*lines[:1], f"|{' --- |' * width}", *lines[1:]])}
+    return {"text": _table(list(csv.reader(io.StringIO(text), form)))}
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a table of Markdown, the first as its header; "" without rows."""
+    cells = [[" ".join(cell.replace("|", "\\|").split("\n")) for cell in row] for row in rows if row]
+    width = max(map(len, cells), default=0)
+    lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in cells]
+    return "\n".join([*lines[:1], f"|{' --- |' * width}", *lines[1:]]) if lines else ""
+
+
+def _xlsx(path: Path, _: str) -> dict[str, Any]:
+    """The sheets, each with its cells as they are shown; a formula without a stored value as it is written."""
+    raw = path.read_bytes()
+    load: Any = import_module("openpyxl").load_workbook
+    written, stored = (load(io.BytesIO(raw), read_only=True, data_only=only) for only in (False, True))
+    parts: list[str] = []
+    unknown = 0
+    for sheet, values in zip(written.worksheets, stored.worksheets, strict=True):
+        rows, formulas = _cells(sheet, values)
+        unknown += formulas
+        parts.append(f"## {sheet.title}\n\n{_table(rows)}".rstrip())
+    facts = _zipped_facts(raw)
+    if unknown:
+        facts["notes"].append(f"Formulas without a stored value, which are in the text as they are written: {unknown}.")
+    return {"text": "\n\n".join(parts), **facts}
+
+
+def _cells(sheet: Any, values: Any) -> tuple[list[list[str]], int]:  # noqa: ANN401
+    """The texts of a sheet without those behind the last one of each row, and its number of formulas without value.
+
+    Args:
+        sheet: The sheet with its formulas.
+        values: The same sheet with the stored values of formulas.
+    """
+    sheet.reset_dimensions()  # some programs write wrong ones
+    values.reset_dimensions()
+    texts: list[list[str]] = []
+    unknown = 0
+    for cells, results in zip(sheet.iter_rows(), values.iter_rows(), strict=True):
+        row = [_shown(result) for result in results]
+        for at, cell in enumerate(cells):
+            if cell.data_type == "f" and not row[at]:
+                row[at] = str(getattr(cell.value, "text", cell.value))
+                unknown += 1
+        while row and not row[-1]:
+            row.pop()
+        texts.append(row)
+    return texts, unknown
+
+
+def _shown(cell: Any) -> str:  # noqa: ANN401
+    """A cell as a table program shows it: whole numbers without fraction, days without time."""
+    value, form = cell.value, str(getattr(cell, "number_format", "")).lower()
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, (int, float)):
+        return f"{100 * value:.15g}%" if form.endswith("%") else f"{value:.15g}" if value % 1 else str(int(value))
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes") if value.time() != time.min else value.date().isoformat()
+    return value.isoformat("auto" if value.second else "minutes") if isinstance(value, time) else str(value).strip()
 
 
 def _decoded(raw: bytes, charset: str = "") -> str:
@@ -190,5 +248,6 @@ _CONVERTERS: Mapping[str, Callable[[Path, str], dict[str, Any]]] = {
     "html": _html,
     "txt": _text,
     "csv": _csv,
-    **{kind: _office(kind) for kind in ("docx", "pptx", "xlsx", "epub")},
+    "xlsx": _xlsx,
+    **{kind: _office(kind) for kind in ("docx", "pptx", "epub")},
 }

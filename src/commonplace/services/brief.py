@@ -283,15 +283,16 @@ def _committed(
         page = ChangedPage(collection, address, commit.when, commit)
         if then is None or time.thread_time() > until:
             yield page if store.stat(address) else replace(page, state="gone")
-            continue
-        was, now = _content(then, address), _content(store, address)
-        if was == now or (was is None and address in moved):
-            continue
-        if now is None:
-            target = moved_on(collection, address, commit)
-            page = replace(page, state=f"moved to {target.path}" if target else "deleted")
-            moved |= {target} if target and _content(store, target) == was else set()
-        yield page
+        elif (was := _content(then, address)) != _content(store, address) and not (was is None and address in moved):
+            yield page if store.stat(address) else _gone(page, was, moved)
+
+
+def _gone(page: ChangedPage, was: bytes | None, moved: set[Address]) -> ChangedPage:
+    """A page that is gone, with what became of it; adds its new path to the moved ones if the file was not changed."""
+    target = moved_on(page.collection, page.address, page.last) if page.last else None
+    if target and _content(page.collection.store, target) == was:
+        moved.add(target)
+    return replace(page, state=f"moved to {target.path}" if target else "deleted")
 
 
 def _content(store: Store, address: Address) -> bytes | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import zipfile
+from datetime import datetime, time
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ from commonplace.domain.sources import SourceFile, kind_of
 from commonplace.outside import conversion
 from commonplace.outside.conversion import SourceAdapter
 from papers import book, docx, pdf, slides, xlsx
+
+HEAT = [["name", "heat"], ["tea", 80]]
 
 
 def converted(name: str, content: bytes, url: str = "", adapter: SourceAdapter | None = None) -> str:
@@ -29,7 +34,7 @@ def test_each_format_keeps_its_text_and_what_it_says_of_itself() -> None:
     minutes = converted("m.docx", docx("Minutes", "All agreed to move.", macros=True))
     assert "<Minutes & more Ada Brown 2024-03-01>\n# Minutes\n\nAll agreed to move." in minutes
     assert "macros, which were not run" in minutes
-    assert "| tea | 80 |" in converted("t.xlsx", xlsx([["name", "heat"], ["tea", 80]]))
+    assert "## Sheet\n\n| name | heat |\n| --- | --- |\n| tea | 80 |" in converted("t.xlsx", xlsx(HEAT))
     assert "## Slide 2\n### Second\nLast" in converted("d.pptx", slides(("First", "x"), ("Second", "Last")))
     novel = converted("b.epub", book("It was a dark night.", "The end."))
     assert "<A book Bo 2020-02-02>" in novel
@@ -40,6 +45,54 @@ def test_plain_files_are_decoded_and_tables_become_tables() -> None:
     assert converted("a.csv", b"x;y\n1;2|\n") == "<>\n| x | y |\n| --- | --- |\n| 1 | 2\\| |"
     assert "Gr\u00fc\u00dfe" in converted("n.txt", "Gr\u00fc\u00dfe".encode("cp1252"))
     assert "Gr\u00fc\u00dfe" in converted("n.txt", "Gr\u00fc\u00dfe".encode("utf-16"))
+
+
+def test_the_cells_of_a_workbook_are_as_a_table_program_shows_them() -> None:
+    rows = [
+        ["name", "value", None],
+        ["whole", 10_000_000],
+        ["float", 5.0],
+        ["sum", 0.1 + 0.2],
+        [],
+        ["none", None, "n/a"],
+        ["NA", "a|b\nc"],
+        ["day", datetime(2026, 5, 4)],  # noqa: DTZ001 - a table has no zones
+        ["moment", datetime(2026, 5, 4, 9, 30)],  # noqa: DTZ001
+        ["time", time(9, 5)],
+        ["yes", True],
+        ["formula", "=B2+B3"],
+    ]
+    assert converted("t.xlsx", xlsx(rows)).split("\n")[1:] == [
+        "## Sheet",
+        "",
+        "| name | value |  |",
+        "| --- | --- | --- |",
+        "| whole | 10000000 |  |",
+        "| float | 5 |  |",
+        "| sum | 0.3 |  |",
+        "| none |  | n/a |",
+        "| NA | a\\|b c |  |",
+        "| day | 2026-05-04 |  |",
+        "| moment | 2026-05-04 09:30 |  |",
+        "| time | 09:05 |  |",
+        "| yes | TRUE |  |",
+        "| formula | =B2+B3 |  |",
+        "Formulas without a stored value, which are in the text as they are written: 1.",
+    ]
+    assert converted("e.xlsx", xlsx([])).split("\n")[1:] == ["## Sheet"]
+    stored = zipped_again(xlsx([["a", "b"], ["x", "=1+1"]]), b"</f><v></v>", b"</f><v>2</v>")
+    assert converted("f.xlsx", stored).split("\n")[-1] == "| x | 2 |"
+
+
+def zipped_again(raw: bytes, old: bytes, new: bytes) -> bytes:
+    """An archive with one text replaced in all of its files."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(raw)) as source, zipfile.ZipFile(target, "w") as archive:
+        contents = {name: source.read(name) for name in source.namelist()}
+        assert sum(old in content for content in contents.values()) == 1
+        for name, content in contents.items():
+            archive.writestr(name, content.replace(old, new))
+    return target.getvalue()
 
 
 def program(tmp_path: Path, text: str) -> tuple[str, ...]:

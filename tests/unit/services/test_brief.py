@@ -131,7 +131,8 @@ def test_the_same_text_is_told_once_and_no_template_is_listed(tmp_path: Path) ->
             assert not any(path in text for path in templates)
 
 
-def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def make_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository whose pages changed in each way since 2025."""
     repo = new_repo(tmp_path / "base")
 
     def commit(day: str, **files: str) -> None:
@@ -156,6 +157,10 @@ def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatc
     repo.write("hand.md", "# Hand\n")
     repo.write("fresh.md", "# Fresh\n")
     (repo.path / "rm.md").unlink()
+
+
+def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_changes(tmp_path, monkeypatch)
     since = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
     with Indexed(tmp_path) as base:
         past = open_past(base.store, base.cache)
