@@ -276,8 +276,7 @@ def _committed(
 
     A page that is gone names its new path; of that the file is not told, unless it was changed, too.
     """
-    store, commit_then = collection.store, _commit_then(collection, since)
-    then = collection.past.commits.store(commit_then) if collection.past and commit_then else None
+    store, then = collection.store, _store_then(collection, since)
     moved: set[Address] = set()
     for address, commit in sorted(last.items(), key=lambda item: store.stat(item[0]) is not None):
         page = ChangedPage(collection, address, commit.when, commit)
@@ -316,6 +315,12 @@ def _uncommitted(collection: Collection, since: float, missing: list[str]) -> It
             yield ChangedPage(collection, address, when, state="not committed")
     for address in gone:
         yield ChangedPage(collection, address, time.time(), state="removed, not committed")
+
+
+def _store_then(collection: Collection, since: float) -> Store | None:
+    """The files as of the last commit before a moment; None without one."""
+    commit = _commit_then(collection, since)
+    return collection.past.commits.store(commit) if collection.past and commit else None
 
 
 def _commit_then(collection: Collection, since: float) -> str:
