@@ -77,11 +77,11 @@ class ChangedPage:
     collection: Collection
     address: Address
     when: float
-    """When it changed, in Unix seconds; for a file that is gone, and no commit says so, when it was looked for."""
+    """Time of the change in Unix seconds; for a file that is gone, and no commit says so, the time of the call."""
     last: Commit | None = None
     """The last commit since that touched it; None if none did."""
     state: str = ""
-    """What became of it, such as that it was deleted, and that this is not committed; "" for a change in a commit."""
+    """Its state, such as `deleted` and `not committed`; "" for a change in a commit."""
 
 
 @dataclass(frozen=True, slots=True)
