@@ -317,7 +317,7 @@ def is_same_value(value: str, other: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _meanings(value: str) -> frozenset[str]:
-    """What a value can mean, each in one form; a month has 28 to 31 days, a kB 1,000 or 1,024 bytes."""
+    """The meanings of a value, each in one form; a month has 28 to 31 days, a kB 1,000 or 1,024 bytes."""
     text = _normal(value)
     if text in _YES or text in _NO:
         return frozenset({"yes" if text in _YES else "no"})
@@ -368,7 +368,7 @@ _UNIT_NAMES: tuple[tuple[str, tuple[tuple[str, int | Fraction], ...]], ...] = (
     ("$", (("", 1),)),
 )
 _UNITS = {name: meanings for names, meanings in _UNIT_NAMES for name in names.split()}
-"""What one of a unit can be: a number of each of these."""
+"""The meanings of each unit: a number of basic units each."""
 
 
 def _plain(text: str) -> str:

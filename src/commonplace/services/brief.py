@@ -81,7 +81,7 @@ class ChangedPage:
     last: Commit | None = None
     """The last commit since that touched it; None if none did."""
     state: str = ""
-    """Its state, such as `deleted` and `not committed`; "" for a change in a commit."""
+    """The page's state, such as `deleted` and `not committed`; "" for a change in a commit."""
 
 
 @dataclass(frozen=True, slots=True)
