@@ -182,9 +182,10 @@ def test_a_page_that_was_deleted_or_moved_meanwhile_keeps_what_was_written(serve
     assert (repo.path / "about.md").read_text() == "# About\n\nMore.\n"
 
 
-def test_text_that_was_never_committed_is_merged_too(tmp_path: Path) -> None:
-    folder = tmp_path / "plain"
-    folder.mkdir()
+@pytest.mark.parametrize("has_git", [False, True])
+def test_text_that_was_never_committed_is_merged_too(tmp_path: Path, *, has_git: bool) -> None:
+    folder = new_repo(tmp_path / "plain", {"tea.md": "# Tea\n"}).path if has_git else tmp_path / "plain"
+    folder.mkdir(exist_ok=True)
     (folder / "tea.md").write_bytes(TEA.replace("\n", "\r\n").encode())
     with served(folder, "--tier", "write") as server:
         form = fields(page(server, "/edit/tea"))
@@ -200,6 +201,7 @@ def test_a_version_that_nobody_knows_shows_every_difference(server: Server, repo
     answer = sent(server, "/edit/tea", text="# Tea\n\nOther.\n", revision="0" * 40)
     assert answer.status == 409
     assert "is not known any more" in answer.body.decode()
+    assert "As you opened it" not in answer.body.decode()
     assert (repo.path / "tea.md").read_text() == TEA
 
 

@@ -82,6 +82,8 @@ def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> 
                 client.text(tool, page=page, **arguments)
             assert "is ignored by an ignore file" in str(caught.value) or "There is no page" in str(caught.value)
             assert "revision" not in str(caught.value).lower().replace("revision=", "")
+        with pytest.raises(RefusedError):
+            client.text("changes", page=page, sections=True)
     shell = Shell(repo.path)
     assert "is ignored by an ignore file" in shell("write", page, stdin="# Mine\n").stderr
     assert "There is no document" in shell("rm", page, "--force").stderr

@@ -149,12 +149,6 @@ def opened_bytes(collection: Collection, address: Address, opened: OpenedText) -
 
 
 def is_in_history(collection: Collection, address: Address, revision: Revision) -> bool:
-    """Whether a commit has this version of a page, so that it can be read when the page has changed."""
+    """Whether the current commit has this version of a page, so that it can be read when the page has changed."""
     history = collection.store.history
-    if not history.available:
-        return False
-    try:
-        history.read(address, revision)
-    except KnowledgeError:
-        return False
-    return True
+    return history.available and address not in history.uncommitted({address: revision})

@@ -137,8 +137,10 @@ class FolderStore:
         return None if address.is_document and self._rules.hides(address) else self._folder.stat(address)
 
     def read(self, address: Address) -> bytes:
-        """The bytes of a regular file inside the folder."""
+        """The bytes of a regular file inside the folder. An ignored document is missing."""
         self._writer.repair_if_idle()
+        if address.is_document and self._rules.hides(address):
+            raise missing_file(address)
         return self._folder.read(address)
 
     def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
