@@ -148,8 +148,10 @@ def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
     if path.collection.store.history.log(path.address, limit=1):
         return path.collection, path.address
     chosen, _ = folder_prefix(call.services.collections, reference)
-    gone = [(collection, address) for collection in chosen for address in gone_pages(collection)]
-    return next((known_pair for known_pair in gone if ends_path(fold(path.address.id), known_pair[1], fold)), None)
+    name = fold(path.address.id)
+    gone = ((collection, address) for collection in chosen for address in gone_pages(collection))
+    named = (pair for pair in gone if ends_path(name, pair[1], fold) and not pair[0].store.ignores(pair[1]))
+    return next(named, None)
 
 
 def _since(chosen: Sequence[Collection], text: str) -> tuple[datetime | None, str]:

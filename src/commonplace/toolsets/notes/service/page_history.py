@@ -110,8 +110,7 @@ def gone_pages(collection: Collection) -> list[Address]:
         if item.address.is_document:
             when[item.address] = max(int(item.when), when.get(item.address, 0))
     there = collection.index.revisions().keys() | not_served(store)
-    gone = [address for address in when.keys() - there if not store.ignores(address)]
-    return sorted(gone, key=lambda address: (-when[address], address.path))
+    return sorted(when.keys() - there, key=lambda address: (-when[address], address.path))
 
 
 def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:
