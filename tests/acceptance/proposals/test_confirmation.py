@@ -72,6 +72,18 @@ def test_a_write_is_shown_and_made_as_shown(tmp_path: Path, mode: Mode) -> None:
     assert repo.git("rev-parse", "--short=12", "HEAD~1") in said
 
 
+def test_what_only_the_trash_has_comes_back_and_no_diff_moves_a_terminal_s_cursor(tmp_path: Path) -> None:
+    repo, person = new_repo(tmp_path / "tea", PAGES), Person()
+    (repo.path / "c.md").write_text("# C\n\nnever committed \x1b[2K\u202egnp\u202c\n")
+    with asking(repo, person) as client:
+        client.text("read", page="c")
+        assert "Back: restore" in client.text("delete", page="c")
+        assert client.text("restore", page="c").startswith("Restored c.md")
+    assert "never committed" in (repo.path / "c.md").read_text()
+    assert ["-never committed \\x1b[2K\\u202egnp\\u202c" in question for question in person.asked] == [True, False]
+    assert not {"\x1b", "\u202e"} & set("".join(person.asked))
+
+
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("action", ["accept", "decline"])
 def test_a_no_writes_nothing_and_its_words_arrive(tmp_path: Path, mode: Mode, action: str) -> None:
