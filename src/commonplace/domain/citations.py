@@ -37,8 +37,12 @@ _LINES = re.compile(r"\AL(\d{1,9})(?:-L?(\d{1,9}))?\Z")
 _READ = re.compile(r"(?i)\b(?:read|accessed|retrieved|visited|seen)(?:\s+on)?:?\s+(\d{4}[-/.]\d{1,2}[-/.]\d{1,2})")
 _QUOTED = re.compile(r"“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|\"([^\"]+)\"")
 _READ_KEYS = ("read", "accessed", "retrieved", "date_read")
+READ_KEYS = frozenset(_READ_KEYS)
 _TARGET_KEYS = ("path", "page", "file", "url", "link", "href", "source", "resource", "target")
 _QUOTE_KEYS = ("quote", "quotation")
+COPY_KEYS = ("copy", "saved")
+ITEM_KEYS = frozenset((*_TARGET_KEYS, *_QUOTE_KEYS, *_READ_KEYS, *COPY_KEYS, "commit", "section"))
+"""Keys of an item of `sources`."""
 _BLANKS = re.compile(r"\s+")
 _MARKUP = re.compile(
     r"[*_`~\\]|!?\[|\](?:\([^()\s]*(?:\s[^()]*)?\))?|^[ \t]*(?:>|#{1,6}[ \t]|[-*+][ \t])", re.MULTILINE
@@ -107,14 +111,15 @@ def _listed(values: JsonObject) -> Iterator[Citation]:
     listed = value if isinstance(value, (list, tuple)) else [value]
     for number, item in enumerate(listed, 1):
         if isinstance(item, Mapping):
-            citation = _from_mapping(item)
+            citation = citation_of_item(item)
         else:
             citation = read_citation(item) if isinstance(item, str) else None
         if citation is not None:
             yield citation._replace(label=str(number))
 
 
-def _from_mapping(item: Mapping[str, Json]) -> Citation | None:
+def citation_of_item(item: Mapping[str, Json]) -> Citation | None:
+    """The citation in an item of `sources` with the keys `ITEM_KEYS`; None if the item names no source."""
     target = next((text for key in _TARGET_KEYS if (text := _plain(item.get(key)))), "")
     citation = read_citation(target, whole=True) if target else None
     if citation is None:
@@ -125,7 +130,7 @@ def _from_mapping(item: Mapping[str, Json]) -> Citation | None:
         read=next((day for key in _READ_KEYS if (day := normal_date(item.get(key))[:10])), citation.read),
         commit=_plain(item.get("commit")) or citation.commit,
         fragment=fragment or citation.fragment,
-        copy=_plain(item.get("copy")) or _plain(item.get("saved")),
+        copy=next((text for key in COPY_KEYS if (text := _plain(item.get(key)))), ""),
     )
 
 
@@ -162,6 +167,24 @@ def read_citation(text: str, *, whole: bool = False) -> Citation | None:
     citation = _split(target)._replace(read=day, quotation=" ".join(quotation.split()))
     after = _AFTER_COMMIT.match(outside[match.end() :]) if match else None
     return citation._replace(commit=after[1]) if after and not citation.commit else citation
+
+
+def rest_of_citation(text: str) -> str:
+    """The part of a citation's text that `read_citation` does not read; "" if the text names no source."""
+    quoted = _QUOTED.search(text)
+    outside = text[: quoted.start()] + text[quoted.end() :] if quoted else text
+    match, _ = _reference(with_marked_brackets(outside), whole=False)
+    if match is None:
+        return ""
+    after = _AFTER_COMMIT.match(outside[match.end() :])
+    rest = outside[: match.start()] + " " + outside[match.end() + (after.end() if after else 0) :]
+    return " ".join(_READ.sub(" ", rest, count=1).split()).strip(" ,;:.-\u2013\u2014")
+
+
+def day_of_citation(text: str) -> str:
+    """The day on which the source of a citation was read, as it is written; "" for none."""
+    read = _READ.search(_QUOTED.sub("", text, count=1))
+    return read[1] if read else ""
 
 
 def _reference(text: str, *, whole: bool) -> tuple[re.Match[str] | None, str]:
@@ -234,8 +257,22 @@ def citation_text(citation: Citation) -> str:
         name = citation.target.rpartition("/")[2]
         link = citation._replace(commit="").place.replace(" ", "%20")
         reference = f"[{name.rpartition('.')[0]}]({link})" + (f" @{citation.commit}" if citation.commit else "")
+    return reference + _facts(citation)
+
+
+def plain_citation(citation: Citation) -> str:
+    """A citation as one line whose reference is no link of Markdown, so that its path counts from the root."""
+    is_path = citation.first or (citation.target.endswith((".md", ".mdx", ".markdown")) and " " not in citation.place)
+    if citation.is_url:
+        return f"<{citation.target}>{_facts(citation)}"
+    return (f"`{citation.place}`" if is_path else f"[[{citation.place}]]") + _facts(citation)
+
+
+def _facts(citation: Citation) -> str:
+    """The day and the quotation of a citation, as they follow its reference."""
     read = f", read {citation.read}" if citation.read else ""
-    return f"{reference}{read}" + (f': "{citation.quotation}"' if citation.quotation else "")
+    marks = "“”" if '"' in citation.quotation else '""'
+    return read + (f": {marks[0]}{citation.quotation}{marks[1]}" if citation.quotation else "")
 
 
 def uses_list(document: Document) -> bool:

@@ -104,6 +104,11 @@ class History(Protocol):
         """Whether the folder is in a Git repository with at least one commit."""
         ...
 
+    @property
+    def is_shallow(self) -> bool:
+        """Whether earlier commits than those that are here were not fetched."""
+        ...
+
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
         """Commits that touched the document (None: anything in the folder), newest first.
 

@@ -50,6 +50,8 @@ from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 from commonplace.services.writes import WriteReceipt
 from commonplace.services.writes.recorded import RecordedWrites
 
+TOLD_OF_WRITES = frozenset({"unportable_name", "source_changed", "source_moved"})
+"""Rules of severity INFO whose findings the answer of a write has, because its writer can mend them now."""
 STEP = 50
 """Number of entries between two progress reports."""
 
@@ -257,7 +259,7 @@ def new_findings(
         for issue in _version_issues(collections, collection, new, unchanged):
             if same[_sameness(issue)]:
                 same[_sameness(issue)] -= 1
-            elif issue.severity is not Severity.INFO or issue.rule == "unportable_name":
+            elif issue.severity is not Severity.INFO or issue.rule in TOLD_OF_WRITES:
                 issues.append(issue)
         changed = [*changed_claim_findings(collection, old, new), *_new_replacement_findings(collection, old, new)]
         issues += _Reporter(collection, {}).issues((address, finding) for finding in changed)

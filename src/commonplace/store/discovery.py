@@ -47,6 +47,11 @@ class NoHistory:
         """Return false."""
         return False
 
+    @property
+    def is_shallow(self) -> bool:
+        """Return false."""
+        return False
+
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
         """No commits."""
         del address, limit, offset

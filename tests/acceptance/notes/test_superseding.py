@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent import agent
+import pytest
+
+from agent import RefusedError, agent
 from serving import served
 from shell import Shell
 from support import new_repo
 
+QUOTE = "Install the tool before anything else."
 PAGES = {
+    "net.py": "PORT = 8080\n",
     "network.md": "# Network\n\n## Port\n\nThe port is 8080.\n",
     "old.md": "# Old\n\nOf before.\n",
     "links.md": "# Links\n\nSee [port](network.md#port) and [[old]].\n",
@@ -25,7 +29,7 @@ def test_superseding_is_one_act_that_undo_takes_back(tmp_path: Path) -> None:
     with agent("mcp", repo.path, "--no-embed", "--tier", "write", "--commit", "auto") as notes:
         notes.text("search", query="port")
         change = {"do": "supersede", "section": "Port", "text": "The port is 9090.", "reason": "It moved."}
-        source = 'guide.md: "Install the tool before anything else."'
+        source = f'guide.md: "{QUOTE}"'
         answer = notes.text("edit", page="network.md", changes=[{**change, "sources": [source]}])
         assert "Links that meant the old text: links.md" in answer
         assert "Sources: [1] guide.md" in answer
@@ -38,6 +42,15 @@ def test_superseding_is_one_act_that_undo_takes_back(tmp_path: Path) -> None:
         answer = notes.text("edit", page="old.md", changes=[{"do": "supersede", "by": "network.md"}])
         assert "Links that meant the old text: links.md" in answer
         assert "SUPERSEDED by network.md" in notes.text("read", page="old.md")
+        head = repo.git("rev-parse", "HEAD")[:10]
+        sources = [{"path": "guide.md", "quote": QUOTE}, "net.py#L1", "net.py#L9", "net.py#L1@deadbeef"]
+        answer = notes.text("edit", page="links.md", changes=[{"do": "append", "text": "So.", "sources": sources}])
+        assert f"[2] net.py#L1@{head}; [3] net.py#L9 (no commit has these lines" in answer
+        assert "net.py has 1 lines, not 9" in answer
+        assert "no commit 'deadbeef'" in answer
+        assert f'[^1]: [guide](guide.md): "{QUOTE}"\n' in (repo.path / "links.md").read_text()
+        with pytest.raises(RefusedError, match="'@HEAD' is no commit"):
+            notes.text("write", page="new.md", text="# New\n", sources=["net.py#L1@HEAD"])
         queue = notes.run(notes.client.read_resource, f"notes://{repo.path.name}/review").contents[0].text
         assert "guide.md: It was to be reviewed by 2020-01-01" in queue
         assert "(@docs)" in queue

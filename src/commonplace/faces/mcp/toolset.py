@@ -445,7 +445,7 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
     ones, provided that `params` is given.
     """
     unknown = [e["loc"] for e in error.errors() if e["type"] == "extra_forbidden"]
-    sentences = [f"Unknown argument {_where(location)}." for location in unknown]
+    sentences = [f"Unknown argument {_where(location)}.{_home(params, location)}" for location in unknown]
     valid = "".join(dict.fromkeys(_valid(params, location[:-1]) for location in unknown)) if params else ""
     missing = [_where(e["loc"]) for e in error.errors() if e["type"] == "missing"]
     if missing:
@@ -462,6 +462,17 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
             sentences.append(f"Invalid argument {where}: {' or '.join(said)}; got {given_text}.")
     hint = f"Correct the arguments and call again.{valid}"
     return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
+
+
+def _home(params: type[BaseModel] | None, location: tuple[int | str, ...]) -> str:
+    """A sentence that names the argument inside which an unknown one belongs; "" for none."""
+    fields = params.model_fields.items() if params and len(location) == 1 else ()
+    homes = [
+        field.alias or name
+        for name, field in fields
+        if any(location[0] in model.model_fields for model in _models(field.annotation))
+    ]
+    return f" It belongs in {homes[0]}." if homes else ""
 
 
 def _valid(params: type[BaseModel], location: tuple[int | str, ...]) -> str:

@@ -55,10 +55,30 @@ class CitationRules:
         """The findings in the citations of one page."""
         for citation in citations:
             if citation.is_url:
-                if citation.copy and self._file(record.address, citation.copy) is None:
+                if citation.copy and self.file(record.address, citation.copy) is None:
                     yield self._finding("source_missing", citation, f"The saved copy {citation.copy!r} is gone.")
                 continue
-            yield from self._of_base(record, citation)
+            findings = list(self._of_base(record, citation))
+            if citation.commit and all(finding.rule != "source_missing" for finding in findings):
+                findings += self._unknown_commit(record.address, citation)
+            yield from findings
+
+    def _unknown_commit(self, source: Address, citation: Citation) -> Iterator[Finding]:
+        """The finding if the branch does not have the cited commit, or the commit not the cited lines."""
+        history, past = self._collection.store.history, self._collection.past
+        file = self.file(source, citation.target) if citation.first else None
+        if past is None or history.is_shallow:
+            return
+        try:
+            past.commits.commit(citation.commit)
+            have = len(_lines(history.read(file[0], citation.commit))) if file else citation.first
+        except KnowledgeError as error:
+            message = f"It cites {shortened(citation.place)!r}. {error} Name a commit that has it."
+            yield self._finding("source_missing", citation, message)
+            return
+        if citation.first > have:
+            message = f"{citation.target} has {have:,} lines in {citation.commit}, not {citation.first:,}."
+            yield self._finding("source_missing", citation, message)
 
     def lost(self, record: Record, citations: Sequence[Citation], source: Document) -> Iterator[Finding]:
         """The findings for quotations that the cited part of an old version of a page has, and of its current one not.
@@ -96,7 +116,7 @@ class CitationRules:
     def _of_base(self, record: Record, citation: Citation) -> Iterator[Finding]:
         page = None if citation.first else self._page(record.address, citation.target)
         if page is None:
-            file = self._file(record.address, citation.target)
+            file = self.file(record.address, citation.target)
             if file is None:
                 yield self._gone(citation)
             else:
@@ -149,7 +169,7 @@ class CitationRules:
             old = _lines(self._collection.store.history.read(address, citation.commit))[
                 citation.first - 1 : citation.last
             ]
-        except KnowledgeError:  # a shallow clone, or a commit that was rewritten: nothing can be said
+        except KnowledgeError:  # `_unknown_commit` tells of it
             return
         if not old or list(lines[citation.first - 1 : citation.last]) == old:
             return
@@ -176,7 +196,7 @@ class CitationRules:
             linked = None
         return linked or self._collection.index.find(target, source)
 
-    def _file(self, source: Address, target: str) -> tuple[Address, bytes] | None:
+    def file(self, source: Address, target: str) -> tuple[Address, bytes] | None:
         """A file of the base, named from the page's folder or from the root."""
         for path in dict.fromkeys((normpath(f"{source.folder}/{target}").lstrip("/"), target.lstrip("/"))):
             try:
@@ -363,6 +383,28 @@ def page_citation_findings(
         citations = [citation for citation in citations if citation.line and f"[^{citation.label}]" in part]
     if citations:
         yield from CitationRules(collection).findings(record, citations)
+
+
+def pinned_citation(collection: Collection, source: Address, citation: Citation) -> Citation:
+    """The citation at the current commit if it is of lines of a file, names no commit, and the commit has these lines.
+
+    Args:
+        collection: Collection of the citing page.
+        source: The citing page.
+        citation: The citation.
+    """
+    head = collection.store.history.head() if citation.first and not citation.commit else ""
+    file = CitationRules(collection).file(source, citation.target) if head else None
+    if file is None:
+        return citation
+    with suppress(KnowledgeError):  # the commit does not have the file
+        raws = collection.store.history.read(file[0], head), file[1]
+        then, now = (_lines(raw)[citation.first - 1 : citation.last] for raw in raws)
+        return citation._replace(commit=head[:_PINNED_DIGITS]) if then and then == now else citation
+    return citation
+
+
+_PINNED_DIGITS = 10
 
 
 def newly_lost_quotations(collection: Collection, old: Document) -> Iterator[tuple[Address, Finding]]:

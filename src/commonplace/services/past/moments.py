@@ -86,7 +86,8 @@ def moment_of(collection: Collection, text: str) -> Moment:
     except (InvalidInputError, NotFoundError):
         if when is None:
             raise
-    return Moment(collection, _at(past, when, name, before=before))
+    is_shallow = collection.store.history.is_shallow
+    return Moment(collection, _at(past, when, name, before=before, is_shallow=is_shallow))
 
 
 def is_moment(collection: Collection, text: str) -> bool:
@@ -210,7 +211,7 @@ def _named(collection: Collection, past: PastStates, name: str, *, before: bool)
     )
 
 
-def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:
+def _at(past: PastStates, when: datetime, name: str, *, before: bool, is_shallow: bool) -> Commit:
     limit = when.timestamp() - before  # dates are whole seconds: "before" a second means at most the previous one
     if limit > time.time() and when.date() != datetime.now(UTC).date():
         raise InvalidInputError(
@@ -220,8 +221,15 @@ def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:
         )
     commit = past.commits.latest(limit)
     if commit is None:
+        where = f"{'before ' if before else 'at '}{name[:MAX_SHOWN_MOMENT]}"
+        if is_shallow:
+            raise NotFoundError(
+                f"It is not known what was there {where}: the clone is shallow, and its history begins later.",
+                kind="revision",
+                hint="Run `git fetch --unshallow` in the folder to have the earlier commits.",
+            )
         raise NotFoundError(
-            f"There was no commit yet {'before ' if before else 'at '}{name[:MAX_SHOWN_MOMENT]}.",
+            f"There was no commit yet {where}.",
             kind="revision",
             hint="Ask for the changes (`log`) to see when the history begins.",
         )

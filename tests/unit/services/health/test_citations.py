@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.citations import Citation
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import Record
+from commonplace.index import open_past
+from commonplace.services.findings import new_findings
 from commonplace.services.health.citations import (
     CitationRules,
     collection_citation_findings,
     newly_lost_quotations,
+    pinned_citation,
 )
 from indexed import Indexed
 from support import new_repo
@@ -104,6 +108,45 @@ def test_a_quotation_that_moved_within_its_source_is_found_there(tmp_path: Path)
 def _elsewhere(quotation: str, place: str) -> str:
     what = f'The quotation "{quotation}" is not in {place}, but elsewhere in its file.'
     return f"{what} Read both, then correct the page or its citation."
+
+
+def test_a_commit_that_does_not_have_the_source_is_told_and_lines_are_pinned_to_one_that_has(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"guide.md": PAGES["guide.md"]})
+    first = repo.git("rev-parse", "HEAD")[:10]
+    head = repo.commit("Program", **{"app.py": PAGES["app.py"]})[:10]
+    cited = (
+        f"app.py#L1@{first}",
+        f"app.py#L4@{head}",
+        "app.py#L4-L5@deadbeef",
+        "guide.md#port@deadbeef",
+        "app.py#L999",
+    )
+    notes = "".join(f"[^{number}]: `{text}`\n" for number, text in enumerate(cited, 1))
+    page = f"# A\n\nAll.{''.join(f'[^{number}]' for number in range(1, 6))}\n\n{notes}"
+    with Indexed(tmp_path, {"a.md": page}) as base:
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        collection = replace(base.collection, past=past)
+        records = [base.index.record(Address("a.md"))]
+        findings = [finding for _, finding in collection_citation_findings(collection, list(filter(None, records)))]
+        assert [(finding.line, finding.rule) for finding in findings] == [
+            (5, "source_missing"),
+            (7, "source_missing"),
+            (8, "source_missing"),
+            (9, "source_changed"),
+        ]
+        assert "no commit 'deadbeef'" in findings[1].message
+        told = new_findings(base.collections, collection, Address("a.md"), (b"# A\n", page.encode()))
+        assert {finding.rule for finding in told} == {"source_missing", "source_changed"}, "also those of severity INFO"
+        for target, first_line, commit in (("app.py", 4, head), ("app.py", 999, ""), ("none.py", 1, "")):
+            citation = Citation("", target, first=first_line, last=first_line)
+            assert pinned_citation(collection, Address("a.md"), citation).commit == commit, target
+        repo.write("app.py", "changed()\n" * 9)
+        assert not pinned_citation(collection, Address("a.md"), Citation("", "app.py", first=4, last=4)).commit
+        past.close()
+        (repo.path / ".git/shallow").write_text(repo.git("rev-parse", "HEAD") + "\n")
+    with Indexed(tmp_path) as base:
+        assert base.store.history.is_shallow
 
 
 def test_ten_thousand_citations_take_less_than_a_second(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_past
+from commonplace.index.catalogue.other_files import DiskStore
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.past import as_of, moment_of
 from indexed import Indexed
@@ -141,3 +143,17 @@ def test_a_collection_that_had_no_commit_then_is_left_out(
             assert [other_collection.name for other_collection in past.collections] == ["base"]
         with pytest.raises(GitError, match="'plain' is not in a Git repository"), as_of(both, "2020-01-01"):
             pass
+
+
+def test_what_a_shallow_clone_lacks_is_not_known(collection: Collection, tmp_path: Path) -> None:
+    assert isinstance(collection.store, DiskStore)
+    GitRepo(tmp_path).git("clone", "--quiet", "--depth", "1", f"file://{collection.store.root}", "base")
+    with Indexed(tmp_path) as base:
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        with closing(past):
+            clone = replace(base.collection, past=past)
+            assert moment_of(clone, "2025-03-10").commit.id == IDS[2]
+            for text in ("2025-02-20", "before 2025-02-20"):
+                with pytest.raises(NotFoundError, match=f"not known what was there .*{text}: the clone is shallow"):
+                    moment_of(clone, text)

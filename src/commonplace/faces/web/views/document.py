@@ -27,7 +27,7 @@ from commonplace.faces.web.views.page_actions import new_url, trashed_page
 from commonplace.services.collections import Collection, Collections, FoundDocument, current_revision
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.history import is_changed_since, last_change, revision_at
-from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
+from commonplace.services.past import SectionChange, as_of, is_moment, moment_of, section_blame
 from commonplace.services.site.changes import LATEST, GonePage, gone_page
 from commonplace.services.site.documents import (
     FOLDERS,
@@ -282,10 +282,9 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
     gone = next(
         (known_page for address in possible_addresses(path) if (known_page := gone_page(collection, address))), None
     )
-    if gone and request.query.get("at"):
-        return _version(request, collection, gone.address, request.query["at"], gone.renamed_to)
-    if gone and gone.renamed_to:
-        return redirect(urls.page(collection.name, gone.renamed_to.path))
+    answer = _moved_or_old(request, collection, gone) if gone else None
+    if answer is not None:
+        return answer
     named = named_document([collection], path) if path and gone is None else None
     if named is not None:
         return redirect(urls.page(named.collection.name, named.record.address.path) + _moment_query(request))
@@ -306,6 +305,26 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         is_file=is_attachment_name(path),
         sources=_sources(request.collections, collection, path),
     )
+
+
+def _moved_or_old(request: PageRequest, collection: Collection, gone: GonePage) -> PageResponse | None:
+    """The redirect to where a page is now, or its text at the request's moment; None for a deleted page of now."""
+    target = gone.renamed_to.path if gone.renamed_to else ""
+    if request.query.get("at"):
+        target = _elsewhere_then(request, collection, gone)
+        if not target:
+            return _version(request, collection, gone.address, request.query["at"], gone.renamed_to)
+    return redirect(request.urls.page(collection.name, target) + _moment_query(request)) if target else None
+
+
+def _elsewhere_then(request: PageRequest, collection: Collection, gone: GonePage) -> str:
+    """The path to which a page had been moved by the request's moment, or that of another one with its name then."""
+    if not is_moment(collection, request.at):
+        return ""
+    commit = moment_of(collection, request.at).commit.id
+    if collection.store.history.address_at(gone.address, commit) is not None:
+        return ""
+    return gone.renamed_to.path if gone.renamed_to else _named_then(request, collection, gone.address.id)
 
 
 def _in_trash(request: PageRequest, collection: Collection, path: str, gone: GonePage | None) -> TrashItem | None:

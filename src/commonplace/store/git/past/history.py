@@ -87,6 +87,11 @@ class GitHistory:
         """Whether there is at least one commit."""
         return bool(self.head())
 
+    @property
+    def is_shallow(self) -> bool:
+        """Whether the clone is shallow."""
+        return bool(self.repository.handle.is_shallow)
+
     def head(self) -> str:
         """Id of the current commit; "" before the first."""
         return self.repository.head

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema
 from pydantic.config import JsonDict
 
 from commonplace.domain.query import StatusChoice
@@ -127,14 +127,18 @@ class WriteArguments(NotesParameters):
     ] = ""
 
 
+Source: TypeAlias = Annotated[str | dict[str, JsonValue], WithJsonSchema({"type": ["string", "object"]})]
+"""A source as text, or as an item of `sources` in a front matter."""
+
+
 class NotesWrite(WriteArguments):
     """`write`."""
 
     page: Annotated[Page, Field(description="Path, such as 'notes/idea.md'")]
     text: Annotated[Text, Field(description="All of it, front matter included")]
     revision: str = ""
-    sources: Annotated[list[str], Field(description="'a.md#b', 'c.py#L1-L9@commit' or URL, then \"quote\"")] = Field(
-        default_factory=list[str]
+    sources: Annotated[list[Source], Field(description="'a.md#b', 'c.py#L1-L9@commit' or URL, then \"quote\"")] = Field(
+        default_factory=list[Source]
     )
 
 
@@ -153,7 +157,7 @@ class Change(NotesParameters):
     done: bool = True
     by: str = ""
     reason: str = ""
-    sources: list[str] = Field(default_factory=list[str])
+    sources: list[Source] = Field(default_factory=list[Source])
 
 
 class NotesEdit(WriteArguments):

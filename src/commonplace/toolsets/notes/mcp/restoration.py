@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
@@ -13,10 +15,11 @@ from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
 from commonplace.faces.new_findings import new_finding_lines
 from commonplace.services import activity
 from commonplace.services.collections import Collection
-from commonplace.services.findings import new_findings, shown_findings
+from commonplace.services.findings import findings_of_writes
 from commonplace.services.history import restore_last
 from commonplace.services.sources import add_source, citation_lines, is_url
 from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.recorded import RecordedWrites, recording_writes
 from commonplace.toolsets.notes.mcp.changes import gone_page
 from commonplace.toolsets.notes.mcp.parameters import NotesAdd, NotesRestore
 from commonplace.toolsets.notes.mcp.past_calls import version_of
@@ -52,14 +55,26 @@ def _session(call: Call, arguments: NotesRestore) -> str:
             hint="Restore pages one by one; each restoring is a proposal.",
         )
     session = call.actor.session if call.actor and arguments.session == OWN_SESSION else arguments.session
-    results = activity.undo_session(call.services, session, (), arguments.message, call.person)
-    return "\n".join(undo_lines(results))
+    with recording_writes() as writes:
+        results = activity.undo_session(call.services, session, (), arguments.message, call.person)
+    return _with_size([*undo_lines(results), *_finding_lines(call, writes)])
+
+
+def _finding_lines(call: Call, writes: RecordedWrites) -> list[str]:
+    return new_finding_lines(findings_of_writes(call.services.collections, writes))
+
+
+def _with_size(lines: Sequence[str]) -> str:
+    """The text of an answer, whose last line is its size."""
+    text = "\n".join(lines)
+    return f"{text}\n({tokens_of(text) + 4} tokens)"
 
 
 def _page(call: Call, arguments: NotesRestore) -> WriteAnswer:
     collection, address = _place(call, arguments.page)
     intent = WriteRequest(expected=arguments.revision, message=arguments.message, session=call.session)
-    done, source = restore_last(collection, (address.path, arguments.at), lambda: address, intent=intent)
+    with recording_writes() as writes:  # the answer tells of its findings itself, before its size
+        done, source = restore_last(collection, (address.path, arguments.at), lambda: address, intent=intent)
     written = done.written
     path = shown_path(call.services.collections, collection, written.address)
     verb = "Unchanged" if done.action == "unchanged" else "Restored"
@@ -69,13 +84,9 @@ def _page(call: Call, arguments: NotesRestore) -> WriteAnswer:
         lines.append(
             f"Undo: {next_call('restore', page=path, at=f'before {written.commit[:12]}').removeprefix('Next: ')}"
         )
-    after = collection.store.read(written.address)
-    changes = new_findings(call.services.collections, collection, written.address, (written.before, after))
-    lines += new_finding_lines(shown_findings(changes))
+    lines += _finding_lines(call, writes)
     lines += [f"commit {written.commit[:12]}"] if written.commit else []
-    text = "\n".join(lines)
-    left = {written.address: written.revision}
-    return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left)
+    return WriteAnswer(_with_size(lines), collection, {written.address: written.revision})
 
 
 def _place(call: Call, reference: str) -> tuple[Collection, Address]:
@@ -133,11 +144,12 @@ def add(call: Call, arguments: NotesAdd) -> ToolResult:
         if collection.store.ignores(address):
             raise NotFoundError(f"{address} is ignored by an ignore file, so it is not served.", kind="file")
         source = SourceFile(address.name, collection.store.read(address))
-    added = add_source(collection, source, reader, arguments.title, WriteRequest(session=call.session))
+    with recording_writes() as writes:
+        added = add_source(collection, source, reader, arguments.title, WriteRequest(session=call.session))
     path = shown_path(collections, collection, added.page)
     verb = "Added" if added.created else "Was added before:"
     size = f"{added.size:,} bytes"
     lines = [f"{verb} {path} (from {source.url or reference}, kept as {added.file.path}, {size}): {added.title}"]
     lines += [*added.notes, *citation_lines(added), next_call("read", page=path)]
     lines += [f"commit {added.commit[:12]}"] if added.commit else []
-    return "\n".join(lines)
+    return _with_size([*lines, *_finding_lines(call, writes)])

@@ -44,6 +44,7 @@ MAX_SHOWN_LINE = 120
 """Maximum characters of a changed line in an answer."""
 MAX_SHOWN_SOURCES = 20
 """Maximum number of new sources that an answer names."""
+UNWATCHED = " (no commit has these lines: changes of them are not told)"
 MAX_COMPARED_LINES = 250_000
 """Maximum product of two numbers of lines that are compared; above it, the whole range counts as changed."""
 
@@ -200,7 +201,7 @@ def _source_lines(result: StepResult) -> list[str]:
     before = {each.key for each in citations_of(read_document(result.address, result.before or b""))}
     before -= _cited(result)
     added = [
-        f"[{each.label}] {line_of(each.place, MAX_SHOWN_LINE)}"
+        f"[{each.label}] {line_of(each.place, MAX_SHOWN_LINE)}{UNWATCHED if each.first and not each.commit else ''}"
         for each in citations_of(read_document(result.address, result.after))
         if each.key not in before
     ]

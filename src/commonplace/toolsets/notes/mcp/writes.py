@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -14,6 +15,7 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoun
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.services.collections import Collection
+from commonplace.services.health.citations import pinned_citation
 from commonplace.services.writes import WriteRequest, require_moves
 from commonplace.services.writes.documents import read_to_edit
 from commonplace.services.writes.moves import plan_moves
@@ -29,7 +31,7 @@ from commonplace.toolsets.notes.mcp.parameters import (
 )
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, changes_again
-from commonplace.toolsets.notes.rules.replaced_texts import text_with_sources
+from commonplace.toolsets.notes.rules.replaced_texts import source_line, text_with_sources
 from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, wait_until_settled
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
@@ -168,7 +170,8 @@ def _write_step(call: Call, arguments: NotesWrite) -> Made:
         raise InvalidInputError(f"{path.address.path!r} is a folder.", kind="path", hint="Give the path of a page.")
     text = arguments.text
     if arguments.sources:
-        text = text_with_sources(read_to_edit(path.collection, path.address, text.encode()), arguments.sources)
+        lines = _lines(arguments.sources, path.collection, path.address)
+        text = text_with_sources(read_to_edit(path.collection, path.address, text.encode()), lines)
     return path.collection, WriteStep(path.address, text, arguments.revision)
 
 
@@ -178,7 +181,7 @@ def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: 
     coming = _among_coming(call, arguments.page, earlier)
     if coming is not None:
         path, fragment = coming
-        changes = tuple(_change(change, fragment) for change in arguments.changes)
+        changes = tuple(_change(change, fragment, path.collection, path.address) for change in arguments.changes)
         return path.collection, EditStep(path.address, changes, arguments.revision, again)
     try:
         page = find_page(call.services.collections, arguments.page)
@@ -187,8 +190,9 @@ def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: 
         if appends and "place" in error.context and "gone" not in error.context:
             return _day_step(call, arguments, str(error.context["place"]))
         raise
-    changes = tuple(_change(change, page.fragment) for change in arguments.changes)
-    return page.collection, EditStep(_place_of(page, earlier), changes, arguments.revision, again)
+    place = _place_of(page, earlier)
+    changes = tuple(_change(change, page.fragment, page.collection, place) for change in arguments.changes)
+    return page.collection, EditStep(place, changes, arguments.revision, again)
 
 
 def _day_step(call: Call, arguments: NotesEdit, place: str) -> Made:
@@ -197,7 +201,7 @@ def _day_step(call: Call, arguments: NotesEdit, place: str) -> Made:
     day = arguments.page.partition("#")[0].rpartition("/")[2].removesuffix(".md")
     text = new_page_text(collection, day, datetime.fromisoformat(day), daily=True)
     document = read_to_edit(collection, address, text.encode())
-    changes = [_change(change, "") for change in arguments.changes]
+    changes = [_change(change, "", collection, address) for change in arguments.changes]
     return collection, WriteStep(address, apply_changes(document, changes).decode())
 
 
@@ -231,7 +235,12 @@ def _coming(made: Sequence[Made]) -> set[tuple[str, Address]]:
     return names
 
 
-def _change(change: Change, fragment: str) -> PageChange:
+def _lines(sources: Sequence[str | dict[str, JsonValue]], collection: Collection, address: Address) -> tuple[str, ...]:
+    """The sources of a page as lines; lines of a file are at the commit that has them."""
+    return tuple(source_line(source, partial(pinned_citation, collection, address)) for source in sources)
+
+
+def _change(change: Change, fragment: str, collection: Collection, address: Address) -> PageChange:
     needed = {"replace": change.old, "block": change.block or fragment.startswith("^"), "task": change.task}.get(
         change.do, True
     )
@@ -269,7 +278,7 @@ def _change(change: Change, fragment: str) -> PageChange:
         done=change.done,
         by=change.by,
         reason=change.reason,
-        sources=tuple(change.sources),
+        sources=_lines(change.sources, collection, address),
     )
 
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from posixpath import relpath
 
 from commonplace.domain import edits
 from commonplace.domain.appends import append_text, definitions_start, is_outline, text_end
-from commonplace.domain.citations import citation_text, citations_of, free_labels, read_citation, uses_list
+from commonplace.domain.citations import (
+    COPY_KEYS,
+    ITEM_KEYS,
+    READ_KEYS,
+    Citation,
+    citation_of_item,
+    citation_text,
+    citations_of,
+    day_of_citation,
+    free_labels,
+    plain_citation,
+    read_citation,
+    rest_of_citation,
+    uses_list,
+)
 from commonplace.domain.document_reader import read_again
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
@@ -17,6 +31,7 @@ from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.wikitext import is_wikitext
 from commonplace.domain.status import history_of, kept_texts, lapsed_sections
+from commonplace.domain.yaml_loader import load
 
 MAX_LEVEL = 6
 """The deepest level of a heading in Markdown."""
@@ -247,32 +262,108 @@ def _quoted(reference: str) -> str:
 # Sources of a change, in the page's own style.
 
 
+def source_line(source: str | Mapping[str, Json], pin: Callable[[Citation], Citation]) -> str:
+    """A source that a caller gives, as one line for `source_texts`.
+
+    Args:
+        source: A text, or an item with the keys of `sources` in a front matter, also as text: `{path: a.md, quote: …}`.
+        pin: Returns the citation with the commit at which it is made, if it lacks one and needs it.
+
+    Raises:
+        InvalidInputError: kind "argument": it names no source, or has a part that cannot be kept.
+    """
+    item = source if isinstance(source, Mapping) else _item_in(source)
+    line = plain_citation(_of_item(item)) if item is not None else " ".join(str(source).split())
+    citation = _kept_citation(line)
+    pinned = pin(citation)
+    if pinned == citation:
+        return line
+    return ", ".join(filter(None, (plain_citation(pinned), rest_of_citation(line))))
+
+
+def _item_in(text: str) -> Mapping[str, Json] | None:
+    """The item that a text has in braces; None if the text is none."""
+    value = load(text).value if text.lstrip().startswith("{") else None
+    return value if isinstance(value, Mapping) else None
+
+
+def _of_item(item: Mapping[str, Json]) -> Citation:
+    citation = citation_of_item(item)
+    if citation is None:
+        raise _no_source("{}" if not item else str(next(iter(item.values()))))
+    if unfit := [*(item.keys() - ITEM_KEYS), *(key for key in COPY_KEYS if key in item)]:
+        raise _not_kept(f"Its key {unfit[0]!r}", "Known are path or url, section, quote, read and commit.")
+    if not READ_KEYS.isdisjoint(item) and not citation.read:
+        raise _not_kept("Its day of reading, which is none,", "Give a day such as 2026-01-03.")
+    return citation
+
+
+def _kept_citation(line: str) -> Citation:
+    """The citation in a line, of which nothing would be lost or changed.
+
+    Raises:
+        InvalidInputError: kind "argument".
+    """
+    citation = read_citation(line)
+    if citation is None and not _IS_PROSE.search(line):
+        citation = read_citation(line, whole=True)
+    if citation is None or not (citation.target or citation.fragment):
+        raise _no_source(line)
+    day, lines, rest = day_of_citation(line), _CITED_LINES.search(line), rest_of_citation(line)
+    if day and not citation.read:
+        raise _not_kept(f"{day!r} is no day. It", "Give a day such as 2026-01-03.")
+    if citation.read > (datetime.now(UTC) + timedelta(days=1)).date().isoformat():
+        raise _not_kept(f"The day {day} lies in the future. It", "Give the day on which it was read.")
+    if citation.first and lines and int(lines[2]) < int(lines[1]):
+        raise _not_kept(f"The lines {lines[0][1:]!r} end before they begin. They", "Give the first line first.")
+    if rest.startswith("@"):
+        raise _not_kept(
+            f"{rest.split()[0]!r} is no commit. It", "Leave it out: the commit that has the lines is added."
+        )
+    return citation
+
+
+_IS_PROSE = re.compile(r"[,;()]|\.(?:\s|\Z)")
+"""A text that is no path and no title."""
+_CITED_LINES = re.compile(r"#L(\d{1,9})-L?(\d{1,9})")
+
+
+def _no_source(text: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{text[:80]!r} names no source.",
+        kind="argument",
+        hint="Give 'guide.md#install', '[[Title]]', 'src/app.py#L10-L20@1a2b3c4' or a URL, then a quotation in marks."
+        " Text without a reference goes into the page.",
+    )
+
+
+def _not_kept(what: str, hint: str) -> InvalidInputError:
+    return InvalidInputError(f"A source cannot be written. {what} would be lost.", kind="argument", hint=hint)
+
+
 def source_texts(sources: Sequence[str], folder: str) -> list[str]:
     """The sources as one line each, in the form that `read_citation` reads.
 
     Args:
-        sources: A path, a title in [[ ]], a URL, or one of these with a quotation, each.
+        sources: A path, a title in [[ ]], a URL, or one of these with a quotation, each; other text behind it is kept.
         folder: Folder of the citing page, to which links to pages are relative.
 
     Raises:
-        InvalidInputError: kind "argument": a text names no source.
+        InvalidInputError: kind "argument": a text names no source, or has a part that cannot be kept.
     """
     return [_source_text(" ".join(source.split()), folder) for source in sources]
 
 
 def _source_text(line: str, folder: str) -> str:
-    citation = read_citation(line) or read_citation(line, whole=True)
-    if citation is None or not f"{citation.target}{citation.fragment}":
-        raise InvalidInputError(
-            f"{line[:80]!r} names no source.",
-            kind="argument",
-            hint="Give 'guide.md#install', 'src/app.py#L10-L20@1a2b3c4' or a URL, then a quotation.",
-        )
+    citation = _kept_citation(line)
     if _LINKED.search(line):
         return line
     if not citation.is_url and not citation.first and "/" in f"{citation.target}{folder}":
         citation = citation._replace(target=relpath(citation.target, folder or "."))
-    return citation_text(citation)
+    text = ", ".join(filter(None, (citation_text(citation), rest_of_citation(line))))
+    if source_key(text) != citation.key:
+        raise _not_kept(f"A part of {line[:80]!r}", "Give the reference and a quotation alone, or a link.")
+    return text
 
 
 def with_references(document: Document, text: str, texts: Sequence[str]) -> tuple[str, list[str]]:

@@ -37,7 +37,10 @@ def told(values: dict[str, Any], params: type[BaseModel] | None = Given) -> str:
         ({"pages": []}, "Missing argument: page. Unknown argument pages. Give page. Valid: page, from, part, parts."),
         (
             {"page": "a", "size": 1},
-            "Unknown argument size. Correct the arguments and call again. Valid: page, from, part, parts.",
+            (
+                "Unknown argument size. It belongs in part. Correct the arguments and call again."
+                " Valid: page, from, part, parts."
+            ),
         ),
         (
             {"page": "a", "part": {"big": 1}},

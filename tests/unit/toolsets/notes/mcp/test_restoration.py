@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from commonplace.domain.errors import ForbiddenError, GitError, InvalidInputErro
 from commonplace.faces.mcp.toolset import Call, Tier
 from commonplace.services.services import Services
 from commonplace.services.sessions import SessionMemory
+from commonplace.services.writes.recorded import recording_writes
 from commonplace.toolsets.notes.mcp import writes
 from commonplace.toolsets.notes.mcp.parameters import NotesDelete, NotesRead, NotesRestore
 from commonplace.toolsets.notes.mcp.queries import read
@@ -29,6 +31,18 @@ def test_a_deleted_page_comes_back_from_the_trash_without_git(tmp_path: Path) ->
         assert 'Back: restore {"page": "a.md"}' in str(writes.delete(call, NotesDelete(page="a")))
         assert str(restore(call, NotesRestore(page="a.md"))).startswith("Restored a.md rev ")
         assert (base.folder / "a.md").read_text() == "# A\n\nOnly here.\n"
+
+
+def test_a_warning_is_told_once_before_the_size(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "# A\n\n[Gone](nowhere.md)\n"}) as base:
+        call = call_on(base)
+        read(call, NotesRead(page="a"))
+        writes.delete(call, NotesDelete(page="a"))
+        with recording_writes() as recorded:
+            answer = str(restore(call, NotesRestore(page="a.md")))
+        assert answer.count("nowhere.md") == 1
+        assert re.search(r"\n\(\d+ tokens\)\Z", answer)
+        assert not recorded.receipts, "the server adds nothing to the answer"
 
 
 def test_what_cannot_come_back_says_why(tmp_path: Path) -> None:

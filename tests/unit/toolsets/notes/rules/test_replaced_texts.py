@@ -13,7 +13,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.status import declared_statuses
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended
-from commonplace.toolsets.notes.rules.replaced_texts import text_with_sources
+from commonplace.toolsets.notes.rules.replaced_texts import source_line, source_texts, text_with_sources
 
 PAGE = "---\nstatus: accepted\n---\n# Network\n\n## Port {#port}\n\nIt is 8080.\n\n## Host\n\nIt is alpha.\n"
 
@@ -87,6 +87,41 @@ def test_an_outline_of_blocks_gets_sources_as_blocks_and_no_history() -> None:
     ]
     blocks = read_document(Address("notes/network.md"), b"- one\n").with_properties()
     assert text_with_sources(blocks, ["notes/b.md"]) == "- one[^1]\n- [^1]: [b](b.md)\n"
+
+
+def test_a_source_keeps_all_of_its_parts_or_is_refused() -> None:
+    address = Address("notes/network.md")
+    for source, text in (
+        ({"path": "net/port.md", "quote": "The port is 80."}, '[port](../net/port.md): "The port is 80."'),
+        ("{path: net/port.md, quote: The port is 80.}", '[port](../net/port.md): "The port is 80."'),
+        ({"path": "Old page", "section": "Port", "commit": "1a2b3c4"}, "[[Old page#Port@1a2b3c4]]"),
+        ({"url": "https://a.org/b", "read": "2026-01-03"}, "<https://a.org/b>, read 2026-01-03"),
+        ({"path": "a.md", "quote": 'She says "yes it is".'}, '[a](a.md): \u201cShe says "yes it is".\u201d'),
+        ("https://a.org/b, section 4 of the handbook", "<https://a.org/b>, section 4 of the handbook"),
+        ('src/a.py#L3 "x = 1", the default', '`src/a.py#L3`: "x = 1", the default'),
+        ("Setup guide", "[[Setup guide]]"),
+    ):
+        line = source_line(source, lambda citation: citation)
+        assert source_texts([line], address.folder) == [text], source
+        page = read_document(address, b"# A\n\nB.\n")
+        assert text_with_sources(page, [line]).endswith(f"[^1]: {text}\n"), source
+    for source, reason in (
+        ("src/a.py#L3@HEAD", "'@HEAD' is no commit"),
+        ("src/a.py#L5-L3", "'L5-L3' end before they begin"),
+        ("https://a.org, read 2026-13-45", "'2026-13-45' is no day"),
+        ("https://a.org, read 2999-01-01", "lies in the future"),
+        ({"url": "https://a.org", "read": "soon"}, "day of reading, which is none"),
+        ({"path": "a.md", "page_number": "4"}, "key 'page_number'"),
+        ({"url": "https://a.org", "copy": "sources/a.html"}, "key 'copy'"),
+        ("Smith, J. (2020). A book.", "names no source"),
+        ({"quote": "Alone."}, "names no source"),
+        ({}, "names no source"),
+    ):
+        with pytest.raises(InvalidInputError) as caught:
+            source_line(source, lambda citation: citation)
+        assert reason in str(caught.value), source
+    line = source_line("src/a.py#L3, the default", lambda citation: citation._replace(commit="1a2b3c4"))
+    assert line == "`src/a.py#L3@1a2b3c4`, the default"
 
 
 def test_sources_are_footnotes_or_items_of_the_list() -> None:
