@@ -38,10 +38,10 @@ _READ = re.compile(r"(?i)\b(?:read|accessed|retrieved|visited|seen)(?:\s+on)?:?\
 _QUOTED = re.compile(r"“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|\"([^\"]+)\"")
 _READ_KEYS = ("read", "accessed", "retrieved", "date_read")
 READ_KEYS = frozenset(_READ_KEYS)
-_TARGET_KEYS = ("path", "page", "file", "url", "link", "href", "source", "resource", "target")
+TARGET_KEYS = ("path", "page", "file", "url", "link", "href", "source", "resource", "target")
 _QUOTE_KEYS = ("quote", "quotation")
 COPY_KEYS = ("copy", "saved")
-ITEM_KEYS = frozenset((*_TARGET_KEYS, *_QUOTE_KEYS, *_READ_KEYS, *COPY_KEYS, "commit", "section"))
+ITEM_KEYS = frozenset((*TARGET_KEYS, *_QUOTE_KEYS, *_READ_KEYS, *COPY_KEYS, "commit", "section"))
 """Keys of an item of `sources`."""
 _BLANKS = re.compile(r"\s+")
 _MARKUP = re.compile(
@@ -120,7 +120,7 @@ def _listed(values: JsonObject) -> Iterator[Citation]:
 
 def citation_of_item(item: Mapping[str, Json]) -> Citation | None:
     """The citation in an item of `sources` with the keys `ITEM_KEYS`; None if the item names no source."""
-    target = next((text for key in _TARGET_KEYS if (text := _plain(item.get(key)))), "")
+    target = next((text for key in TARGET_KEYS if (text := _plain(item.get(key)))), "")
     citation = read_citation(target, whole=True) if target else None
     if citation is None:
         return None

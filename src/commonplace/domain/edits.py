@@ -354,10 +354,13 @@ def rewrite_links(
         move = LinkMove(document.address, here, before, new, spelling)
         target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
         if target != link.target:
-            in_yaml = link.kind == LinkKind.FRONTMATTER and not document.frontmatter.is_properties
+            in_head = start < document.body_start
+            in_yaml = in_head and link.kind == LinkKind.FRONTMATTER and not document.frontmatter.is_properties
             if in_yaml and styles is None:
                 styles = ScalarStyles(raw, document.frontmatter)
-            style = styles.at(start) if in_yaml and styles else "|" if link.kind == LinkKind.FRONTMATTER else ""
+            style = (
+                styles.at(start) if in_yaml and styles else "|" if in_head and link.kind == LinkKind.FRONTMATTER else ""
+            )
             changes[start, end] = _written_target(document, link, target, style.encode())
     return _with_changes(raw, changes | _label_changes(document, changes))
 
@@ -388,7 +391,7 @@ def _written_target(document: Document, link: Link, target: str, style: bytes) -
     """
     raw, (start, end) = document.raw, link.target_span
     try:
-        in_tag = raw.startswith(b"<", link.span.start)
+        in_tag = raw.startswith(b"<", link.span.start) or start < document.body_start
         return written_target(link, target, raw[start:end], style or raw[start - 1 : start], in_tag=in_tag)
     except InvalidInputError as error:
         line = raw.count(b"\n", 0, start) + 1

@@ -93,7 +93,10 @@ _REPLACED = re.compile(r"(?is)\A\W*(superse?c?ded|superseded|replaced|obsoleted)
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]|\[[^\[\]]*\]\(<?([^()<>\s]+)>?[^()]*\)|\[([^\[\]]+)\]")
 _PERIOD = re.compile(r"(?i)\A\s*(\d{1,4})\s*(day|week|month|year)s?\s*\Z")
 _ATTRIBUTE = re.compile(r"""(?<!\S)([\w-]+)=(?:"([^"]*)"|'([^']*)'|(\S*))""")
-_STATUS_LINE = re.compile(rb"(?mi)^(?:[*+-][ \t]+)?\**Status\**:\**[ \t]+([^\r\n]{2,200})")
+_STATUS_OR_FENCE = re.compile(
+    rb"(?mi)^(?:(?:[*+-][ \t]+)?\**Status\**:\**[ \t]+([^\r\n]{2,200})| {0,3}(`{3,}+|~{3,}+)([^\r\n]*))"
+)
+"""A line with the status, or one that opens or closes a block of code."""
 _HEAD_BYTES = 1_000
 """Number of bytes of a page's beginning in which a line `Status: …` is looked for."""
 _DECISION_WORDS = frozenset(
@@ -269,10 +272,30 @@ def _word_in_text(document: Document) -> tuple[str, str]:
             break
     if not line:
         start = document.body_start
-        match = _STATUS_LINE.search(source, start, start + _HEAD_BYTES)
-        line = match[1] if match else b""
+        line = _status_line(source, start)
     word, by = _word_and_replacement(line.decode("utf-8", "replace"))
     return (word, by) if word in _DECISION_WORDS else ("", "")
+
+
+def _status_line(source: bytes, start: int) -> bytes:
+    """The text of the first line `Status: …` at the beginning of a page that is not in a block of code."""
+    fence = b""
+    for match in _STATUS_OR_FENCE.finditer(source, start, start + _HEAD_BYTES):
+        status, mark, info = match.groups()
+        if status and not fence:
+            return status
+        if mark and not fence:
+            fence = mark
+        elif mark and mark.startswith(fence) and not info.strip():
+            fence = b""
+    return b""
+
+
+def replacement_in(key: str, text: str) -> str:
+    """The reference to what replaces a page in a value of its front matter; "" for none."""
+    if key in REPLACED_KEYS:
+        return reference_in(text)
+    return _word_and_replacement(text)[1] if key == "status" else ""
 
 
 def _word_and_replacement(text: str) -> tuple[str, str]:

@@ -361,7 +361,7 @@ def _version_issues(
     findings = list(entry_findings(collection, current_schema(collection), record, version))
     findings += page_findings(collection, record, version, resolved)
     dead = links.distinct_targets(links.broken_among(collections, collection, resolved))
-    for link in _not_told_as_replacement(collection, version.address, dead, version):
+    for link in _not_told_otherwise(collection, version.address, dead, version):
         line = version.raw.count(b"\n", 0, link.link.span.start) + 1 if link.link.span.end else 0
         findings.append(broken_link(link, collection.index.lookup(), line=line))
     reporter = _Reporter(collection, {})
@@ -375,11 +375,12 @@ def _version_issues(
     return reporter.issues(located)
 
 
-def _not_told_as_replacement(
+def _not_told_otherwise(
     collection: Collection, address: Address, dead: Iterable[ResolvedLink], version: Document | None = None
 ) -> list[ResolvedLink]:
-    """Links of a page that lead nowhere, without those that `replacement_missing` tells for one of its statuses."""
-    remaining = list(dead)
+    """Links of a page that lead nowhere, without those that `replacement_missing` or `source_missing` tells."""
+    # A link without a span that is not of the kind of front matter is an item of `sources`.
+    remaining = [link for link in dead if link.link.span.end or link.link.kind is LinkKind.FRONTMATTER]
     if not any(resolved.link.kind is LinkKind.FRONTMATTER for resolved in remaining):
         return remaining
     statuses = CollectionStatuses(collection)
@@ -534,7 +535,7 @@ class _Reporter:
     def _broken_of(self, source: Address, every: Sequence[ResolvedLink]) -> list[Finding]:
         lookup = self.collection.index.lookup()
         places: dict[tuple[Address, str], list[BrokenLink]] = {}
-        for link in _placed(self.collection, source, _not_told_as_replacement(self.collection, source, every)):
+        for link in _placed(self.collection, source, _not_told_otherwise(self.collection, source, every)):
             places.setdefault(links.target_key(link.resolved), []).append(link)
         findings: list[Finding] = []
         for same in places.values():

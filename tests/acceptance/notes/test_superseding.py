@@ -18,6 +18,7 @@ PAGES = {
     "network.md": "# Network\n\n## Port\n\nThe port is 8080.\n",
     "old.md": "# Old\n\nOf before.\n",
     "links.md": "# Links\n\nSee [port](network.md#port) and [[old]].\n",
+    "words.md": "# Words\n\nSee [[network#Port]].\n",
     "guide.md": "---\nowner: '@docs'\nreview_by: 2020-01-01\n---\n# Guide\n\nInstall the tool before anything else.\n",
     "CODEOWNERS": "* @all\nteam/ @team\n",
 }
@@ -31,7 +32,7 @@ def test_superseding_is_one_act_that_undo_takes_back(tmp_path: Path) -> None:
         change = {"do": "supersede", "section": "Port", "text": "The port is 9090.", "reason": "It moved."}
         source = f'guide.md: "{QUOTE}"'
         answer = notes.text("edit", page="network.md", changes=[{**change, "sources": [source]}])
-        assert "Links that meant the old text: links.md" in answer
+        assert "Links that meant the old text: links.md, words.md" in answer
         assert "Sources: [1] guide.md" in answer
         text = (repo.path / "network.md").read_text()
         assert text.startswith("# Network\n\n## Port\n\nThe port is 9090.[^1]\n\n[^1]: [guide](guide.md): ")

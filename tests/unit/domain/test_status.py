@@ -57,6 +57,7 @@ def test_decision_records_declare_it_in_their_text() -> None:
         "# 1. A\n\n## Status\n\nDeprecated\n": ("deprecated", ""),
         "# 1. A\n\n* Status: superseded by [B](b.md)\n* Date: 2020-01-01\n": ("superseded", "b.md"),
         "# 1. A\n\n**Status:** Rejected.\n": ("rejected", ""),
+        "# 1. A\n\n~~~md\n```\nStatus: superseded\n~~~\n\nStatus: rejected\n": ("rejected", ""),
     }
     for text, expected in cases.items():
         (declared,) = _declared(text)

@@ -45,6 +45,8 @@ def test_the_queue_has_everything_once(tmp_path: Path) -> None:
 def test_what_replaces_a_page_is_a_link(tmp_path: Path) -> None:
     texts = {"new.md": "# New\n", "old.md": "---\nsuperseded_by: new.md\n---\n# Old\n"}
     gone = {"lost.md": "---\nreplaced_by: gone.md\n---\n# Lost\n", "id.md": "---\nsuperseded_by: ADR 5\n---\n# Id\n"}
+    gone["part.md"] = "# Part\n\n## Port {status=superseded by=gone/p.md#a}\n\nText.\n"
+    gone["src.md"] = "---\nsources: [gone.md, {path: gone/q.md}, 'src/gone.py#L1']\n---\n# Src\n"
     with Indexed(tmp_path, {**texts, **gone}) as base:
         (link,) = base.index.links_to(Address("new.md"))
         assert (link.source.path, link.link.raw) == ("old.md", "new.md")
@@ -52,4 +54,8 @@ def test_what_replaces_a_page_is_a_link(tmp_path: Path) -> None:
         assert [(issue.path, issue.rule) for issue in issues] == [
             ("id.md", "replacement_missing"),
             ("lost.md", "replacement_missing"),
+            ("part.md", "replacement_missing"),
+            ("src.md", "source_missing"),
+            ("src.md", "source_missing"),
+            ("src.md", "source_missing"),
         ]

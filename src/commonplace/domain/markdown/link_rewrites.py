@@ -225,7 +225,9 @@ def _in_yaml(target: str, opening: bytes) -> bytes:
         return target.encode()
     if not opening.strip():
         return (target if is_plain(target, flow=True) else quoted).encode()
-    if not is_plain(f"a{target}", flow=True):  # it is not the scalar's beginning, which has further rules
+    if not is_plain(f"a{target}", flow=True) or (
+        opening == b"=" and " " in target
+    ):  # it is not the scalar's beginning, which has further rules
         raise InvalidInputError(
             f"The new path {target} cannot be written inside an unquoted text of the front matter.",
             kind="path",

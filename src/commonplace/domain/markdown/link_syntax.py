@@ -15,9 +15,10 @@ from commonplace.domain.frontmatter import block_range
 from commonplace.domain.graphs import BLOCK_REFERENCE
 from commonplace.domain.link_brackets import definition_key
 from commonplace.domain.markdown.code import code_pieces
+from commonplace.domain.markdown.declared_references import Reference, declares_references, references_of
 from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent
 from commonplace.domain.properties import property_texts
-from commonplace.domain.status import REPLACED_KEYS
+from commonplace.domain.status import replacement_in
 from commonplace.domain.yaml_edits import YamlNode, layout
 
 # Parses links of Markdown and HTML: the meaning of each, and the byte range of its path, which a rename rewrites.
@@ -426,10 +427,6 @@ _RELATION_KEYS = ("relation", "rel", "type")
 _WIKILINK = re.compile(r"\[\[([^\[\]]++)\]\]")
 
 
-_PAGE = re.compile(r"(?i)[^\[\]|#:\s](?:[^\[\]|#:]*[^\[\]|#:\s])?\.mdx?")
-"""The path of a page. Other values of such a field are names, ids or sentences."""
-
-
 def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Link, ...]:
     """The links of a frontmatter in order; none if the block is broken.
 
@@ -440,7 +437,7 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
     if frontmatter.is_properties:
         return tuple(_property_links(source, frontmatter.span))
     whole = source[frontmatter.span.start : frontmatter.span.end]
-    if not (b"[[" in whole or LINKS_KEY in frontmatter.values or any(map(frontmatter.values.get, REPLACED_KEYS))):
+    if not (b"[[" in whole or LINKS_KEY in frontmatter.values or declares_references(frontmatter.values)):
         return ()
     if not frontmatter.is_yaml or any(finding.rule == "bad_yaml" for finding in frontmatter.findings):
         return ()
@@ -450,6 +447,14 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
     return tuple(_Block(text, inner.start).links(root)) if root and root.kind == "mapping" else ()
 
 
+def reference_link(reference: str, start: int) -> Link | None:
+    """The link of a reference without brackets at a byte offset; None if it names no page."""
+    collection, target, fragment = parse_wiki(reference) or ("", "", "")
+    first, last = path_range(reference, collection)
+    span = Span(start + len(reference[:first].encode()), start + len(reference[:last].encode()))
+    return Link(LinkKind.FRONTMATTER, target, reference, fragment, "", collection, target_span=span) if target else None
+
+
 def _property_links(source: bytes, span: Span) -> Iterator[Link]:
     """The links in properties of Logseq, not those in code: wikilinks, references to blocks, what replaces the page."""
     code: list[tuple[int, int]] = []
@@ -457,9 +462,9 @@ def _property_links(source: bytes, span: Span) -> Iterator[Link]:
         for piece in code_pieces(text):
             before, inside = (len(text[:at].encode()) for at in (piece.start, piece.end))
             code.append((start + before - span.start, start + inside - span.start))
-        if key.lower() in REPLACED_KEYS and _PAGE.fullmatch(text):
-            path = Span(start, start + len(text.encode()))
-            yield Link(LinkKind.FRONTMATTER, text, text, target_span=path)
+        reference = "" if "[[" in text else replacement_in(key.lower(), text)
+        if reference and (link := reference_link(reference, start + len(text.partition(reference)[0].encode()))):
+            yield link
             continue
         for match in _WIKILINK.finditer(text):
             before = start + len(text[: match.start()].encode())
@@ -507,12 +512,16 @@ class _Block:
             if key.text == LINKS_KEY and value.kind == "list":
                 for item in value.children:
                     yield from self._typed(item)
-            elif key.text in REPLACED_KEYS and value.kind == "scalar" and _PAGE.fullmatch(value.text):
-                if link := self._link(value.text, self.text.find(value.text, value.start, value.end)):
-                    yield link
             else:
+                yield from filter(None, map(self._declared, references_of(key.text, value)))
                 for place in value.walk():
                     yield from self._wikilinks(place)
+
+    def _declared(self, reference: Reference) -> Link | None:
+        link = self._link(reference.text, self.text.find(reference.text, reference.place.start, reference.place.end))
+        if link is None or reference.kind is LinkKind.FRONTMATTER:
+            return link
+        return link._replace(kind=reference.kind, target=unquote(link.target))
 
     def _typed(self, item: YamlNode) -> Iterator[Link]:
         """Parse an entry of `links:`: `id`, `kb:id`, `[[id]]`, or a mapping with one of these as its target."""

@@ -131,7 +131,7 @@ def _is_own_name(page: EditorPage, resolved: ResolvedLink) -> bool:
 
 
 def _place_of(link: Link) -> Span:
-    return link.target_span if link.kind is LinkKind.FRONTMATTER else link.span
+    return link.span if link.span.end else link.target_span
 
 
 def _place(page: EditorPage, line: int, field: str) -> Range:

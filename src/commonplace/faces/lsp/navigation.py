@@ -31,7 +31,7 @@ from lsprotocol.types import (
 
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.document_reader import Fragments, read_document
-from commonplace.domain.documents import Document, Link, LinkKind, Section, Span
+from commonplace.domain.documents import Document, Link, Section, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.links import MARKDOWN_KINDS
 from commonplace.domain.markdown.link_rewrites import markdown_path
@@ -311,7 +311,7 @@ def _symbol(address: Address, name: str, kind: SymbolKind, place: Location) -> W
 
 
 def _span_of(link: Link) -> Span:
-    return link.target_span if link.kind is LinkKind.FRONTMATTER else link.span
+    return link.span if link.span.end else link.target_span
 
 
 # Renames of pages and headings, and updates of the links to them.

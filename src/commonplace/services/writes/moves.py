@@ -405,7 +405,7 @@ class _Relinks:
         if self._collection.in_title_case() and (name := _in_title_case(link, old, new)):
             return name
         site = site_of(self._before.sites, source)
-        if site and site.graph and link.kind in {LinkKind.WIKI, LinkKind.EMBED}:
+        if site and site.graph and link.kind in {LinkKind.WIKI, LinkKind.EMBED, LinkKind.FRONTMATTER}:
             return site.graph.linked_name(new)
         record = self._collection.index.record(old) if site else None
         if site is None or record is None:

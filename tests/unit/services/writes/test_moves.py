@@ -207,3 +207,52 @@ def test_a_page_that_takes_the_published_address_of_another_redirects_no_link(hu
     found_values = planned(hugo, {"content/drinks/j.md": "content/tea/green.md"})
     assert found_values["content/i.md"].startswith("[g](drinks/green.md) [g](drinks/green.md#x) ")
     assert found_values["content/tea/green.md"].startswith("[g](../drinks/green.md) ")
+
+
+REFERENCES = {
+    "superseded_by: x/new": "superseded_by: y/newer",
+    "superseded_by: x/new#port": "superseded_by: y/newer#port",
+    "superseded_by: 'x/new.md'": "superseded_by: 'y/newer.md'",
+    "superseded_by: new": "superseded_by: newer",
+    "superseded_by: [x/new.md, b]": "superseded_by: [y/newer.md, b]",
+    'superseded_by: "[New](x/new.md)"': 'superseded_by: "[New](y/newer.md)"',
+    "status: superseded by [ADR 5](x/new.md)": "status: superseded by [ADR 5](y/newer.md)",
+    "status: Superseded by x/new": "status: Superseded by y/newer",
+    "superseded_by: The new": "superseded_by: The new",
+    "sources:\n- x/new.md": "sources:\n- y/newer.md",
+    "sources:\n- path: x/new.md\n  quote: It is 8080.": "sources:\n- path: y/newer.md\n  quote: It is 8080.",
+    """sources:\n- '[S](x/new.md#port): "It is"'""": """sources:\n- '[S](y/newer.md#port): "It is"'""",
+    'sources: ["[[x/new]]", x/new.md#port]': 'sources: ["[[y/newer]]", y/newer.md#port]',
+    "sources:\n- '<https://example.org/a>'\n- url: https://example.org/a\n  copy: x/new.md":
+    "sources:\n- '<https://example.org/a>'\n- url: https://example.org/a\n  copy: y/newer.md",
+}  # fmt: skip
+HEADINGS = {
+    "## Port {#port status=superseded by=x/new.md#port}": "## Port {#port status=superseded by=y/newer.md#port}",
+    '## Port {status=superseded by="x/new"}': '## Port {status=superseded by="y/newer"}',
+    "## Port {replaced_by=new}": "## Port {replaced_by=newer}",
+}
+
+
+def test_what_replaces_a_page_or_section_and_sources_follow_a_move_in_every_form(tmp_path: Path) -> None:
+    pages = {f"p{at}.md": (f"---\n{old}\n---\n# P\n", f"---\n{new}\n---\n# P\n")
+             for at, (old, new) in enumerate(REFERENCES.items())}  # fmt: skip
+    pages |= {f"h{at}.md": (f"# H\n\n{old}\n\ntext\n", f"# H\n\n{new}\n\ntext\n")
+              for at, (old, new) in enumerate(HEADINGS.items())}  # fmt: skip
+    pages["z/own.md"] = (
+        "---\nsources:\n- src.md\n- ../x/new.md\n---\n",
+        "---\nsources:\n- src.md\n- ../y/newer.md\n---\n",
+    )
+    files: dict[str, str | bytes] = {path: before for path, (before, _) in pages.items()}
+    new = "# The new\n\n## Port\n\nIt is 8080.\n"
+    with Indexed(tmp_path, {**files, "x/new.md": new, "b.md": "# B\n", "src.md": "# S\n", "z/src.md": "# S\n"}) as base:
+        moved = planned(base, {"x/new.md": "y/newer.md"})
+        assert {path: moved.get(path, before) for path, (before, _) in pages.items()} == {
+            path: after for path, (_, after) in pages.items()
+        }
+        own = planned(base, {"z/src.md": "z/other.md"})
+        assert own["z/own.md"] == "---\nsources:\n- other.md\n- ../x/new.md\n---\n"
+        backlinks = {link.source.path for link in base.collection.index.links_to(Address("x/new.md"), sentences=False)}
+        assert backlinks == pages.keys()
+        away = planned(base, {"p3.md": "q/p.md", "p9.md": "q/s.md", "h0.md": "q/h.md"})
+        assert away["q/s.md"] == "---\nsources:\n- ../x/new.md\n---\n# P\n"
+        assert (away["q/p.md"], away["q/h.md"]) == (files["p3.md"], files["h0.md"])

@@ -9,8 +9,9 @@ from functools import partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.citations import citations_of
-from commonplace.domain.document_reader import read_document
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.document_reader import find_fragment, read_document
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.status import due_review
 from commonplace.domain.tokens import tokens_of
@@ -184,14 +185,23 @@ def _old_link_lines(call: Call, collection: Collection, element: StepResult) -> 
     if not superseded or element.before is None:
         return []
     old = read_document(element.address, element.before)
-    anchors = {section_of(old, change.section).anchor for change in superseded if change.section}
+    sections = [section_of(old, change.section) for change in superseded if change.section]
     is_whole = any(not change.section and not change.old for change in superseded)
     pages = {
         shown_path(call.services.collections, collection, each.source)
         for each in collection.index.links_to(element.address, sentences=False)
-        if each.source != element.address and (is_whole or each.link.fragment in anchors)
+        if each.source != element.address and (is_whole or _leads_into(old, each.link.fragment, sections))
     }
     return [f"Links that meant the old text: {named_pages(sorted(pages))}"] if pages else []
+
+
+def _leads_into(document: Document, fragment: str, sections: Sequence[Section]) -> bool:
+    """Whether the fragment of a link, in any form, names one of these sections or a place in it."""
+    try:
+        at = find_fragment(document, fragment)[0] if fragment else -1
+    except KnowledgeError:
+        return False
+    return any(section.start <= at < section.tree_end for section in sections)
 
 
 def _source_lines(result: StepResult) -> list[str]:
