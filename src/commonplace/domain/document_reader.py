@@ -18,15 +18,14 @@ from commonplace.domain.findings import finding_of, merge_conflicts
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.graphs import BLOCK_IDS, block_around
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.declared_references import heading_references
 from commonplace.domain.markdown.link_syntax import (
     read_block_references,
     read_directive_links,
     read_frontmatter_links,
+    read_heading_links,
     read_html_links,
     read_link,
     read_unused_definitions,
-    reference_link,
 )
 from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.markdown.sections import read_sections
@@ -91,8 +90,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         own = _links(source, base, body, structure.links, html)
         if frontmatter.is_fields and not is_wikitext(frontmatter):
             own = map(to_tiddler, own)
-        by = (reference_link(*each) for each in heading_references(source, sections)) if b"by=" in source else ()
-        return (*read_frontmatter_links(source, frontmatter), *filter(None, by), *own)
+        return (*read_frontmatter_links(source, frontmatter), *read_heading_links(source, sections), *own)
 
     return Document(
         address=address,

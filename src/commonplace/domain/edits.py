@@ -354,13 +354,11 @@ def rewrite_links(
         move = LinkMove(document.address, here, before, new, spelling)
         target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
         if target != link.target:
-            in_head = start < document.body_start
-            in_yaml = in_head and link.kind == LinkKind.FRONTMATTER and not document.frontmatter.is_properties
+            in_head = link.kind == LinkKind.FRONTMATTER and start < document.body_start
+            in_yaml = in_head and not document.frontmatter.is_properties
             if in_yaml and styles is None:
                 styles = ScalarStyles(raw, document.frontmatter)
-            style = (
-                styles.at(start) if in_yaml and styles else "|" if in_head and link.kind == LinkKind.FRONTMATTER else ""
-            )
+            style = styles.at(start) if in_yaml and styles else "|" if in_head else ""
             changes[start, end] = _written_target(document, link, target, style.encode())
     return _with_changes(raw, changes | _label_changes(document, changes))
 

@@ -230,6 +230,11 @@ def reviewed_fields(values: JsonObject, today: str, by: str = "", until: str = "
     return fields
 
 
+def reviewed_day(values: JsonObject) -> str:
+    """The day of the last review of a page, `YYYY-MM-DD`; "" if its front matter has none."""
+    return next((day for key in REVIEWED_KEYS if (day := normal_date(values.get(key))[:10])), "")
+
+
 def expiry_day(values: JsonObject) -> tuple[str, str]:
     """The last day on which a page holds, and the key that says so; two empty strings if none does."""
     for key in EXPIRY_KEYS:

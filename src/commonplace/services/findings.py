@@ -375,12 +375,16 @@ def _version_issues(
     return reporter.issues(located)
 
 
+def _is_told(resolved: ResolvedLink) -> bool:
+    """Whether a link that leads nowhere is told as one: not an item of `sources`, a Markdown link without a span."""
+    return bool(resolved.link.span.end) or resolved.link.kind is LinkKind.FRONTMATTER
+
+
 def _not_told_otherwise(
     collection: Collection, address: Address, dead: Iterable[ResolvedLink], version: Document | None = None
 ) -> list[ResolvedLink]:
     """Links of a page that lead nowhere, without those that `replacement_missing` or `source_missing` tells."""
-    # A link without a span that is not of the kind of front matter is an item of `sources`.
-    remaining = [link for link in dead if link.link.span.end or link.link.kind is LinkKind.FRONTMATTER]
+    remaining = list(filter(_is_told, dead))
     if not any(resolved.link.kind is LinkKind.FRONTMATTER for resolved in remaining):
         return remaining
     statuses = CollectionStatuses(collection)

@@ -9,12 +9,20 @@ from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment
-from commonplace.domain.documents import Finding
+from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.similarity import ChunkHit
-from commonplace.domain.status import BUILT_IN_NAMES, LAPSED, DeclaredStatus, Status, TextStatus, status_on
+from commonplace.domain.status import (
+    BUILT_IN_NAMES,
+    LAPSED,
+    DeclaredStatus,
+    Status,
+    TextStatus,
+    declared_statuses,
+    status_on,
+)
 from commonplace.services import collections
 
 MAX_REPLACEMENTS = 20
@@ -87,6 +95,13 @@ class CollectionStatuses:
             return TextStatus(status)
         place = self._replacement(address, declared.by)
         return TextStatus(status, place or declared.by, resolved=bool(place) or "://" in declared.by)
+
+    def in_version(self, document: Document, ordinal: int) -> TextStatus:
+        """The status of a section of a version of a page; what replaces it is as it is written there."""
+        every = [status for status in declared_statuses(document) if status.ordinal <= ordinal <= status.last]
+        lapsed = next((status for status in every if self.status_of(status) in LAPSED), None)
+        declared = lapsed or (every[-1] if every else None)
+        return TextStatus(self.status_of(declared), declared.by) if declared else _HOLDS
 
     def _replacement(self, address: Address, reference: str) -> str:
         """The place that replaces a text, as `path#anchor`; "" if the reference leads nowhere.

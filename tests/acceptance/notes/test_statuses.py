@@ -29,6 +29,8 @@ def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
         assert "old.md" not in notes.text("search", query="server port", status="current")
         assert "SUPERSEDED by new.md" in notes.text("read", page="old.md")
         assert "Nothing that holds answers" in notes.text("search", query="8080")
+        assert "EXPIRED" in notes.text("read", page="expired.md", at="HEAD").splitlines()[0]
+        assert "SUPERSEDED by new.md" in notes.text("read", page="old.md", at="HEAD").splitlines()[0]
         assert SAID in notes.text("search", query="port of the server")
     with agent("mcp", repo.path, "--no-embed", "--toolset", "kb") as kb:
         rows = kb.call("kb_search", query="server port")["results"]
@@ -52,6 +54,9 @@ def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
         rows = server.ask("GET", "/api/v1/search?q=server+port").json["results"]
         assert rows[0]["path"] == "new"
         assert {row["snippet"].partition("]")[0] for row in rows[1:]} == {"[SUPERSEDED by new.md", "[EXPIRED"}
+        rows = server.ask("GET", "/api/v1/search?q=server+port&status=current").json["results"]
+        assert [row["path"] for row in rows] == ["new"]
+        assert server.ask("GET", "/api/v1/search?q=server+port&status=bogus").status in {400, 422}
         assert SAID in server.ask("GET", "/search?q=port+of+the+server", headers={"Accept": "text/html"}).body.decode()
         body = server.ask("GET", "/search?q=server+port", headers={"Accept": "text/html"}).body.decode()
         assert body.index("/new") < body.index("SUPERSEDED by ")

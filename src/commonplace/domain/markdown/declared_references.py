@@ -47,20 +47,27 @@ def _items(value: YamlNode) -> Sequence[YamlNode]:
     return value.children if value.kind == "list" else [value]
 
 
-def _source(item: YamlNode) -> Iterator[Reference]:
-    fields = {name.text: value for name, value in item.entries} if item.kind == "mapping" else {}
-    target = next((fields[key] for key in TARGET_KEYS if key in fields and fields[key].text.strip()), None)
-    for place in (target, *(fields.get(key) for key in COPY_KEYS)) if fields else (item,):
-        citation = read_citation(place.text, whole=bool(fields)) if place and "[[" not in place.text else None
-        if place is None or citation is None or citation.is_url or not citation.target:
-            continue
-        written = next((form for form in (citation.target, quote(citation.target)) if form in place.text), "")
-        if written:
-            yield Reference(LinkKind.MARKDOWN, written, place)
+def _source(item: YamlNode) -> list[Reference]:
+    """The references in an item of `sources`: that to the source, and that to its saved copy."""
+    if item.kind != "mapping":
+        return list(_cited(item, whole=False))
+    fields = {name.text: value for name, value in item.entries}
+    targets = [fields[key] for key in TARGET_KEYS if key in fields and fields[key].text.strip()]
+    copies = [fields[key] for key in COPY_KEYS if key in fields]
+    return [reference for place in (*targets[:1], *copies) for reference in _cited(place, whole=True)]
+
+
+def _cited(place: YamlNode, *, whole: bool) -> Iterator[Reference]:
+    citation = read_citation(place.text, whole=whole) if "[[" not in place.text else None
+    if citation is None or citation.is_url or not citation.target:
+        return
+    written = next((form for form in (citation.target, quote(citation.target)) if form in place.text), "")
+    if written:
+        yield Reference(LinkKind.MARKDOWN, written, place)
 
 
 def heading_references(source: bytes, sections: Sequence[Section]) -> Iterator[tuple[str, int]]:
-    """What replaces sections, as their headings declare it, with its byte offset."""
+    """The references to replacements in the headings of sections, each with its byte offset."""
     for section in sections:
         match = _BY.search(source, section.start, section.content) if "=" in section.attributes else None
         number = match.lastindex if match else None

@@ -10,12 +10,17 @@ from html import unescape
 from operator import itemgetter
 from urllib.parse import unquote
 
-from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
+from commonplace.domain.documents import Frontmatter, Link, LinkKind, Section, Span
 from commonplace.domain.frontmatter import block_range
 from commonplace.domain.graphs import BLOCK_REFERENCE
 from commonplace.domain.link_brackets import definition_key
 from commonplace.domain.markdown.code import code_pieces
-from commonplace.domain.markdown.declared_references import Reference, declares_references, references_of
+from commonplace.domain.markdown.declared_references import (
+    Reference,
+    declares_references,
+    heading_references,
+    references_of,
+)
 from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent
 from commonplace.domain.properties import property_texts
 from commonplace.domain.status import replacement_in
@@ -447,7 +452,13 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
     return tuple(_Block(text, inner.start).links(root)) if root and root.kind == "mapping" else ()
 
 
-def reference_link(reference: str, start: int) -> Link | None:
+def read_heading_links(source: bytes, sections: Sequence[Section]) -> list[Link]:
+    """The links to what replaces sections, as the attributes of their headings name it."""
+    links = (_reference_link(text, start) for text, start in heading_references(source, sections))
+    return [link for link in links if link]
+
+
+def _reference_link(reference: str, start: int) -> Link | None:
     """The link of a reference without brackets at a byte offset; None if it names no page."""
     collection, target, fragment = parse_wiki(reference) or ("", "", "")
     first, last = path_range(reference, collection)
@@ -463,7 +474,7 @@ def _property_links(source: bytes, span: Span) -> Iterator[Link]:
             before, inside = (len(text[:at].encode()) for at in (piece.start, piece.end))
             code.append((start + before - span.start, start + inside - span.start))
         reference = "" if "[[" in text else replacement_in(key.lower(), text)
-        if reference and (link := reference_link(reference, start + len(text.partition(reference)[0].encode()))):
+        if reference and (link := _reference_link(reference, start + len(text.partition(reference)[0].encode()))):
             yield link
             continue
         for match in _WIKILINK.finditer(text):

@@ -20,6 +20,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record, iso_timestamp
+from commonplace.domain.status import reviewed_day
 from commonplace.services.collections import Collection
 from commonplace.services.past import section_blame
 from commonplace.services.statuses import CollectionStatuses
@@ -33,6 +34,7 @@ WRITE_SECONDS = 0.01
 MIN_MOVED_CHARS = 12
 """Minimum number of characters of cited lines that are looked for elsewhere in the file."""
 _HISTORY_HINT = "Read both, then correct the page or its citation."
+_REVIEW_HINT = "Read both, then correct the page or its citation, or note that it was reviewed."
 
 
 class CitationRules:
@@ -120,7 +122,7 @@ class CitationRules:
             if file is None:
                 yield self._gone(citation)
             else:
-                yield from self._of_file(*file, citation)
+                yield from self._of_file(record, *file, citation)
             return
         if page.address == record.address and not citation.fragment:
             message = f"It cites itself as the source {shortened(citation.place)!r}. Name another source."
@@ -145,10 +147,10 @@ class CitationRules:
                     page.address, citation, self._whole(page.address)
                 )
         elif self._is_changed(record, citation, page, ordinal):
-            message = f"{citation.place} changed after this was written. {_HISTORY_HINT}"
+            message = f"{citation.place} changed after this was written. {_REVIEW_HINT}"
             yield self._finding("source_changed", citation, message)
 
-    def _of_file(self, address: Address, raw: bytes, item: Citation) -> Iterator[Finding]:
+    def _of_file(self, record: Record, address: Address, raw: bytes, item: Citation) -> Iterator[Finding]:
         lines = _lines(raw)
         cited = lines[item.first - 1 : item.last] if item.first else lines
         if is_comparable(item.quotation) and not holds_quotation(item.quotation, comparable("\n".join(cited))):
@@ -159,16 +161,18 @@ class CitationRules:
                 yield self._lost(address, item, comparable("\n".join(lines)))
             return
         if item.first and item.commit:
-            yield from self._compared(address, item, lines)
+            yield from self._compared(record, address, item, lines)
         elif item.first > len(lines):
             yield self._finding("source_changed", item, f"{item.target} has {len(lines):,} lines, not {item.first:,}.")
 
-    def _compared(self, address: Address, citation: Citation, lines: Sequence[str]) -> Iterator[Finding]:
+    def _compared(
+        self, record: Record, address: Address, citation: Citation, lines: Sequence[str]
+    ) -> Iterator[Finding]:
         """The finding if the cited lines are not those of the cited commit."""
+        history = self._collection.store.history
         try:
-            old = _lines(self._collection.store.history.read(address, citation.commit))[
-                citation.first - 1 : citation.last
-            ]
+            old = _lines(history.read(address, citation.commit))[citation.first - 1 : citation.last]
+            changed = max((commit.when for commit in history.log(address, limit=1)), default=_NEVER)
         except KnowledgeError:  # `_unknown_commit` tells of it
             return
         if not old or list(lines[citation.first - 1 : citation.last]) == old:
@@ -177,9 +181,9 @@ class CitationRules:
         if moved:
             message = f"The lines of {citation.place} are at {_shown(moved)} now. Correct the citation."
             yield self._finding("source_moved", citation, message)
-        else:
+        elif not _is_reviewed_since(record, changed):
             yield self._finding(
-                "source_changed", citation, f"The lines of {citation.place} changed since. {_HISTORY_HINT}"
+                "source_changed", citation, f"The lines of {citation.place} changed since. {_REVIEW_HINT}"
             )
 
     def _page(self, source: Address, target: str) -> Record | None:
@@ -324,6 +328,8 @@ class CitationRules:
             return False
         changes = [change for change in cited if not ordinal or change.section.ordinal == ordinal]
         times = [change.commit.when if change.commit else _NEVER for change in changes]
+        if _is_reviewed_since(record, max(times, default=0)):
+            return False
         place = _citing_section(self._document(record.address), citation)
         here = next((change for change in citing if change.section.ordinal == place), None)
         if place < 0:  # in the front matter: the page as a whole cites it
@@ -332,6 +338,15 @@ class CitationRules:
 
     def _finding(self, rule: str, citation: Citation, message: str) -> Finding:
         return finding_of(rule, message, "" if citation.line else "sources", citation.line)
+
+
+def _is_reviewed_since(record: Record, when: int) -> bool:
+    """Whether a page was reviewed after a time; of a review on the same day, the page's last change decides."""
+    day = reviewed_day(record.frontmatter)
+    if not day or when >= _NEVER:
+        return False
+    changed = iso_timestamp(when)
+    return day > changed[:10] or (day == changed[:10] and changed <= record.updated)
 
 
 _NEVER = 2**62

@@ -90,6 +90,19 @@ def moment_of(collection: Collection, text: str) -> Moment:
     return Moment(collection, _at(past, when, name, before=before, is_shallow=is_shallow))
 
 
+def day_of(collection: Collection, text: str) -> str:
+    """The day on which a past state is looked at: that which a text names, else that of its commit; "" for today.
+
+    The parameters are those of `moment_of`; a text that names no moment, such as a revision in the trash, is of today.
+    """
+    if (when := parse_moment(text)) is not None:
+        return f"{when:%Y-%m-%d}"
+    try:
+        return moment_of(collection, text).day
+    except (InvalidInputError, NotFoundError, GitError):
+        return ""
+
+
 def is_moment(collection: Collection, text: str) -> bool:
     """Whether a text names a moment of a collection. The parameters are those of `moment_of`."""
     try:

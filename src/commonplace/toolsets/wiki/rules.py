@@ -14,6 +14,7 @@ from typing import Protocol
 
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.query import StatusChoice
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
 
@@ -303,11 +304,11 @@ class Notes(Protocol):
 class NoteQueries(Protocol):
     """Search by words, meaning, links and time."""
 
-    def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
+    def search(self, query: str, limit: int, mode: SearchMode = "keyword", status: StatusChoice = "any") -> NoteHits:
         """Notes by words, meaning or both, best first.
 
         Raises:
-            InvalidInputError: the query is blank.
+            InvalidInputError: the query is blank, or there is no such status.
             UnavailableError: kind "model": `mode` is semantic only, and there is no model.
         """
         ...

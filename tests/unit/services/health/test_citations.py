@@ -81,6 +81,16 @@ def test_the_check_tells_what_became_of_sources(tmp_path: Path, monkeypatch: pyt
     assert f"since {change} by" in reported_values[7][1]
     assert "superseded by guide.md" in reported_values[8][1]
     assert "at L5-L6 now" in reported_values[9][1]
+    text = (repo.path / "citing.md").read_text()
+    for day, is_settled in (("2026-02-01", False), ("2026-02-02", True), ("2026-02-03", True)):
+        repo.write("citing.md", f"---\nlast_reviewed_on: {day}\n---\n{text}")
+        at("2026-02-03")
+        repo.commit("Review")
+        with Indexed(tmp_path) as base:
+            assert base.index.wait_dated(60)
+            rules = {finding.rule for _, finding in collection_citation_findings(base.collection, base.index.records())}
+        assert ("source_changed" not in rules) is is_settled
+        assert "quotation_missing" in rules
 
 
 def test_a_quotation_that_moved_within_its_source_is_found_there(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -22,7 +22,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection, unfinished_notice
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
 from commonplace.services.health.citations import page_citation_findings
-from commonplace.services.past.moments import PAST_READY_SECONDS
+from commonplace.services.past.moments import PAST_READY_SECONDS, day_of
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, page_at, version_of
@@ -316,7 +316,9 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
     wanted_range = line_range(arguments.lines, len(lines)) if arguments.lines else LineRange(1, len(lines))
     path_shown = shown_path(collections, collection, address)
-    head = f"{path_shown} {which}" + (f" [{part.name}]" if part else "")
+    then = replace(collection, day=day_of(collection, arguments.at))
+    mark = CollectionStatuses(then).in_version(document, _ordinal(document, part.name if part else "")).mark
+    head = " ".join(filter(None, (path_shown, which, line_of(mark, 120)))) + (f" [{part.name}]" if part else "")
     shifted = LineRange(wanted_range.first + first - 1, wanted_range.last + first - 1, wanted_range.skipped)
     _add_range(head, wanted_range.text_of(lines), path_shown, shifted, answer)
     return True

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, KnowledgeError, NotFoundError
 from commonplace.domain.json import JsonObject
+from commonplace.domain.query import StatusChoice
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
 from commonplace.toolsets.wiki.remote import client as json_values
@@ -173,9 +174,10 @@ class RemoteNoteQueries:
     def __init__(self, client: RestClient) -> None:
         self._client = client
 
-    def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
+    def search(self, query: str, limit: int, mode: SearchMode = "keyword", status: StatusChoice = "any") -> NoteHits:
         """Notes by words, similarity or both, best first."""
-        answer = self._client.get("/search", "results", q=query, limit=limit, mode=None if mode == "keyword" else mode)
+        chosen = {"mode": None if mode == "keyword" else mode, "status": None if status == "any" else status}
+        answer = self._client.get("/search", "results", q=query, limit=limit, **chosen)
         return NoteHits(
             tuple(map(json_values.hit, json_values.objects(answer, "results")))[:limit],
             json_values.number(answer, "total"),

@@ -147,7 +147,7 @@ def search(request: RestRequest) -> RestResponse:
     """Pages that match words, or that match in the requested mode."""
     query = cast("models.SearchParameters", request.query)
     with wiki_at(request.services, query.at) as state:
-        hits = state.queries.search(query.q, query.limit, query.mode)
+        hits = state.queries.search(query.q, query.limit, query.mode, query.status)
     rows = [models.Hit(name=hit.name, path=hit.path, snippet=hit.snippet, score=hit.score) for hit in hits.hits]
     return RestResponse(
         models.Hits(query=query.q, results=rows, total=hits.total, notice=hits.notice), headers=_told(state)

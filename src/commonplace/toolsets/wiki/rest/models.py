@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue
 
+from commonplace.domain.query import StatusChoice
 from commonplace.domain.similarity import SearchMode
 from commonplace.faces.rest.endpoint import (
     NAME_FACTS,
@@ -97,6 +98,7 @@ class SearchParameters(MomentParameters):
     q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, json_schema_extra=WORDS)]
     limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20
     mode: SearchMode = "keyword"
+    status: StatusChoice = "any"
 
 
 class SemanticSearchParameters(QueryParameters):

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
-from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.domain.query import ListQuery, SearchQuery, StatusChoice
 from commonplace.domain.semantic import chunks_of
 from commonplace.domain.similarity import ChunkHit, SearchMode
 from commonplace.domain.status import marked
@@ -46,9 +46,11 @@ class LocalNoteQueries:
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
 
-    def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
+    def search(self, query: str, limit: int, mode: SearchMode = "keyword", status: StatusChoice = "any") -> NoteHits:
         """Notes that match a query, best first."""
-        search_query = SearchQuery(text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS)
+        search_query = SearchQuery(
+            text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS, status=status
+        )
         result = searches.search([self._collection], search_query, mode)
         hits = [
             NoteHit(
