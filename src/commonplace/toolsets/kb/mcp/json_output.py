@@ -11,6 +11,7 @@ from urllib.parse import quote
 from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import ALREADY_WRITTEN, Code, ConflictError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.proposals import OWN_CHANGE
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, further_fields
 from commonplace.domain.validation import Violation, is_date
@@ -102,7 +103,7 @@ def show_error(error: KnowledgeError) -> JsonObject:
 
 def _suggestion(error: KnowledgeError) -> str:
     """The next step after an error, with names of this toolset's tools and arguments."""
-    if error.hint in _KEPT_HINTS:
+    if error.hint in _KEPT_HINTS or error.hint.endswith(OWN_CHANGE):
         return error.hint
     if error.context.get("reached"):
         return f"Read on with kb_read_body and body_offset {error.context['reached']} to the end, then call this again."

@@ -78,7 +78,8 @@ def test_every_code_of_an_error_has_one_of_the_contract() -> None:
 
 
 def test_a_hint_that_says_more_than_its_kind_is_kept() -> None:
-    assert show_error(NotFoundError("x", kind="document", hint=AMBIGUOUS_HINT))["suggestion"] == AMBIGUOUS_HINT
+    for hint in (AMBIGUOUS_HINT, "It is deleted in your proposal."):
+        assert show_error(NotFoundError("x", kind="document", hint=hint))["suggestion"] == hint
     assert "kb_search" in str(show_error(NotFoundError("x", kind="document", hint="other"))["suggestion"])
 
 
