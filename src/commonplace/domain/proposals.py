@@ -373,8 +373,8 @@ class ProposalStates(Protocol):
         ...
 
 
-OWN_CHANGE = "in your proposal."
-"""The end of the hint of an error about a page that the caller's own proposal deletes or moves."""
+OWN_CHANGE = "in your proposal"
+"""The end of a sentence about a page that the caller's own proposal deletes or moves."""
 
 
 class _KeptTrash:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.domain.addresses import Address, address_or_none, fold
 from commonplace.domain.changes import Commit, people_of
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.proposals import ServedView
+from commonplace.domain.proposals import OWN_CHANGE, ServedView
 
 if TYPE_CHECKING:
     from commonplace.domain.ports import History, Store
@@ -45,7 +45,7 @@ class Deletion(NamedTuple):
         it = f"It was moved to {self.address.path}, which" if self.was_moved and not self.moved_to else "It"
         if not self.is_committed:
             last = f"commit {self.commit.id[:10]} of {day} by {people_of(self.commit)}"
-            how = f"is {what} in your proposal" if self.is_proposed else f"was {what}, and that is not committed"
+            how = f"is {what} {OWN_CHANGE}" if self.is_proposed else f"was {what}, and that is not committed"
             return f"{it} {how}; {last} is the last with it."
         return f"{it} was {what} on {day} by {people_of(self.commit)}, in commit {self.commit.id[:10]}."
 
@@ -105,6 +105,19 @@ def is_proposed(store: Store, address: Address) -> bool:
     return isinstance(store, ServedView) and address in store.changed()
 
 
+def _own_moves(store: Store) -> Mapping[Address, Address]:
+    return store.moved() if isinstance(store, ServedView) else {}
+
+
+def own_change(store: Store, name: str) -> str:
+    """A sentence about the page of a folded name, if the caller's own proposal moves or deletes it; "" otherwise."""
+    changes = store.changed().items() if isinstance(store, ServedView) else ()
+    for gone in (page for page, revision in changes if not revision and name == fold(page.id)):
+        moved = _own_moves(store).get(gone)
+        return f"It is {f'moved to {moved.path}' if moved else 'deleted'} {OWN_CHANGE}."
+    return ""
+
+
 def is_only_proposed(store: Store, address: Address) -> bool:
     """Whether a file is, or was, one of the caller's own proposal alone, and is not served."""
     return isinstance(store, ServedView) and store.served.stat(address) is None
@@ -114,10 +127,9 @@ def _deletion(store: Store, deletion: Deletion, until: float) -> Deletion:
     """The deletion with the new path, or that of the new path if the page is not there any more."""
     history, address = store.history, deletion.address
     if not deletion.is_committed:
-        if isinstance(store, ServedView) and address in store.changed():
-            return deletion._replace(moved_to=store.moved().get(address), is_proposed=True)
-        moved = history.moved([present for present, _ in store.scan()])
-        return deletion._replace(moved_to=moved.get(address))
+        is_own = is_proposed(store, address)
+        moved = _own_moves(store) if is_own else history.moved([present for present, _ in store.scan()])
+        return deletion._replace(moved_to=moved.get(address), is_proposed=is_own)
     new = {old: new for new, old in history.renames(deletion.commit.id).items()}.get(address)
     later = _newest(store, new.__eq__, until) if new and store.stat(new) is None else None
     return later._replace(was_moved=True) if later else deletion._replace(moved_to=new)

@@ -13,9 +13,8 @@ from commonplace.domain.json import JsonObject
 from commonplace.domain.status import REPLACED_KEYS, replacement_in
 from commonplace.domain.yaml_edits import YamlNode
 
-_BY = re.compile(
-    rb"(?i)(?<![\w-])(?:by|superseded[_-]by|replaced[_-]by|obsoleted[_-]by)=(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))"
-)
+_BY_KEYS = "|".join(("by", *(key.replace("_", "[_-]") for key in REPLACED_KEYS if key.islower())))
+_BY = re.compile(rf"(?i)(?<![\w-])(?:{_BY_KEYS})=(?:\"([^\"]*)\"|'([^']*)'|([^\s}}]+))".encode())
 
 
 class Reference(NamedTuple):
@@ -39,8 +38,21 @@ def references_of(key: str, value: YamlNode) -> list[Reference]:
     place = next(iter(_items(value)), value)
     if "[[" in place.text:
         return []
-    reference = replacement_in(key, place.text) if place.kind == "scalar" else ""
-    return [Reference(LinkKind.FRONTMATTER, reference, place)] if reference and "://" not in reference else []
+    reference = replacement_reference(key, place.text) if place.kind == "scalar" else ""
+    return [Reference(LinkKind.FRONTMATTER, reference, place)] if reference else []
+
+
+def replacement_reference(key: str, text: str) -> str:
+    """The reference to the page that replaces this one in a value of its front matter; "" for a URL or a sentence."""
+    reference = replacement_in(key, text)
+    return reference if _names_page(reference) else ""
+
+
+def _names_page(reference: str) -> bool:
+    """Whether a reference may be the path or id of a page. Words may be a title, which no move changes, or no page."""
+    if not reference or "://" in reference or "[[" in reference:
+        return False
+    return len(reference.split()) == 1 or "/" in reference or "#" in reference or reference.endswith((".md", ".mdx"))
 
 
 def _items(value: YamlNode) -> Sequence[YamlNode]:
@@ -70,6 +82,6 @@ def heading_references(source: bytes, sections: Sequence[Section]) -> Iterator[t
     """The references to replacements in the headings of sections, each with its byte offset."""
     for section in sections:
         match = _BY.search(source, section.start, section.content) if "=" in section.attributes else None
-        number = match.lastindex if match else None
-        if match and number and b"://" not in match[number] and b"[[" not in match[number]:
-            yield match[number].decode("utf-8", "replace"), match.start(number)
+        number = match.lastindex or 0 if match else 0
+        if match and _names_page(text := match[number].decode("utf-8", "replace")):
+            yield text, match.start(number)

@@ -20,10 +20,10 @@ from commonplace.domain.markdown.declared_references import (
     declares_references,
     heading_references,
     references_of,
+    replacement_reference,
 )
 from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent
 from commonplace.domain.properties import property_texts
-from commonplace.domain.status import replacement_in
 from commonplace.domain.yaml_edits import YamlNode, layout
 
 # Parses links of Markdown and HTML: the meaning of each, and the byte range of its path, which a rename rewrites.
@@ -473,7 +473,7 @@ def _property_links(source: bytes, span: Span) -> Iterator[Link]:
         for piece in code_pieces(text):
             before, inside = (len(text[:at].encode()) for at in (piece.start, piece.end))
             code.append((start + before - span.start, start + inside - span.start))
-        reference = "" if "[[" in text else replacement_in(key.lower(), text)
+        reference = "" if "[[" in text else replacement_reference(key.lower(), text)
         if reference and (link := _reference_link(reference, start + len(text.partition(reference)[0].encode()))):
             yield link
             continue

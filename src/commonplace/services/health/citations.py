@@ -172,7 +172,6 @@ class CitationRules:
         history = self._collection.store.history
         try:
             old = _lines(history.read(address, citation.commit))[citation.first - 1 : citation.last]
-            changed = max((commit.when for commit in history.log(address, limit=1)), default=_NEVER)
         except KnowledgeError:  # `_unknown_commit` tells of it
             return
         if not old or list(lines[citation.first - 1 : citation.last]) == old:
@@ -181,7 +180,7 @@ class CitationRules:
         if moved:
             message = f"The lines of {citation.place} are at {_shown(moved)} now. Correct the citation."
             yield self._finding("source_moved", citation, message)
-        elif not _is_reviewed_since(record, changed):
+        elif not _is_reviewed_since(record, max((row.when for row in history.log(address, limit=1)), default=_NEVER)):
             yield self._finding(
                 "source_changed", citation, f"The lines of {citation.place} changed since. {_REVIEW_HINT}"
             )

@@ -26,6 +26,7 @@ from commonplace.domain.proposals import (
     only_proposing,
 )
 from commonplace.services.collections import Collection, Collections, current_bytes
+from commonplace.services.deletions import own_change
 from commonplace.services.services import ServiceProvider, Services
 
 T = TypeVar("T")
@@ -152,25 +153,15 @@ def proposing(services: Services, proposer: Proposer, *, writes: bool) -> Genera
 
 @contextmanager
 def _naming_own_changes(collections: Sequence[Collection]) -> Generator[None]:
-    """Say of a page that is not there that the caller's own proposal took it away."""
+    """Say of a page that is not there that the caller's own proposal took it away, unless the error says so."""
     try:
         yield
     except NotFoundError as error:
-        error.hint = _own_change(collections, str(error.context.get("reference", ""))) or error.hint
+        reference = str(error.context.get("reference", ""))
+        for collection in collections if reference and OWN_CHANGE not in str(error) else ():
+            name = fold(reference.removeprefix(f"{collection.name}:").removesuffix(".md"))
+            error.hint = own_change(collection.store, name) or error.hint
         raise
-
-
-def _own_change(collections: Sequence[Collection], reference: str) -> str:
-    """A sentence about a page that is not there because the caller's own proposal moves or deletes it; "" for none."""
-    for collection in collections if reference else ():
-        store = collection.store
-        name = fold(reference.removeprefix(f"{collection.name}:").removesuffix(".md"))
-        if not isinstance(store, ServedView):
-            continue
-        for gone in (page for page, revision in store.changed().items() if not revision and name == fold(page.id)):
-            moved = store.moved().get(gone)
-            return f"It is {f'moved to {moved.path}' if moved else 'deleted'} {OWN_CHANGE}"
-    return ""
 
 
 def _proposing_provider(

@@ -12,6 +12,9 @@ TARGETS = {
     "superseded_by: x/new.md#part": ["x/new.md#part"],
     "status: superseded by [New](x/new.md)": ["x/new.md"],
     "superseded_by: https://example.org/new": [],
+    "superseded_by: the new policy": [],
+    "superseded_by: the new policy.md": ["the new policy.md"],
+    "status: Superseded by ADR-0009": ["ADR-0009"],
     "sources: [src.md]": ["src.md"],
     "sources:\n- path: src.md\n  quote: A word": ["src.md"],
     "sources:\n- https://example.org/a": [],
@@ -26,5 +29,6 @@ def test_a_declared_reference_is_a_link(fields: str) -> None:
 
 
 def test_a_replacement_in_a_heading_is_a_link() -> None:
-    text = '# A\n\n## Port {#port status=superseded by="new port.md"}\n\n## by=other.md\n'
-    assert [link.raw for link in read_document(Address("a.md"), text.encode()).links] == ["new port.md"]
+    heads = ('status=superseded by="new port.md"', "superseded-by=b", 'by="a new port"', "by=https://example.org")
+    text = "".join(f"## Port {{#port {head}}}\n\n" for head in heads) + "## by=other.md\n"
+    assert [link.raw for link in read_document(Address("a.md"), text.encode()).links] == ["new port.md", "b"]

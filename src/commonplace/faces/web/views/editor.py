@@ -66,10 +66,10 @@ def edit(request: PageRequest) -> PageResponse:
     """The editor of a page or a section; with POST, what its buttons do."""
     collection, path = request.located()
     require_edits(request, collection)
-    document = document_at_path(collection, path)
     if request.method == "POST":
+        document = document_at_path(collection, path)
         return _sent(request, collection, document.record.address if document else _address(path))
-    return _edit_page(request, _opened_form(request, document or required_document(collection, path)))
+    return _edit_page(request, _opened_form(request, required_document(collection, path)))
 
 
 def require_edits(request: PageRequest, collection: Collection) -> None:

@@ -103,7 +103,7 @@ def show_error(error: KnowledgeError) -> JsonObject:
 
 def _suggestion(error: KnowledgeError) -> str:
     """The next step after an error, with names of this toolset's tools and arguments."""
-    if error.hint in _KEPT_HINTS or error.hint.endswith(OWN_CHANGE):
+    if error.hint in _KEPT_HINTS or error.hint.endswith(f"{OWN_CHANGE}."):
         return error.hint
     if error.context.get("reached"):
         return f"Read on with kb_read_body and body_offset {error.context['reached']} to the end, then call this again."

@@ -254,7 +254,7 @@ def _not_found(error: KnowledgeError) -> str:
     path = error.context.get("reference", "")
     if not path:
         return error.advice
-    if error.hint.endswith(OWN_CHANGE):
+    if error.hint.endswith(f"{OWN_CHANGE}."):
         return f"Page not found: {path}. {error.hint}"
     return f"Page not found: {path}. Use write_note to create it, or list_notes to see available pages."
 
