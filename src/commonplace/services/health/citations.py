@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from posixpath import normpath
 from threading import Lock
@@ -31,6 +32,8 @@ MAX_CACHED = 50_000
 """Maximum number of comparisons of a citing and a cited section that are cached."""
 WRITE_SECONDS = 0.01
 """CPU seconds for the quotations that a write takes out of their source; further ones `check` finds."""
+MAX_CACHED_FILES = 64
+"""Maximum number of files of the past that are cached."""
 MIN_MOVED_CHARS = 12
 """Minimum number of characters of cited lines that are looked for elsewhere in the file."""
 _HISTORY_HINT = "Read both, then correct the page or its citation."
@@ -52,6 +55,12 @@ class CitationRules:
         self._documents: dict[Address, Document] = {}
         self._texts: dict[tuple[Address, str], str] = {}
         self._versions: dict[Address, list[tuple[Commit, str]]] = {}
+        self._lines_at = lru_cache(MAX_CACHED_FILES)(self._read_lines_at)
+
+    def _read_lines_at(self, address: Address, commit: str) -> list[str]:
+        if self._collection.past is not None:
+            self._collection.past.commits.commit(commit)  # says of one that is not there what is wrong
+        return _lines(self._collection.store.history.read(address, commit))
 
     def findings(self, record: Record, citations: Sequence[Citation]) -> Iterator[Finding]:
         """The findings in the citations of one page."""
@@ -72,8 +81,9 @@ class CitationRules:
         if past is None or history.is_shallow:
             return
         try:
-            past.commits.commit(citation.commit)
-            have = len(_lines(history.read(file[0], citation.commit))) if file else citation.first
+            if file is None:
+                past.commits.commit(citation.commit)
+            have = len(self._lines_at(file[0], citation.commit)) if file else citation.first
         except KnowledgeError as error:
             message = f"It cites {shortened(citation.place)!r}. {error} Name a commit that has it."
             yield self._finding("source_missing", citation, message)
@@ -171,7 +181,7 @@ class CitationRules:
         """The finding if the cited lines are not those of the cited commit."""
         history = self._collection.store.history
         try:
-            old = _lines(history.read(address, citation.commit))[citation.first - 1 : citation.last]
+            old = self._lines_at(address, citation.commit)[citation.first - 1 : citation.last]
         except KnowledgeError:  # `_unknown_commit` tells of it
             return
         if not old or list(lines[citation.first - 1 : citation.last]) == old:

@@ -147,7 +147,9 @@ def test_a_commit_that_does_not_have_the_source_is_told_and_lines_are_pinned_to_
         ]
         assert "no commit 'deadbeef'" in findings[1].message
         findings = new_findings(base.collections, collection, Address("a.md"), (b"# A\n", page.encode()))
-        assert {finding.rule for finding in findings} == {"source_missing", "source_changed"}, "also those of severity INFO"
+        assert {finding.rule for finding in findings} == {"source_missing", "source_changed"}, (
+            "also those of severity INFO"
+        )
         for target, first_line, commit in (("app.py", 4, head), ("app.py", 999, ""), ("none.py", 1, "")):
             citation = Citation("", target, first=first_line, last=first_line)
             assert pinned_citation(collection, Address("a.md"), citation).commit == commit, target
