@@ -165,6 +165,10 @@ def test_a_page_is_deleted_with_its_links_in_view_and_restored(server: Server, r
     assert sent(server, "/restore/pot", at=first, revision=revision).status == 303
     assert (repo.path / "pot.md").read_text() == "# Pot\n\nFirst.\n"
     assert sent(server, "/restore/pot", at="--output=/x", revision=revision).status == 422
+    (repo.path / "pot.md").write_text("# Pot\n\nOf nobody's commit.\n")
+    version = fields(page(server, f"/p/pot?at={first}"), '<form[^>]*class="restore"')
+    assert sent(server, "/restore/pot", **version).status == 409, "the page of the version does not show this text"
+    assert (repo.path / "pot.md").read_text() == "# Pot\n\nOf nobody's commit.\n"
 
 
 def test_where_writes_are_files_pages_say_what_is_not_committed(tmp_path: Path) -> None:

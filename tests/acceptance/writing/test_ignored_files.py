@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent import RefusedError, agent
@@ -69,6 +71,13 @@ def test_an_agent_reads_no_ignored_page_after_a_move(repo: GitRepo) -> None:
     stays(repo)
 
 
+def test_a_site_has_no_ignored_file(repo: GitRepo, tmp_path: Path) -> None:
+    Shell(repo.path).ok("publish", ".", tmp_path / "out")
+    files = [file for file in (tmp_path / "out").rglob("*") if file.is_file() and "static" not in file.parts]
+    assert any(file.name == "p.png" for file in files)
+    assert [file for file in files if file.name == "secret.key" or b" token" in file.read_bytes()] == []
+
+
 @pytest.mark.parametrize("page", ["a/hidden", "a/own", "a/private/diary"])
 def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> None:
     with agent("mcp", repo.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
@@ -84,6 +93,8 @@ def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> 
             assert "revision" not in str(caught.value).lower().replace("revision=", "")
         with pytest.raises(RefusedError):
             client.text("changes", page=page, sections=True)
+        with pytest.raises(RefusedError, match="is ignored by an ignore file, so it is not served"):
+            client.text("add", source=f"{page}.md")
     shell = Shell(repo.path)
     assert "is ignored by an ignore file" in shell("write", page, stdin="# Mine\n").stderr
     assert "There is no document" in shell("rm", page, "--force").stderr

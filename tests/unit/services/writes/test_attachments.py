@@ -44,6 +44,13 @@ def test_nothing_is_overwritten_and_the_same_bytes_are_one_file(base: Indexed) -
     assert base.store.read(Address("pics/x.png")) == PNG
 
 
+def test_nothing_is_stored_where_ignore_files_exclude_it(base: Indexed) -> None:
+    base.write(".commonplaceignore", "/pics/*.png\n")
+    with pytest.raises(InvalidInputError, match=r"pics/y.png is ignored by an ignore file, so it would not be shown"):
+        stored(base, "b.md", "y.png")
+    assert not (base.folder / "pics" / "y.png").exists()
+
+
 def test_a_name_leads_to_no_other_folder(base: Indexed) -> None:
     assert stored(base, "b.md", "../../etc/p.png")[0] == "pics/p.png"
     assert stored(base, "b.md", "C:\\secret\\q.png")[0] == "pics/q.png"
