@@ -117,9 +117,16 @@ class _RecordDates:
         """0: there are no commits."""
         return 0
 
-    def last_touching(self, is_meant: Callable[[Address], bool]) -> Sequence[tuple[Commit, bool]] | None:
+    def last_touching(
+        self, is_meant: Callable[[Address], bool] | None = None, *, among: Collection[Address] | None = None
+    ) -> Sequence[tuple[Commit, bool]] | None:
         """None: there are no commits."""
-        del is_meant
+        del is_meant, among
+
+    def differing(self, commit: str) -> set[Address]:
+        """An empty set."""
+        del commit
+        return set()
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """None (unknown), so that all pages are dated again."""
@@ -143,10 +150,10 @@ class _RecordDates:
         del addresses
         return {}
 
-    def deleted(self, addresses: Collection[Address]) -> set[Address]:
-        """An empty set."""
-        del addresses
-        return set()
+    def working_changes(self, revisions: Mapping[Address, Revision]) -> tuple[set[Address], set[Address]]:
+        """Empty sets."""
+        del revisions
+        return set(), set()
 
     def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """An empty set."""

@@ -217,6 +217,13 @@ class Commit:
     message: str
     addresses: tuple[Address, ...] = ()
     """The documents that the commit touched, by their addresses in it; empty unless requested."""
+    committed: int = 0
+    """Commit date in Unix seconds, which a rebase renews; 0 if unknown."""
+
+    @property
+    def latest(self) -> int:
+        """The later one of both dates."""
+        return max(self.when, self.committed)
 
 
 CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")

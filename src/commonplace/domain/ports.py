@@ -144,19 +144,31 @@ class History(Protocol):
         """The span of each of these documents (None: all) that has commits. Cached by HEAD."""
         ...
 
-    def last_touching(self, is_meant: Callable[[Address], bool]) -> Sequence[tuple[Commit, bool]] | None:
+    def last_touching(
+        self, is_meant: Callable[[Address], bool] | None = None, *, among: Collection[Address] | None = None
+    ) -> Sequence[tuple[Commit, bool]] | None:
         """The commits that last touched documents, newest first, each with whether it took the document away.
 
         For a document that HEAD lacks, the commit that took it away. Each commit has its document as `addresses`.
         None if the commits have not been read yet; `log` has them then.
 
         Args:
-            is_meant: Chooses among all documents that commits up to HEAD touched.
+            is_meant: Chooses among the documents; None for all.
+            among: The documents; None for all that commits up to HEAD touched.
         """
         ...
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """Documents that later commits touched; None if the commit is not an ancestor of HEAD or too far behind."""
+        ...
+
+    def differing(self, commit: str) -> set[Address]:
+        """Documents that only one of HEAD and a commit has, or of which they have different versions.
+
+        Raises:
+            NotFoundError: no such commit.
+            GitError: too many files differ.
+        """
         ...
 
     def address_at(self, address: Address, commit: str) -> Address | None:
@@ -192,8 +204,8 @@ class History(Protocol):
         """Documents that differ from HEAD apart from line ends, without those of repositories inside this one."""
         ...
 
-    def deleted(self, addresses: Collection[Address]) -> set[Address]:
-        """Documents of HEAD whose files are gone; `addresses` has those that are there.
+    def working_changes(self, revisions: Mapping[Address, Revision]) -> tuple[set[Address], set[Address]]:
+        """The documents of `uncommitted`, and those of HEAD whose files are gone; `revisions` has all that are there.
 
         Raises:
             GitError: HEAD has too many files to be listed.

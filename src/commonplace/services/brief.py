@@ -40,6 +40,8 @@ STEP = 50
 """Number of commits that are read at a time."""
 MAX_COMMITS = 200
 """Maximum number of commits that are looked at; more are said to be more."""
+MAX_DIFFERING = 1_000
+"""Maximum number of pages whose last commits are looked up one by one."""
 HISTORY_SECONDS = 0.1
 """CPU seconds for the history of all bases."""
 REVIEW_SECONDS = 0.05
@@ -240,22 +242,33 @@ def _changed(services: Services, since: float, missing: list[str]) -> list[Chang
         if not collection.store.history.available:
             missing.append(f"{collection.name}: has no Git history; what changed is not known.")
             continue
-        last = _last_commits(collection, since, until, missing)
-        committed = {page.address: page for page in _committed(collection, last, since, until)}
+        last, is_compared = _last_commits(collection, since, until, missing)
+        committed = {page.address: page for page in _committed(collection, last, since, until, is_compared)}
         for page in _uncommitted(collection, since, missing):
             committed[page.address] = replace(page, last=last.get(page.address))
         pages += committed.values()
     return sorted(pages, key=lambda page: -page.when)
 
 
-def _last_commits(collection: Collection, since: float, until: float, missing: list[str]) -> dict[Address, Commit]:
-    """The last commit since a moment of each page that has one, as far as the processor time suffices."""
+def _last_commits(
+    collection: Collection, since: float, until: float, missing: list[str]
+) -> tuple[dict[Address, Commit], bool]:
+    """The last commit of each page that changed since a moment, and whether all these differ from how they were then.
+
+    Before the history has been read as a whole, and for more than `MAX_DIFFERING` pages, only recent commits are looked
+    at, as far as the processor time suffices.
+    """
+    history, then = collection.store.history, _commit_then(collection, since)
+    pages = history.differing(then) if then else set[Address]()
+    commits = history.last_touching(among=pages) if then and len(pages) <= MAX_DIFFERING else None
+    if commits is not None:
+        return {address: commit for commit, _ in commits for address in commit.addresses}, True
     last: dict[Address, Commit] = {}
     read = [0]
     for commit in dated_since(_log(collection, until, read, missing), int(since)):
         for address in commit.addresses:
             last.setdefault(address, commit)
-    return last
+    return last, False
 
 
 def _log(collection: Collection, until: float, read: list[int], missing: list[str]) -> Iterator[Commit]:
@@ -270,7 +283,7 @@ def _log(collection: Collection, until: float, read: list[int], missing: list[st
 
 
 def _committed(
-    collection: Collection, last: Mapping[Address, Commit], since: float, until: float
+    collection: Collection, last: Mapping[Address, Commit], since: float, until: float, is_compared: bool
 ) -> Iterator[ChangedPage]:
     """The pages of commits since a moment, without those that are as they were then.
 
@@ -278,12 +291,15 @@ def _committed(
     """
     store, then = collection.store, _store_then(collection, since)
     moved: set[Address] = set()
-    for address, commit in sorted(last.items(), key=lambda item: store.stat(item[0]) is not None):
+    there = {address for address in last if store.stat(address)}
+    for address, commit in sorted(last.items(), key=lambda item: item[0] in there):
         page = ChangedPage(collection, address, commit.when, commit)
-        if then is None or time.thread_time() > until:
-            yield page if store.stat(address) else replace(page, state="gone")
+        if is_compared and address in there and address not in moved:
+            yield page
+        elif then is None or time.thread_time() > until:
+            yield page if address in there else replace(page, state="gone")
         elif (was := _content(then, address)) != _content(store, address) and not (was is None and address in moved):
-            yield page if store.stat(address) else _gone(page, was, moved)
+            yield page if address in there else _gone(page, was, moved)
 
 
 def _gone(page: ChangedPage, was: bytes | None, moved: set[Address]) -> ChangedPage:

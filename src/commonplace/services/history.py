@@ -140,27 +140,25 @@ def uncommitted_addresses(collection: Collection, prefix: str = "") -> tuple[set
     """
     store = collection.store
     proposed = store.changed().keys() if isinstance(store, ServedView) else set[Address]()
-    revisions = collection.index.revisions()
-    known_revisions = {
-        address: revision
-        for address, revision in revisions.items()
-        if address.path.startswith(prefix) and address not in proposed
-    }
-    gone = store.history.deleted(revisions) - proposed - not_served(store)
-    return store.history.uncommitted(known_revisions), {item for item in gone if item.path.startswith(prefix)}
+    pair = store.history.working_changes(collection.index.revisions())
+    changed, gone = ({item for item in items - proposed if item.path.startswith(prefix)} for items in pair)
+    return changed, gone - not_served(store)
 
 
-def dated_since(commits: Iterable[Commit], since: float) -> Iterator[Commit]:
-    """The commits whose date is not before a moment, which is in Unix seconds.
+def dated_since(commits: Iterable[Commit], since: float, most: int = MAX_OLDER) -> Iterator[Commit]:
+    """The commits that were made, or rebased, not before a moment.
 
-    A clock that was wrong gives a commit among newer ones an old date. So only `MAX_OLDER` older ones in a row end it.
+    Args:
+        commits: The commits, newest first.
+        since: The moment in Unix seconds.
+        most: Number of older commits in a row that end it. A clock that was wrong gives one among newer an old date.
     """
     older = 0
     for commit in commits:
-        older = older + 1 if commit.when < since else 0
+        older = older + 1 if commit.latest < since else 0
         if not older:
             yield commit
-        elif older == MAX_OLDER:
+        elif older == most:
             return
 
 

@@ -81,15 +81,22 @@ class NoHistory:
         del addresses
         return {}
 
-    def last_touching(self, is_meant: Callable[[Address], bool]) -> Sequence[tuple[Commit, bool]] | None:
+    def last_touching(
+        self, is_meant: Callable[[Address], bool] | None = None, *, among: Collection[Address] | None = None
+    ) -> Sequence[tuple[Commit, bool]] | None:
         """An empty tuple."""
-        del is_meant
+        del is_meant, among
         return ()
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """None: there are no commits."""
         del commit
         return None
+
+    def differing(self, commit: str) -> set[Address]:
+        """An empty set: there are no commits."""
+        del commit
+        return set()
 
     def address_at(self, address: Address, commit: str) -> Address | None:
         """None: there are no commits."""
@@ -115,10 +122,9 @@ class NoHistory:
         del addresses
         return {}
 
-    def deleted(self, addresses: Collection[Address]) -> set[Address]:
-        """An empty set: there is no commit."""
-        del addresses
-        return set()
+    def working_changes(self, revisions: Mapping[Address, Revision]) -> tuple[set[Address], set[Address]]:
+        """All documents, and none that are gone, because there are no commits."""
+        return set(revisions), set()
 
     def head(self) -> str:
         """An empty string: there is no commit."""

@@ -9,9 +9,15 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 
 _WRITTEN_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_AGO = re.compile(r"(?:last\s+)?(\d{1,4})\s*(min|minutes?|h|hours?|d|days?|w|weeks?|months?|years?)(?:\s+ago)?")
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_NUMBERS |= {"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
+_AGO = re.compile(
+    rf"(?:(?:the )?(?:last|past) )?(?:(\d{{1,4}}) ?|({'|'.join(_NUMBERS)}) )"
+    r"(min|minutes?|h|hours?|d|days?|w|weeks?|months?|years?)(?: ago)?"
+)
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
-_NAMED = {"today": 0, "yesterday": 1, "last week": 7, "a week ago": 7, "week": 7, "last month": 30, "month": 30}
+_NAMED = {"today": 0, "yesterday": 1, "week": 7, "month": 30, "year": 365}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -> datetime | None:
@@ -19,21 +25,21 @@ def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -
 
     Args:
         text: `2026-03-01`, an ISO 8601 time with or without a zone (UTC without one), `today`, `yesterday`,
-            `last week`, `7 days`, `3 hours ago`, `20 minutes ago`.
+            `last week`, `7 days`, `two weeks`, `3 hours ago`, `an hour ago`; `monday` and `last monday` are the last
+            one before today.
         now: The current time; None for the clock's.
         end: Whether a day means its end instead of its beginning.
     """
     now = now or datetime.now(UTC)
     words = " ".join(text.strip().lower().split())
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if words in _NAMED:
-        return _day(midnight - timedelta(days=_NAMED[words]), end=end)
-    ago = _AGO.fullmatch(words)
-    if ago:
-        amount, unit = int(ago[1]), ago[2]
-        if unit.startswith(("min", "h")):
-            return now - (timedelta(hours=amount) if unit.startswith("h") else timedelta(minutes=amount))
-        return _day(midnight - timedelta(days=amount * _DAYS[unit[0]]), end=end)
+    name = words.removeprefix("last ")
+    if name in _NAMED:
+        return _day(midnight - timedelta(days=_NAMED[name]), end=end)
+    if name in _WEEKDAYS:
+        return _day(midnight - timedelta(days=(now.weekday() - _WEEKDAYS.index(name) - 1) % 7 + 1), end=end)
+    if ago := _AGO.fullmatch(words):
+        return _ago(now, int(ago[1] or _NUMBERS[ago[2]]), ago[3], end=end)
     try:
         found_moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -45,6 +51,17 @@ def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -
     except OverflowError:
         return None
     return _day(moment, end=end) if is_day else moment
+
+
+def _ago(now: datetime, amount: int, unit: str, *, end: bool) -> datetime | None:
+    """The moment that many units ago, of days and longer ones their beginning; None before the year 1."""
+    if unit.startswith(("min", "h")):
+        return now - (timedelta(hours=amount) if unit.startswith("h") else timedelta(minutes=amount))
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        return _day(midnight - timedelta(days=amount * _DAYS[unit[0]]), end=end)
+    except OverflowError:
+        return None
 
 
 def require_moment(name: str, text: str) -> datetime:

@@ -34,6 +34,9 @@ MAX_ENTRIES = 1_000_000
 MAX_PATH_BYTES = 4_096
 """Maximum length of a file's path in bytes; the kernel's own limit."""
 
+_NO_BLOBS = frozenset({FOLDER_MODE, b"%o" % MODE_GITLINK})
+"""Spellings of the modes of entries that are no files or links."""
+
 
 class TreeDiff:
     """The trees of one repository; for one thread at a time.
@@ -89,6 +92,20 @@ class TreeDiff:
                     waiting.append((above + name + b"/", raw.hex()))
                 else:
                     yield above + name, TreeEntry(int(mode, 8), raw.hex())
+
+    def blobs_below(self, tree: str) -> dict[bytes, str]:
+        """The id of every file and link of a tree, by its path. Raises as `files` does."""
+        if self._size(tree) > MAX_ENTRIES:
+            raise _too_many()
+        blobs: dict[bytes, str] = {}
+        waiting = [(b"", tree)]
+        while waiting:
+            above, identifier = waiting.pop()
+            entries = self._cache.tree(identifier) if len(above) <= MAX_PATH_BYTES else {}
+            folders = [(name, raw) for name, (mode, raw) in entries.items() if mode == FOLDER_MODE]
+            waiting += ((above + name + b"/", raw.hex()) for name, raw in folders)
+            blobs |= {above + name: raw.hex() for name, (mode, raw) in entries.items() if mode not in _NO_BLOBS}
+        return blobs
 
     def differing(self, old: str, new: str) -> Iterator[bytes]:
         """Paths of the files that are in only one of two trees, or differ. Raises as `differences` does."""

@@ -16,11 +16,12 @@ def test_nothing_was_ever_committed() -> None:
     assert not history.available
     assert (history.log(None, limit=9), history.count(), list(history.versions(PAGE))) == ([], 0, [])
     assert (history.touched(), history.touched_since("1" * 40), history.renames("1" * 40)) == ({}, None, {})
-    assert (history.head(), history.address_at(PAGE, "1" * 40), history.deleted({PAGE})) == ("", None, set())
+    assert (history.head(), history.address_at(PAGE, "1" * 40)) == ("", None)
 
 
 def test_every_page_is_uncommitted() -> None:
     assert NoHistory().uncommitted({PAGE: "r1"}) == {PAGE}
+    assert NoHistory().working_changes({PAGE: "r1"}) == ({PAGE}, set())
 
 
 def test_a_version_that_is_asked_for_is_refused_with_what_to_do() -> None:

@@ -119,19 +119,30 @@ class DocumentSpans:
             return DocumentChanges(walked.changes.of(address), walked.changes.is_linear)
 
     def last_of(
-        self, head: str, at: str, is_meant: Callable[[Address], bool]
+        self, head: str, at: str, is_meant: Callable[[Address], bool], among: Collection[Address] | None
     ) -> dict[Address, tuple[str, bool]] | None:
         """The commit that last touched each of the chosen documents, and whether it took the document away.
 
         For a document that the commit `at` lacks, the commit that took it away. Only `at` and its ancestors count.
-        None if not all changes up to `head` are cached, or if the lock is not free.
+        None if the commits up to `head` are not cached, or if the lock is not free; and for another `at`, if there are
+        too many changes for the cache.
         """
         with self._cached(head) as walked:
-            if walked is None or not walked.changes.complete:
+            if walked is None or not (walked.changes.complete or at == head):
                 return None
-            meant = {address: walked.changes.of(address) for address in walked.ends if is_meant(address)}
-        last = {address: self._last_in(changes, head, at, address) for address, changes in meant.items()}
+            documents = walked.ends if among is None else filter(walked.ends.__contains__, among)
+            meant = [address for address in documents if is_meant(address)]
+            if walked.changes.complete:
+                changed = {address: walked.changes.of(address) for address in meant}
+            else:
+                changed = {address: self._last_change(walked.ends[address], address) for address in meant}
+        last = {address: self._last_in(changes, head, at, address) for address, changes in changed.items()}
         return {address: (name, is_gone) for address, (name, is_gone) in last.items() if name}
+
+    def _last_change(self, ends: Ends, address: Address) -> dict[str, str]:
+        """The last commit that touched a document, with the document's blob in it, as `CommitChanges.of`."""
+        name, path = ends.last.hex(), f"{self._folder}/{address.path}" if self._folder else address.path
+        return {name: TreeDiff(self._repository).at(self._repository.tree_of(name), os.fsencode(path))}
 
     def _last_in(self, changes: dict[str, str], head: str, at: str, address: Address) -> tuple[str, bool]:
         """The commit of `last_of` for one document, all of whose changes up to `head` are given; "" for none."""

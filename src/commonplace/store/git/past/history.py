@@ -25,12 +25,12 @@ from commonplace.store.git.past.revision_walk import (
     PathFollower,
     RenameFinder,
     Renames,
+    blobs_of,
     changed_paths,
     commit_value,
     commits_touching,
     count_touching,
     document_address,
-    documents_of,
     parents_of,
     renames_of,
 )
@@ -224,19 +224,26 @@ class GitHistory:
             self.ancestors.add(head, {span.last.id for span in spans.values()})
         return spans
 
-    def last_touching(self, is_meant: Callable[[Address], bool], at: str = "") -> Sequence[tuple[Commit, bool]] | None:
+    def last_touching(
+        self,
+        is_meant: Callable[[Address], bool] | None = None,
+        at: str = "",
+        *,
+        among: Collection[Address] | None = None,
+    ) -> Sequence[tuple[Commit, bool]] | None:
         """The commits that last touched documents, newest first, each with whether it took the document away.
 
         Args:
-            is_meant: Chooses among all documents that commits touched.
+            is_meant: Chooses among the documents; None for all.
             at: Only this commit and its ancestors count; "" for the current commit.
+            among: The documents; None for all that commits touched.
         """
 
         def is_shown(address: Address) -> bool:
-            return is_meant(address) and not self._hides(address)
+            return (is_meant is None or is_meant(address)) and not self._hides(address)
 
         head = self.head()
-        last = guarded(lambda: self._spans.last_of(head, at or head, is_shown)) if head else {}
+        last = guarded(lambda: self._spans.last_of(head, at or head, is_shown, among)) if head else {}
         if last is None:
             return None
         self.ancestors.add(head, {name for name, _ in last.values()})
@@ -250,6 +257,12 @@ class GitHistory:
         """Documents that commits of the current branch touched after this one; None if it is not a recent ancestor."""
         head = self.head()
         return guarded(lambda: self._spans.touched_between(commit, head))
+
+    def differing(self, commit: str) -> set[Address]:
+        """Documents that only one of the current commit and another has, or of which they have different versions."""
+        trees, folder = TreeDiff(self.repository), os.fsencode(self.prefix.rstrip("/"))
+        old, new = (trees.at(self.repository.tree_of(name), folder) for name in (commit, self.head()))
+        return {address for path in trees.differing(old, new) if (address := document_address(path))}
 
     def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """Documents whose files differ from the current commit. Compares ids of trees; reads only files that differ.
@@ -269,22 +282,38 @@ class GitHistory:
         inner: dict[str, bool] = {"": False}
         return {address for address in differing if not self._is_inner(head, address.folder, inner)}
 
-    def deleted(self, addresses: Collection[Address]) -> set[Address]:
-        """Documents of the current commit whose files are gone."""
-        if self._folder is None or not self.head():
+    def working_changes(self, revisions: Mapping[Address, Revision]) -> tuple[set[Address], set[Address]]:
+        """The documents of `uncommitted`, and the documents of the current commit whose files are gone.
+
+        `revisions` has all documents that are there. The commit's files are read once, and paths compared as bytes.
+        """
+        head = self.head()
+        if not head:
+            return set(revisions), set()
+        committed = blobs_of(self.repository, head, self.prefix)
+        current = {os.fsencode(address.path): revision for address, revision in revisions.items()}
+        differing = {Address(os.fsdecode(path)) for path, _ in current.items() - committed.items()}
+        changed = self.uncommitted({address: revisions[address] for address in differing})
+        return changed, self._gone(committed.keys() - current.keys())
+
+    def _gone(self, paths: Collection[bytes]) -> set[Address]:
+        """The documents among paths of the current commit whose files are gone."""
+        if self._folder is None:
             return set()
-        gone = documents_of(self.repository, self.head(), os.fsencode(self.prefix)) - set(addresses)
-        return {address for address in gone if self._folder.stat(address) is None and not self._hides(address)}
+        documents = (address for path in paths if (address := document_address(path)))
+        return {address for address in documents if self._folder.stat(address) is None and not self._hides(address)}
 
     def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:
         """The new address of each document of the current commit whose file was renamed since, by the rule of commits.
 
         Empty if more than `MAX_ADDED` documents are not in the commit, because each of them is read.
         """
-        gone = self.deleted(addresses)
+        committed = blobs_of(self.repository, self.head(), self.prefix) if self.head() else {}
+        current = {os.fsencode(address.path) for address in addresses}
+        gone = self._gone(committed.keys() - current)
         if not gone:
             return {}
-        added = set(addresses) - documents_of(self.repository, self.head(), os.fsencode(self.prefix))
+        added = {Address(os.fsdecode(path)) for path in current - committed.keys()}
         files = ((address, self._current_as_stored(address)) for address in added if len(added) <= MAX_ADDED)
         texts = {address: text for address, text in files if text is not None}
         contents = {bytes.fromhex(revision_of(text)): text for text in texts.values()}

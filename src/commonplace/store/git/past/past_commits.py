@@ -211,9 +211,15 @@ class PastHistory(GitHistory):
         """Id of the commit."""
         return self._commit
 
-    def last_touching(self, is_meant: Callable[[Address], bool], at: str = "") -> Sequence[tuple[Commit, bool]] | None:
+    def last_touching(
+        self,
+        is_meant: Callable[[Address], bool] | None = None,
+        at: str = "",
+        *,
+        among: Collection[Address] | None = None,
+    ) -> Sequence[tuple[Commit, bool]] | None:
         """The commits up to this one that last touched documents, newest first."""
-        return self._current_history.last_touching(is_meant, at or self._commit)
+        return self._current_history.last_touching(is_meant, at or self._commit, among=among)
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """The span of each of these documents, or of all, up to this commit."""
@@ -232,10 +238,10 @@ class PastHistory(GitHistory):
         del addresses
         return {}
 
-    def deleted(self, addresses: Collection[Address]) -> set[Address]:
-        """An empty set: the files are those of a commit."""
-        del addresses
-        return set()
+    def working_changes(self, revisions: Mapping[Address, Revision]) -> tuple[set[Address], set[Address]]:
+        """Empty sets: the files are those of a commit."""
+        del revisions
+        return set(), set()
 
 
 class PastStore(TreeStore):

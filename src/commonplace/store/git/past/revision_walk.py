@@ -14,10 +14,10 @@ from typing import NamedTuple
 import pygit2
 from pygit2.enums import SortMode
 
-from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.changes import Author, Commit, CommitSpan, escaped_controls
 from commonplace.domain.errors import InvalidInputError
-from commonplace.store.git.objects import is_file
+from commonplace.store.git.objects import MODE_FOLDER
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.trees import TreeDiff
 
@@ -178,29 +178,31 @@ def oldest_first(repository: GitRepository, head: str, known_text: str) -> Itera
 
 def document_address(path: bytes) -> Address | None:
     """The address of a path in Git; None if the path is not that of a document."""
+    text = os.fsdecode(path)
     try:
-        address = parse_address(os.fsdecode(path))
+        return parse_address(text) if is_document_path(text) else None
     except InvalidInputError:
         return None
-    return address if address.is_document else None
 
 
-def documents_of(repository: GitRepository, commit: str, prefix: bytes) -> set[Address]:
-    """The documents of a commit below a prefix, by their addresses without it.
+def blobs_of(repository: GitRepository, commit: str, prefix: str) -> dict[bytes, str]:
+    """The id of every file and link of a commit below a prefix, by its path without it.
 
     Raises:
-        GitError: the commit has too many files.
+        GitError: there are too many files.
     """
-    files = TreeDiff(repository).files(repository.tree_of(commit))
-    paths = (path for path, entry in files if path.startswith(prefix) and is_file(entry))
-    return {address for path in paths if (address := document_address(path.removeprefix(prefix)))}
+    tree = repository.tree_of(commit)
+    if prefix:
+        entry = repository.entry(commit, prefix.rstrip("/"))
+        tree = entry.id if entry and entry.mode == MODE_FOLDER else ""
+    return TreeDiff(repository).blobs_below(tree)
 
 
 def commit_value(commit: pygit2.Commit, addresses: tuple[Address, ...] = ()) -> Commit:
     """The `Commit` value of a commit."""
     author = commit.author
     person = Author(_text(author.raw_name), _text(author.raw_email))
-    return Commit(str(commit.id), person, author.time, _text(commit.raw_message), addresses)
+    return Commit(str(commit.id), person, author.time, _text(commit.raw_message), addresses, commit.commit_time)
 
 
 def _text(raw: bytes) -> str:

@@ -12,6 +12,7 @@ from commonplace.domain.changes import Commit, StatedMessage
 from commonplace.domain.cluster import Replica, record_written
 from commonplace.domain.errors import UnavailableError
 from commonplace.services.collections import Collection
+from commonplace.services.history import dated_since
 from commonplace.toolsets.notes.service.repeats import MAX_REPEATS, REPEAT_SECONDS
 
 TRAILER = "Commonplace-Request"
@@ -21,6 +22,8 @@ SETTLE_SECONDS = 10.0
 SETTLE_INTERVAL = 0.05
 _BATCH = 32
 """Commits that are read together."""
+MAX_OLDER = 4
+"""Number of older commits in a row, after which no newer one is looked for."""
 
 
 class CallMadeError(Exception):
@@ -61,7 +64,7 @@ def require_unmade(collection: Collection, mark: str) -> None:
             retry_after=1,
         )
     head = collection.store.history.head()
-    for commit in _latest(collection):
+    for commit in dated_since(_latest(collection), time.time() - REPEAT_SECONDS, MAX_OLDER):
         if line in commit.message.splitlines():
             record_written(collection.store.identity, head)  # the answer contains the commit
             raise CallMadeError(collection, commit)
@@ -84,12 +87,8 @@ def _is_pending(replica: Replica, line: str) -> bool:
 
 
 def _latest(collection: Collection) -> Iterator[Commit]:
-    oldest = time.time() - REPEAT_SECONDS
     for offset in range(0, MAX_REPEATS, _BATCH):
         commits = collection.store.history.log(None, limit=_BATCH, offset=offset)
-        for commit in commits:
-            if commit.when < oldest:
-                return
-            yield commit
+        yield from commits
         if len(commits) < _BATCH:
             return

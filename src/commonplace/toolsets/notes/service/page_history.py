@@ -132,11 +132,11 @@ def _later(collection: Collection, after: str, go_on: Callable[[], None]) -> fro
     for commit in _walk(collection, None, go_on):
         if commit.id.startswith(after.lower()):
             return frozenset(ids)
-        ids[commit.id] = commit.when
+        ids[commit.id] = commit.latest
     if collection.past is None:
         raise NotFoundError(f"There is no commit {after[:40]!r} here.", kind="revision", hint="Give a date.")
     known_commit = collection.past.commits.commit(after)
-    return frozenset(identifier for identifier, when in ids.items() if when > known_commit.when)
+    return frozenset(identifier for identifier, when in ids.items() if when > known_commit.latest)
 
 
 def _kept(commit: Commit, change_filter: ChangeFilter) -> PageCommit | None:

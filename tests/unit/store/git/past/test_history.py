@@ -239,3 +239,34 @@ def test_an_author_that_is_no_text_is_shown(git_repo: MakeRepo) -> None:
     repo.git("update-ref", "HEAD", identifier)
     commit = history(repo.path).log(None, limit=1)[0]
     assert (commit.id, commit.author.name, commit.message) == (identifier, "M\ufffdller", "Begin\ufffd\n")
+
+
+def test_the_work_tree_and_a_commit_are_compared_with_the_current_one(
+    repo: GitRepo, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past, prefix = history(repo.path / below), f"{below}/" if below else ""
+    begun = repo.git("rev-list", "--max-parents=0", "HEAD")
+    deleted = repo.git("log", "-1", "--format=%H", "--diff-filter=D")
+    changed = repo.git("log", "-1", "--format=%H", "--grep=Change both")
+    for most in (None, 0):
+        if most is not None:
+            monkeypatch.setattr("commonplace.store.git.past.walked_history.MAX_CACHED_CHANGES", most)
+            past = history(repo.path / below)
+        assert past.last_touching(among=[A, B]) is None
+        past.touched()
+        last = {(commit.addresses, commit.id, gone) for commit, gone in past.last_touching(among=[A, B, A]) or ()}
+        assert last == {((A,), changed, False), ((B,), deleted, True)}, most
+        assert past.last_touching(B.__eq__, among=[A]) == []
+    assert (past.differing(begun), past.differing(changed), past.differing(past.head())) == ({A, B}, {B}, set())
+
+    files = {"a.md": b"3\n", "c.md": b"new\n", "d/e.md": b"e\n", "d/f.png": b"f"}
+    repo.commit(**{prefix + path: content for path, content in files.items() if path != "c.md"})
+    repo.write(f"{prefix}c.md", files["c.md"])
+    documents = {Address(path): revision_of(files[path]) for path in ("a.md", "c.md", "d/e.md")}
+    assert past.working_changes(documents) == ({Address("c.md")}, set())
+    repo.write(f"{prefix}a.md", "4\n")
+    documents[A] = revision_of(b"4\n")
+    for path in ("d/e.md", "d/f.png"):
+        (repo.path / prefix / path).unlink()
+    del documents[Address("d/e.md")]
+    assert past.working_changes(documents) == ({A, Address("c.md")}, {Address("d/e.md")})

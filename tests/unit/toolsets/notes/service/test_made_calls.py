@@ -38,12 +38,16 @@ def replica(work: GitRepo, tmp_path: Path) -> Iterator[Collection]:
     collection.index.close()
 
 
-def pushed(work: GitRepo, message: str, *, date: str = "") -> str:
+def pushed(work: GitRepo, message: str) -> str:
     work.commit("Change", **{"a.md": message})
-    dates = ["--date", date] if date else []
-    work.git("commit", "--quiet", "--amend", "-m", message, *dates)
+    work.git("commit", "--quiet", "--amend", "-m", message)
     work.git("push", "--quiet", "origin", "HEAD")
     return work.git("rev-parse", "HEAD")
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, *roles: str) -> None:
+    for role in roles:
+        monkeypatch.setenv(f"GIT_{role}_DATE", "2020-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -73,11 +77,30 @@ def test_a_call_that_a_commit_names_was_made(replica: Collection, work: GitRepo)
     require_unmade(replica, "cd" * 16)
 
 
-def test_a_call_of_another_day_is_not_found(replica: Collection, work: GitRepo) -> None:
-    pushed(work, with_call("Write: a", MARK), date="2020-01-01T00:00:00Z")
+def test_a_call_of_another_day_is_not_found(
+    replica: Collection, work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_clock(monkeypatch, "AUTHOR", "COMMITTER")
+    pushed(work, with_call("Write: a", MARK))
     assert replica.replica is not None
     replica.replica.refresh(now=True)
     require_unmade(replica, MARK)
+
+
+def test_a_call_is_found_below_an_old_date_and_when_it_was_rebased(
+    replica: Collection, work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for roles, mark in ((("AUTHOR",), MARK), ((), "cd" * 16)):
+        with monkeypatch.context() as patch:
+            set_clock(patch, *roles)
+            pushed(work, with_call("Write: a", mark))
+    set_clock(monkeypatch, "AUTHOR", "COMMITTER")
+    pushed(work, "By a computer with a wrong clock")
+    assert replica.replica is not None
+    replica.replica.refresh(now=True)
+    for mark in (MARK, "cd" * 16):
+        with pytest.raises(CallMadeError):
+            require_unmade(replica, mark)
 
 
 def test_a_call_has_one_name_on_servers_with_different_folders_and_no_other_call_has_it() -> None:

@@ -96,8 +96,14 @@ def test_commits_are_those_of_a_person_or_of_a_program_that_the_message_credits(
     assert subjects(collection, by="nobody") == []
 
 
-def test_commits_are_those_since_a_moment(collection: Collection) -> None:
+def test_commits_are_those_made_or_rebased_since_a_moment(
+    collection: Collection, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert subjects(collection, since=datetime(2024, 1, 3, 12, tzinfo=UTC)) == ["Change a", "Remove"]
+    for role, day in (("AUTHOR", 2), ("COMMITTER", 5)):
+        monkeypatch.setenv(f"GIT_{role}_DATE", f"2024-01-0{day}T13:00:00Z")
+    repo.commit("Rebased", **{"b.md": "3\n"})
+    assert subjects(collection, since=datetime(2024, 1, 3, 12, tzinfo=UTC)) == ["Rebased", "Change a", "Remove"]
 
 
 def test_commits_after_a_commit_are_those_after_it_whatever_it_touched(collection: Collection, repo: GitRepo) -> None:
