@@ -70,6 +70,8 @@ class Surroundings:
     sites: tuple[SiteTree, ...]
     left_out: Mapping[str, int]
     """Number of text files that are not documents, by suffix, most frequent first."""
+    canvases: int
+    """Number of Obsidian's canvases, which are not read."""
 
 
 def under(path: str, folder: str) -> bool:

@@ -248,7 +248,11 @@ class LocalIndex:
 
     def surroundings(self) -> Surroundings:
         """The docs trees as of the last sync, and the text files that are not documents."""
-        return self._query(lambda view: Surroundings(stored_sites(view.connection), view.other_files.texts()))
+        return self._query(
+            lambda view: Surroundings(
+                stored_sites(view.connection), view.other_files.texts(), view.other_files.count(".canvas")
+            )
+        )
 
     def same_name(self, address: Address) -> list[Address]:
         """Other documents whose address differs only in case or Unicode form, by address."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from commonplace.domain.addresses import Address
 from commonplace.domain.citations import (
     Citation,
@@ -13,6 +15,10 @@ from commonplace.domain.citations import (
     read_citation,
 )
 from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.markdown.declared_references import heading_references
+from commonplace.domain.status import declared_statuses
+from ways.linear import assert_linear
 
 CITED = {
     "guide/setup.md#install": Citation("", "guide/setup.md", "install"),
@@ -65,3 +71,23 @@ def test_quotations_are_compared_without_markup_quotes_and_dashes() -> None:
     assert holds_quotation("x" * 50_000, comparable("x" * 50_000))
     assert not is_comparable("a")
     assert not is_comparable("…")
+
+
+def test_declared_citations_and_statuses_are_read_in_time_in_proportion_to_the_text() -> None:
+    def read(document: Document) -> None:
+        citations_of(document)
+        declared_statuses(document)
+        list(heading_references(document.source, document.sections))
+
+    for unit in (
+        "[^a]:  ",
+        "- [^a]: x\n \t",
+        "\t - ",
+        "  \n",
+        "## A {by=\"b by='c=\n",
+        "**Status**: ",
+        "- **Status",
+        "```x ~~~",
+    ):
+        pages = {size: read_document(Address("a.md"), unit.encode() * (size // len(unit))) for size in (10_000, 40_000)}
+        assert_linear(lambda size, pages=pages: partial(read, pages[size]), 10_000)

@@ -70,6 +70,11 @@ class OtherFiles:
         counts = Counter(suffix for name in names for suffix in TEXT_SUFFIXES if name.endswith(suffix))
         return dict(counts.most_common())
 
+    def count(self, suffix: str) -> int:
+        """Number of files with a suffix, which is in lower case."""
+        with self._lock:
+            return sum(path.lower().endswith(suffix) for named in self._names().values() for path in named)
+
     def changed(self, addresses: Iterable[Address]) -> None:
         """Update the cache for files or folders that may have been added or removed."""
         with self._lock:

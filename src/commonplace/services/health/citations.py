@@ -12,7 +12,7 @@ from itertools import islice
 from posixpath import normpath
 from threading import Lock
 
-from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.addresses import Address, address_or_none, parse_address
 from commonplace.domain.changes import Commit
 from commonplace.domain.citations import Citation, citations_of, comparable, holds_quotation, is_comparable
 from commonplace.domain.document_reader import find_fragment, read_document
@@ -132,8 +132,9 @@ class CitationRules:
             if file is None:
                 yield self._gone(citation)
             else:
-                yield from self._of_file(record, *file, citation)
+                yield from self._of_file(record, *file, citation._replace(target=file[0].path))
             return
+        citation = citation._replace(target=page.address.path)
         if page.address == record.address and not citation.fragment:
             message = f"It cites itself as the source {shortened(citation.place)!r}. Name another source."
             yield self._finding("source_missing", citation, message)
@@ -342,7 +343,9 @@ class CitationRules:
         place = _citing_section(self._document(record.address), citation)
         here = next((change for change in citing if change.section.ordinal == place), None)
         if place < 0:  # in the front matter: the page as a whole cites it
-            return iso_timestamp(max(times, default=0)) > record.updated
+            return (
+                "" < record.updated < iso_timestamp(max(times, default=0))
+            )  # a page that is being written has no date
         return here is not None and here.commit is not None and max(times, default=0) > here.commit.when
 
     def _finding(self, rule: str, citation: Citation, message: str) -> Finding:
@@ -409,14 +412,21 @@ def page_citation_findings(
         yield from CitationRules(collection).findings(record, citations)
 
 
-def pinned_citation(collection: Collection, source: Address, citation: Citation) -> Citation:
-    """The citation at the current commit if it is of lines of a file, names no commit, and the commit has these lines.
+def placed_citation(collection: Collection, source: Address, citation: Citation) -> Citation:
+    """The citation that a call gives, with the path from the base, and with the commit that has its lines of a file.
+
+    The path counts from the base, as all paths of a call, if a file is there; else from the folder of the citing page.
 
     Args:
         collection: Collection of the citing page.
         source: The citing page.
         citation: The citation.
     """
+    if not citation.first and not citation.is_url:
+        paths = (citation.target.lstrip("/"), normpath(f"{source.folder}/{citation.target}").lstrip("/"))
+        addresses = (address for path in paths if (address := address_or_none(path)))
+        there = next((address for address in addresses if collection.store.stat(address)), None)
+        return citation._replace(target=there.path) if there else citation
     head = collection.store.history.head() if citation.first and not citation.commit else ""
     file = CitationRules(collection).file(source, citation.target) if head else None
     if file is None:

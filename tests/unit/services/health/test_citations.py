@@ -12,13 +12,15 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.citations import Citation
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import Record
+from commonplace.domain.records import build_record
 from commonplace.index import open_past
 from commonplace.services.findings import new_findings
 from commonplace.services.health.citations import (
     CitationRules,
     collection_citation_findings,
     newly_lost_quotations,
-    pinned_citation,
+    page_citation_findings,
+    placed_citation,
 )
 from indexed import Indexed
 from support import new_repo
@@ -108,7 +110,7 @@ def test_a_quotation_that_moved_within_its_source_is_found_there(tmp_path: Path)
     assert findings_by_line == {
         1: ("source_moved", "The quotation of guide.md#port is in guide.md#net now. Correct the citation."),
         2: ("source_moved", "The quotation of guide.md#renamed is in guide.md#net now. Correct the citation."),
-        3: ("source_moved", "The quotation of guide#port is in guide#net now. Correct the citation."),
+        3: ("source_moved", "The quotation of guide.md#port is in guide.md#net now. Correct the citation."),
         6: ("quotation_missing", _elsewhere("is 8080. Last", "guide.md#port")),
         7: ("quotation_missing", _elsewhere("sys.argv[1:] def other", "app.py#L1@1234567")),
     }
@@ -118,6 +120,28 @@ def test_a_quotation_that_moved_within_its_source_is_found_there(tmp_path: Path)
 def _elsewhere(quotation: str, place: str) -> str:
     what = f'The quotation "{quotation}" is not in {place}, but elsewhere in its file.'
     return f"{what} Read both, then correct the page or its citation."
+
+
+def test_a_path_of_a_call_counts_from_the_base_first_and_messages_name_the_page_that_is_meant(tmp_path: Path) -> None:
+    pages = {"a.md": "# A\n\nThe top one.\n", "docs/a.md": "# A\n\nThe inner one.\n", "docs/b.md": "# B\n"}
+    citing = '---\nsources: [{path: a.md, quote: "The top one."}, b.md]\n---\n# C\n'
+    with Indexed(tmp_path, {**pages, "docs/c.md": citing}) as base:
+        address = Address("docs/c.md")
+        for given, meant in (("a.md", "a.md"), ("b.md", "docs/b.md"), ("../a.md", "a.md"), ("none.md", "none.md")):
+            assert placed_citation(base.collection, address, Citation("", given)).target == meant
+        document = base.index.document(address)
+        for record in (base.index.record(address), build_record(document, "")):
+            assert record is not None
+            (finding,) = page_citation_findings(base.collection, record, document)
+            assert 'The quotation "The top one." is not in docs/a.md' in finding.message
+
+
+def test_a_page_that_is_being_written_is_no_older_than_its_sources(tmp_path: Path) -> None:
+    new_repo(tmp_path / "base", {"a.md": "# A\n", "b.md": "---\nsources: [a.md]\n---\n# B\n"})
+    with Indexed(tmp_path) as base:
+        assert base.index.wait_dated(20)
+        document = base.index.document(Address("b.md"))
+        assert not list(page_citation_findings(base.collection, build_record(document, ""), document))
 
 
 def test_a_commit_that_does_not_have_the_source_is_told_and_lines_are_pinned_to_one_that_has(tmp_path: Path) -> None:
@@ -152,9 +176,9 @@ def test_a_commit_that_does_not_have_the_source_is_told_and_lines_are_pinned_to_
         )
         for target, first_line, commit in (("app.py", 4, head), ("app.py", 999, ""), ("none.py", 1, "")):
             citation = Citation("", target, first=first_line, last=first_line)
-            assert pinned_citation(collection, Address("a.md"), citation).commit == commit, target
+            assert placed_citation(collection, Address("a.md"), citation).commit == commit, target
         repo.write("app.py", "changed()\n" * 9)
-        assert not pinned_citation(collection, Address("a.md"), Citation("", "app.py", first=4, last=4)).commit
+        assert not placed_citation(collection, Address("a.md"), Citation("", "app.py", first=4, last=4)).commit
         past.close()
         (repo.path / ".git/shallow").write_text(repo.git("rev-parse", "HEAD") + "\n")
     with Indexed(tmp_path) as base:

@@ -2,9 +2,9 @@
 
 As JSON: `{"collections": [{"collection", "commit", "message", "uncommitted": [PATH], "documents", "generation",
 "read_only", "docs_trees": [{"generator", "config", "folder", "mounts": [{"url", "folder"}], …}], "left_out":
-{SUFFIX: N}}], "residents": [{"process", "sessions"}]}`; `commit` and `message` are "" without Git, `read_only` says why
-nothing can be committed, "" when it can. An MCP server names `commit` and `generation` of each collection in the
-`_meta` of its answers.
+{SUFFIX: N}, "canvases": N}], "residents": [{"process", "sessions"}]}`; `commit` and `message` are "" without Git,
+`read_only` says why nothing can be committed, "" when it can. An MCP server names `commit` and `generation` of each
+collection in the `_meta` of its answers.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def _json(status: _FolderStatus) -> dict[str, Json]:
         "read_only": status.read_only,
         "docs_trees": [as_json(site) for site in status.around.sites],
         "left_out": dict(status.around.left_out),
+        "canvases": status.around.canvases,
     }
 
 
@@ -113,5 +114,9 @@ def _show(session: Session, item: _FolderStatus) -> None:
         out.line(f"    {one_line(_shown_tree(site))}", INDENT + 2)
     if item.around.left_out:
         out.line(f"    {left_out_message(item.around.left_out)}")
+    if item.around.canvases:
+        out.line(
+            f"    {amount(item.around.canvases, 'file')} .canvas: not read, so a move of a page leaves its path there"
+        )
     if item.read_only:
         out.line(f"    nothing can be committed: {item.read_only}")

@@ -15,7 +15,7 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoun
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.services.collections import Collection
-from commonplace.services.health.citations import pinned_citation
+from commonplace.services.health.citations import placed_citation
 from commonplace.services.writes import WriteRequest, require_moves
 from commonplace.services.writes.documents import read_to_edit
 from commonplace.services.writes.moves import plan_moves
@@ -237,7 +237,7 @@ def _coming(made: Sequence[Made]) -> set[tuple[str, Address]]:
 
 def _lines(sources: Sequence[str | dict[str, JsonValue]], collection: Collection, address: Address) -> tuple[str, ...]:
     """The sources of a page as lines; lines of a file are at the commit that has them."""
-    return tuple(source_line(source, partial(pinned_citation, collection, address)) for source in sources)
+    return tuple(source_line(source, partial(placed_citation, collection, address)) for source in sources)
 
 
 def _change(change: Change, fragment: str, collection: Collection, address: Address) -> PageChange:

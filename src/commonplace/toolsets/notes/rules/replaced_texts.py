@@ -267,7 +267,8 @@ def source_line(source: str | Mapping[str, Json], pin: Callable[[Citation], Cita
 
     Args:
         source: A text, or an item with the keys of `sources` in a front matter, also as text: `{path: a.md, quote: …}`.
-        pin: Returns the citation with the commit at which it is made, if it lacks one and needs it.
+        pin: Returns the citation with the path from the base, and with the commit at which it is made, if it lacks one
+            and needs it. A link is relative already.
 
     Raises:
         InvalidInputError: kind "argument": it names no source, or has a part that cannot be kept.
@@ -276,6 +277,8 @@ def source_line(source: str | Mapping[str, Json], pin: Callable[[Citation], Cita
     line = plain_citation(_of_item(item)) if item is not None else " ".join(str(source).split())
     citation = _kept_citation(line)
     pinned = pin(citation)
+    if _LINKED.search(line):
+        pinned = pinned._replace(target=citation.target)
     if pinned == citation:
         return line
     return ", ".join(filter(None, (plain_citation(pinned), rest_of_citation(line))))
@@ -325,6 +328,7 @@ def _kept_citation(line: str) -> Citation:
 
 _IS_PROSE = re.compile(r"[,;()]|\.(?:\s|\Z)")
 """A text that is no path and no title."""
+_IS_PATH = re.compile(r"/|\.\w+\Z")
 _CITED_LINES = re.compile(r"#L(\d{1,9})-L?(\d{1,9})")
 
 
@@ -358,7 +362,7 @@ def _source_text(line: str, folder: str) -> str:
     citation = _kept_citation(line)
     if _LINKED.search(line):
         return line
-    if not citation.is_url and not citation.first and "/" in f"{citation.target}{folder}":
+    if not citation.is_url and not citation.first and _IS_PATH.search(citation.target):
         citation = citation._replace(target=relpath(citation.target, folder or "."))
     text = ", ".join(filter(None, (citation_text(citation), rest_of_citation(line))))
     if source_key(text) != citation.key:

@@ -32,9 +32,12 @@ def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.md").write_text("# A\n")
     (tmp_path / "plain" / "b.rst").write_text("B\n")
+    (tmp_path / "plain" / "board.canvas").write_text('{"nodes": [{"type": "file", "file": "a.md"}]}')
     shell = Shell(tmp_path / "plain")
     (value,) = shell.ok("status", "--json").json["collections"]
     assert (value["commit"], value["message"], value["uncommitted"], value["documents"]) == ("", "", [], 1)
+    assert value["canvases"] == 1
+    assert "    1 file .canvas: not read, so a move of a page leaves its path there" in shell.ok("status").lines
     assert shell.ok("status").text.startswith("plain: no commits; index generation ")
 
 

@@ -77,7 +77,7 @@ def test_an_outline_of_blocks_gets_sources_as_blocks_and_no_history() -> None:
     assert "- ## Alpha {#alpha status=superseded by=x.md}\n\t- one\n" in _changed(
         page, kind="supersede", section="Alpha", by="x.md"
     )
-    text = _changed(page, kind="append", section="Alpha", text="three", sources=("b.md", "https://example.org/a"))
+    text = _changed(page, kind="append", section="Alpha", text="three", sources=("notes/b.md", "https://example.org/a"))
     assert text.startswith("- ## Alpha\n\t- one\n\t- three[^1][^2]\n- ## Beta\n\t- two\n- [^1]: [b](")
     assert text.endswith(")\n- [^2]: <https://example.org/a>\n")
     citations = citations_of(read_document(Address("notes/network.md"), text.encode()))
@@ -96,10 +96,11 @@ def test_a_source_keeps_all_of_its_parts_or_is_refused() -> None:
         ("{path: net/port.md, quote: The port is 80.}", '[port](../net/port.md): "The port is 80."'),
         ({"path": "Old page", "section": "Port", "commit": "1a2b3c4"}, "[[Old page#Port@1a2b3c4]]"),
         ({"url": "https://a.org/b", "read": "2026-01-03"}, "<https://a.org/b>, read 2026-01-03"),
-        ({"path": "a.md", "quote": 'She says "yes it is".'}, '[a](a.md): \u201cShe says "yes it is".\u201d'),
+        ({"path": "notes/a.md", "quote": 'She says "yes it is".'}, '[a](a.md): \u201cShe says "yes it is".\u201d'),
         ("https://a.org/b, section 4 of the handbook", "<https://a.org/b>, section 4 of the handbook"),
         ('src/a.py#L3 "x = 1", the default', '`src/a.py#L3`: "x = 1", the default'),
         ("Setup guide", "[[Setup guide]]"),
+        ("a.md", "[a](../a.md)"),
     ):
         line = source_line(source, lambda citation: citation)
         assert source_texts([line], address.folder) == [text], source
