@@ -291,15 +291,21 @@ def _committed(
     """
     store, then = collection.store, _store_then(collection, since)
     moved: set[Address] = set()
-    there = {address for address in last if store.stat(address)}
-    for address, commit in sorted(last.items(), key=lambda item: item[0] in there):
-        page = ChangedPage(collection, address, commit.when, commit)
-        if is_compared and address in there and address not in moved:
+    there = set(filter(store.stat, last))
+    for address in sorted(last, key=there.__contains__):
+        page = ChangedPage(collection, address, last[address].when, last[address])
+        if address in there and is_compared and address not in moved:
             yield page
         elif then is None or time.thread_time() > until:
             yield page if address in there else replace(page, state="gone")
-        elif (was := _content(then, address)) != _content(store, address) and not (was is None and address in moved):
-            yield page if address in there else _gone(page, was, moved)
+        elif _differs(store, then, address, moved):
+            yield page if address in there else _gone(page, _content(then, address), moved)
+
+
+def _differs(store: Store, then: Store, address: Address, moved: set[Address]) -> bool:
+    """Whether a page is not as it was then; False for the new path of a page that was not changed."""
+    was = _content(then, address)
+    return was != _content(store, address) and not (was is None and address in moved)
 
 
 def _gone(page: ChangedPage, was: bytes | None, moved: set[Address]) -> ChangedPage:

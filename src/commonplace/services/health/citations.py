@@ -422,12 +422,21 @@ def placed_citation(collection: Collection, source: Address, citation: Citation)
         source: The citing page.
         citation: The citation.
     """
-    if not citation.first and not citation.is_url:
-        paths = (citation.target.lstrip("/"), normpath(f"{source.folder}/{citation.target}").lstrip("/"))
-        addresses = (address for path in paths if (address := address_or_none(path)))
-        there = next((address for address in addresses if collection.store.stat(address)), None)
-        return citation._replace(target=there.path) if there else citation
-    head = collection.store.history.head() if citation.first and not citation.commit else ""
+    if citation.is_url:
+        return citation
+    return _pinned(collection, source, citation) if citation.first else _from_base(collection, source, citation)
+
+
+def _from_base(collection: Collection, source: Address, citation: Citation) -> Citation:
+    paths = (citation.target.lstrip("/"), normpath(f"{source.folder}/{citation.target}").lstrip("/"))
+    addresses = filter(None, map(address_or_none, paths))
+    there = next(filter(collection.store.stat, addresses), None)
+    return citation._replace(target=there.path) if there else citation
+
+
+def _pinned(collection: Collection, source: Address, citation: Citation) -> Citation:
+    """The citation of lines of a file at the current commit, if it names none and the commit has these lines."""
+    head = "" if citation.commit else collection.store.history.head()
     file = CitationRules(collection).file(source, citation.target) if head else None
     if file is None:
         return citation

@@ -131,17 +131,15 @@ class DocumentSpans:
             if walked is None or not (walked.changes.complete or at == head):
                 return None
             documents = walked.ends if among is None else filter(walked.ends.__contains__, among)
-            meant = [address for address in documents if is_meant(address)]
-            if walked.changes.complete:
-                changed = {address: walked.changes.of(address) for address in meant}
-            else:
-                changed = {address: self._last_change(walked.ends[address], address) for address in meant}
+            changed = {address: self._changes(walked, address) for address in filter(is_meant, documents)}
         last = {address: self._last_in(changes, head, at, address) for address, changes in changed.items()}
         return {address: (name, is_gone) for address, (name, is_gone) in last.items() if name}
 
-    def _last_change(self, ends: Ends, address: Address) -> dict[str, str]:
-        """The last commit that touched a document, with the document's blob in it, as `CommitChanges.of`."""
-        name, path = ends.last.hex(), f"{self._folder}/{address.path}" if self._folder else address.path
+    def _changes(self, walked: WalkedHistory, address: Address) -> dict[str, str]:
+        """The commits that touched a document, as `CommitChanges.of`; of too many, the last one alone."""
+        if walked.changes.complete:
+            return walked.changes.of(address)
+        name, path = walked.ends[address].last.hex(), f"{self._folder}/{address.path}" if self._folder else address.path
         return {name: TreeDiff(self._repository).at(self._repository.tree_of(name), os.fsencode(path))}
 
     def _last_in(self, changes: dict[str, str], head: str, at: str, address: Address) -> tuple[str, bool]:
