@@ -39,9 +39,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     session.config.stash.get(SERVERS, ExitStack()).close()
 
 
+def pytest_collection() -> None:
+    """Collect tests without the garbage collector, which would visit half a million objects again and again."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Keep what was collected from the garbage collector, which would visit half a million objects each time."""
+    """Keep what was collected from the garbage collector."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -126,8 +126,13 @@ def test_the_typescript_clients_list_and_call_every_tool(requested_values: dict[
     assert skills == [{"files": files, "directoryRead": True}] * (2 // step)
 
 
-def test_the_inspector_lists_and_calls_every_tool(requested_values: dict[str, Any]) -> None:
+def test_the_inspector_lists_and_calls_every_tool(requested_values: dict[str, Any], amount: Amount) -> None:
     programs = Path(environment(INSPECTOR)["PATH"].split(os.pathsep)[0])
     launcher = (programs / "mcp-inspector").resolve()
-    walks = walked("inspect.mjs", launcher.parents[2] / "cli" / "build" / "index.js", requested_values)
-    assert {(walk["toolset"], walk["era"]) for walk in walks} == set(product(TOOLS, ("legacy", "modern")))
+    walks = walked(
+        "inspect.mjs", launcher.parents[2] / "cli" / "build" / "index.js", requested_values, str(step := amount(2, 1))
+    )
+    ways = {(walk["toolset"], walk["era"]) for walk in walks}
+    assert ways <= set(product(TOOLS, ("legacy", "modern")))
+    assert len(ways) == len(TOOLS) * 2 // step
+    assert ({toolset for toolset, _ in ways}, len({era for _, era in ways})) == (set(TOOLS), 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,8 +58,9 @@ def test_three_nodes_answer_every_search_while_one_is_killed_and_no_document_is_
 
 
 @pytest.mark.timeout(300)
-def test_vectors_are_found_by_the_graph_and_by_comparing_all_within_a_base() -> None:
-    with running(1) as cluster, cluster.client() as client:
+def test_vectors_are_found_by_the_graph_and_by_comparing_all_within_a_base(opensearch_url: str) -> None:
+    index = f"vectors-{secrets.token_hex(4)}"
+    with OpenSearch([opensearch_url], timeout=60) as client:
         vector = {
             "type": "knn_vector",
             "dimension": DIMENSIONS,
@@ -67,10 +69,12 @@ def test_vectors_are_found_by_the_graph_and_by_comparing_all_within_a_base() -> 
         properties = {**MAPPINGS["properties"], "vector": vector}
         settings = {"index.knn": True, "number_of_shards": 1, "number_of_replicas": 0}
         client.indices.create(
-            index=INDEX, body={"settings": settings, "mappings": {**MAPPINGS, "properties": properties}}
+            index=index, body={"settings": settings, "mappings": {**MAPPINGS, "properties": properties}}
         )
         helpers.bulk(
-            client, [{**document, "vector": _vector(document["number"])} for document in _documents()], refresh=True
+            client,
+            [{**document, "_index": index, "vector": _vector(document["number"])} for document in _documents()],
+            refresh=True,
         )
         vectors = _vector(123)
         own = [number for number in range(DOCUMENTS) if number % BASES == 3]
@@ -83,8 +87,9 @@ def test_vectors_are_found_by_the_graph_and_by_comparing_all_within_a_base() -> 
             "params": {"field": "vector", "query_value": vectors, "space_type": "innerproduct"},
         }
         for query in (graph, {"script_score": {"query": base, "script": script}}):
-            hits = client.search(index=INDEX, body={"size": 5, "query": query})["hits"]["hits"]
+            hits = client.search(index=index, body={"size": 5, "query": query})["hits"]["hits"]
             assert [hit["_source"]["number"] for hit in hits] == nearest
+        client.indices.delete(index=index)
 
 
 def _fill(cluster: Cluster, client: OpenSearch) -> None:

@@ -87,7 +87,7 @@ def test_no_payload_runs_and_nothing_is_loaded_from_elsewhere(browser: Browser, 
 
         context.on("request", noted)
         urls = Urls("hostile")
-        chosen = planted[:: -(-len(planted) // amount(20, len(planted)))]
+        chosen = planted[:: -(-len(planted) // amount(8, len(planted)))]
         joined = "\n\n".join(text for _, text in planted if not text.startswith("---"))
         (repo.path / "all.md").write_text(joined)
         paths = [urls.page("hostile", path) for path, _ in chosen]

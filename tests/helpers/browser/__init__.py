@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @cache

@@ -28,16 +28,26 @@ class Control:
         folder: In which it runs.
         environment: All of it.
         streams: Descriptors of its standard input, output and error.
+        files: Further descriptors, which it has by the same numbers.
     """
 
     def __init__(
-        self, address: str, line: Sequence[str], folder: str, environment: Mapping[str, str], streams: Sequence[int]
+        self,
+        address: str,
+        line: Sequence[str],
+        folder: str,
+        environment: Mapping[str, str],
+        streams: Sequence[int],
+        files: Sequence[int] = (),
     ) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._socket.connect(address)
-            parts = [folder, str(len(line)), *line, *(f"{name}={value}" for name, value in environment.items())]
-            socket.send_fds(self._socket, ["\0".join(parts).encode(errors="surrogateescape")], list(streams))
+            os.umask(mask := os.umask(0o077))
+            numbers = " ".join(map(str, (mask, *files)))
+            variables = (f"{name}={value}" for name, value in environment.items())
+            message = "\0".join([numbers, folder, str(len(line)), *line, *variables])
+            socket.send_fds(self._socket, [message.encode(errors="surrogateescape")], [*streams, *files])
             self.pid = int(self._socket.recv(MAX_MESSAGE))
         except BaseException:
             self.close()
@@ -70,17 +80,26 @@ def tell(line: socket.socket, number: int) -> None:
         line.send(str(int(number)).encode())
 
 
-def asked(message: bytes) -> tuple[str, list[str], dict[str, str]]:
-    """Folder, command line and environment, as they were sent."""
-    folder, count, *rest = message.decode(errors="surrogateescape").split("\0")
+def asked(message: bytes) -> tuple[list[int], str, list[str], dict[str, str]]:
+    """Its umask with the numbers of its further descriptors, its folder, command line and environment, as sent."""
+    numbers, folder, count, *rest = message.decode(errors="surrogateescape").split("\0")
     line, environment = rest[: int(count)], rest[int(count) :]
-    return folder, line, dict(element.split("=", 1) for element in environment)
+    return [int(number) for number in numbers.split()], folder, line, dict(part.split("=", 1) for part in environment)
 
 
-def stand(address: str, line: Sequence[str]) -> None:
-    """Start a process in one's own place, and end as it ends."""
+def stand(address: str, files: str, line: Sequence[str]) -> None:
+    """Start a process in one's own place, and end as it ends.
+
+    Args:
+        address: Where the process listens that forks.
+        files: Numbers of inherited descriptors for it, with commas between.
+        line: The program and its arguments.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # one that comes now is passed on in a moment
-    control = Control(address, line, os.getcwd(), os.environ, (0, 1, 2))  # noqa: PTH109 - pathlib loads for longer than all else
+    passed = [int(number) for number in files.split(",") if number]
+    control = Control(address, line, os.getcwd(), os.environ, (0, 1, 2), passed)  # noqa: PTH109 - pathlib loads for longer than all else
+    for number in passed:
+        os.close(number)
     for number in SIGNALS:
         signal.signal(number, lambda number, _: control.send(number))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
@@ -95,4 +114,4 @@ def stand(address: str, line: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    stand(sys.argv[1], sys.argv[2:])
+    stand(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import fcntl
 import gc
 import os
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from forks import forked
 from forks.forked import MAX_MESSAGE, asked, tell
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ LIBRARIES = ("anyio._backends._asyncio", "encodings.utf_8_sig")
 LARGE_PAGE = 1 << 21
 """Bytes of the larger pages of memory."""
 MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
+MAX_FILES = 32
+"""Descriptors that a process can be given."""
 OWNER = 0
 """The descriptor that closes when the process goes which started the one that forks."""
 
@@ -44,6 +49,7 @@ class Nursery:
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
+        self._address = listener.getsockname()
         self._running: dict[int, socket.socket] = {}
         self._ended, self._end = os.pipe()
         os.set_blocking(self._end, False)
@@ -64,14 +70,14 @@ class Nursery:
                     self._reap()
                 elif key.fileobj is self._listener:
                     if (request := self._begin()) is not None:
-                        _run(*request)
+                        _run(*request, self._address)
                 else:
                     self._pass_on(key.data, cast("socket.socket", key.fileobj))
 
     def _begin(self) -> tuple[bytes, list[int]] | None:
         """Start the process that is asked for; what was asked for, in the new process only."""
         control, _ = self._listener.accept()
-        message, streams, _, _ = socket.recv_fds(control, MAX_MESSAGE, 3)
+        message, streams, _, _ = socket.recv_fds(control, MAX_MESSAGE, MAX_FILES)
         process = os.fork() if message else -1
         if process == 0:
             self._forget()
@@ -161,18 +167,43 @@ def _compile() -> None:
             templates.get_template(name)
 
 
-def _run(message: bytes, streams: Sequence[int]) -> NoReturn:
-    folder, line, environment = asked(message)
-    for own, stream in enumerate(streams):
-        os.dup2(stream, own)
-        os.close(stream)
+def _run(message: bytes, files: Sequence[int], address: str) -> NoReturn:
+    (mask, *numbers), folder, line, environment = asked(message)
+    _place(files, (0, 1, 2, *numbers))
+    os.umask(mask)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     sys.path[1:1] = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
     sys.argv[:] = line
     cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=os.isatty(1))
+    _fork_workers(address)
     _leave(import_module(line[0] if line[0] == "commonplace.cn" else "commonplace.main").main())
+
+
+def _place(files: Sequence[int], numbers: Sequence[int]) -> None:
+    """Give descriptors the numbers that they have elsewhere."""
+    above = max((*files, *numbers)) + 1
+    for file, number in [
+        (fcntl.fcntl(file, fcntl.F_DUPFD, above), number) for file, number in zip(files, numbers, strict=True)
+    ]:
+        os.dup2(file, number)
+        os.close(file)
+    for file in set(files).difference(numbers):
+        os.close(file)
+
+
+def _fork_workers(address: str) -> None:
+    """Have the workers of a server forked as well: the program that it starts stands for such a process."""
+    start = subprocess.Popen.__init__
+    worker = [sys.executable, "-P", "-m"]
+
+    def started(process: subprocess.Popen[bytes], line: Sequence[str], *arguments: Any, **more: Any) -> None:
+        if line[:3] == worker and (files := more.get("pass_fds")):
+            line = [sys.executable, "-ISE", forked.__file__, address, ",".join(map(str, files)), *line[3:]]
+        start(process, line, *arguments, **more)
+
+    subprocess.Popen.__init__ = started
 
 
 def _leave(code: int) -> NoReturn:

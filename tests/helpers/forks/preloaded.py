@@ -129,7 +129,7 @@ class Preloaded:
         """The command that replaces a program, before its arguments; None if a fork does not fit the environment."""
         if not self.fits(environment, program):
             return None
-        return [sys.executable, "-ISE", str(HERE.with_name("forked.py")), self._address, program]
+        return [sys.executable, "-ISE", str(HERE.with_name("forked.py")), self._address, "", program]
 
     def programs(self) -> Path | None:
         """A folder in which `commonplace` is such a program, for shells; None as above."""

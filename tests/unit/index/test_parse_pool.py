@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,11 @@ def files() -> Iterator[LoadedFile]:
 
 def children() -> set[int]:
     """Processes that this one has started."""
-    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+    found_pids: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError):  # a thread that has ended meanwhile
+            found_pids.update(int(pid) for pid in (task / "children").read_text().split())
+    return found_pids
 
 
 @pytest.mark.soak

@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError, KnowledgeError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.store import open_store
-from commonplace.store.folder import writer_lock
+from commonplace.store.folder import transaction_writer, writer_lock
 from commonplace.store.folder.writer_lock import WriterLock
 from injection.audit_events import before, once, raising
 from support import GitRepo, MakeRepo, eventually
@@ -61,6 +61,7 @@ class Writers:
 @pytest.fixture
 def writers(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Writers:
     monkeypatch.setattr(writer_lock, "MAX_HELD_SECONDS", 600.0)  # a slow machine applies a group earlier
+    monkeypatch.setattr(transaction_writer, "POLL_SECONDS", 600.0)  # and one that waits takes it from the last
     return Writers(repo, committing(repo.path))
 
 
@@ -175,8 +176,9 @@ def test_commits_of_another_program_meanwhile_stay_below_those_of_the_group(repo
 
 
 def test_a_write_that_was_left_to_a_thread_which_gave_up_waiting_is_made_all_the_same(
-    repo: GitRepo, writers: Writers
+    repo: GitRepo, writers: Writers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.undo()
     threads = vars(writers.lock)["_threads"]
     with writers.store.transaction("Left") as transaction:
         transaction.put(Address("left.md"), b"x")
