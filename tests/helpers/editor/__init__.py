@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator
@@ -14,6 +15,7 @@ from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
 from editor.files import EditorFiles, applied, path_of
+from forks.preloaded import preloaded
 from support import eventually
 
 Value = TypeVar("Value")
@@ -100,9 +102,9 @@ def editing(root: Path, *arguments: str, client_name: str = "neovim") -> Generat
     client = make_test_lsp_client()
     editor = Editor(root, loop, client)
     try:
-        command = [sys.executable, "-m", "commonplace", "lsp", *arguments]
+        program = preloaded().stand_in(os.environ) or [sys.executable, "-m", "commonplace"]
         start = cast("Callable[..., Awaitable[None]]", getattr(client, "start_io"))  # noqa: B009 - its type is unknown
-        editor.wait(start(*command, cwd=root))
+        editor.wait(start(*program, "lsp", *arguments, cwd=root))
         found_result = editor.wait(
             client.initialize_session(
                 types.InitializeParams(
