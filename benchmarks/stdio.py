@@ -14,6 +14,7 @@ from typing import IO, Any, Self, cast
 
 from benchmarks.machine.processes import cpu_seconds, memory
 
+_BUILDING = "still being built"
 MAX_WAITS = 10
 """Maximum number of calls that may time out while the first index is being built; each waits about 45 seconds."""
 INITIALIZE = {
@@ -77,11 +78,12 @@ class StdioProcess:
         """
         for _ in range(MAX_WAITS - 1):
             try:
-                self.call(tool, **arguments)
+                said = str(self.call(tool, **arguments)["content"])
             except RuntimeError as error:
-                if "INDEXING" not in str(error) and "still being built" not in str(error):
+                said = str(error)
+                if "INDEXING" not in said and _BUILDING not in said:
                     raise
-            else:
+            if "INDEXING" not in said and _BUILDING not in said:
                 return
         self.call(tool, **arguments)
 

@@ -26,7 +26,8 @@ class KbPlayer:
         self._server = StdioServer("--toolset", "kb", folder, "--tier", "write", "--commit", "auto", "--no-embed")
 
     def __enter__(self) -> Self:
-        """Return the player; the server is already running."""
+        """Return the player, whose first index is built."""
+        self._server.await_index("kb_search", query="a word")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

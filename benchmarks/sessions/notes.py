@@ -27,7 +27,8 @@ class NotesPlayer:
         self._server = StdioServer("--toolset", "notes", folder, "--tier", "write", "--commit", "auto", "--no-embed")
 
     def __enter__(self) -> Self:
-        """Return the player; the server is already running."""
+        """Return the player, whose first index is built."""
+        self._server.await_index("search", query="a word")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

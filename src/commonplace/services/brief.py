@@ -129,15 +129,17 @@ def brief(
     unknown: list[str] = []
     rules = [page for collection in services.collections for page in _rules(collection)]
     ready: list[Collection] = []
+    building: list[Collection] = []
     in_files: list[EvidenceSection] = []
     for collection in services.collections:
         try:
             collection.index.wait_ready(0)
             ready.append(collection)
         except IndexingError as error:
+            building.append(collection)
             in_files += _sections_in_files(collection, task, str(error), unknown)
     missing: list[str] = []
-    changed = _changed(services, since, missing) if since else []
+    changed = _changed(services, since, building, missing) if since else []
     unknown += missing
     indexed = _sections(ready, task, mode) if task.strip() and ready else []
     sections = [*indexed, *in_files]
@@ -234,16 +236,20 @@ def _sections_in_files(collection: Collection, task: str, state: str, unknown: l
     return sections
 
 
-def _changed(services: Services, since: float, missing: list[str]) -> list[ChangedPage]:
-    """The pages that differ from how they were at a moment, last changed first; adds a sentence on what is missing."""
+def _changed(services: Services, since: float, building: Sequence[Collection], missing: list[str]) -> list[ChangedPage]:
+    """The pages that differ from how they were at a moment, last changed first; adds a sentence on what is missing.
+
+    In a collection whose index is still being built, nothing is compared: a page that is as it was then is told, too.
+    """
     pages: list[ChangedPage] = []
     until = time.thread_time() + HISTORY_SECONDS
     for collection in services.collections:
         if not collection.store.history.available:
             missing.append(f"{collection.name}: has no Git history; what changed is not known.")
             continue
-        last, is_compared = _last_commits(collection, since, until, missing)
-        committed = {page.address: page for page in _committed(collection, last, since, until, is_compared)}
+        then = _commit_then(collection, since) if collection not in building else ""
+        last, is_compared = _last_commits(collection, since, then, until, missing)
+        committed = {page.address: page for page in _committed(collection, last, then, until, is_compared)}
         for page in _uncommitted(collection, since, missing):
             committed[page.address] = replace(page, last=last.get(page.address))
         pages += committed.values()
@@ -251,14 +257,14 @@ def _changed(services: Services, since: float, missing: list[str]) -> list[Chang
 
 
 def _last_commits(
-    collection: Collection, since: float, until: float, missing: list[str]
+    collection: Collection, since: float, then: str, until: float, missing: list[str]
 ) -> tuple[dict[Address, Commit], bool]:
     """The last commit of each page that changed since a moment, and whether all these differ from how they were then.
 
     Before the history has been read as a whole, and for more than `MAX_DIFFERING` pages, only recent commits are looked
     at, as far as the processor time suffices.
     """
-    history, then = collection.store.history, _commit_then(collection, since)
+    history = collection.store.history
     pages = history.differing(then) if then else set[Address]()
     commits = history.last_touching(among=pages) if then and len(pages) <= MAX_DIFFERING else None
     if commits is not None:
@@ -283,13 +289,13 @@ def _log(collection: Collection, until: float, read: list[int], missing: list[st
 
 
 def _committed(
-    collection: Collection, last: Mapping[Address, Commit], since: float, until: float, is_compared: bool
+    collection: Collection, last: Mapping[Address, Commit], then_commit: str, until: float, is_compared: bool
 ) -> Iterator[ChangedPage]:
     """The pages of commits since a moment, without those that are as they were then.
 
     A page that is gone names its new path; of that the file is not told, unless it was changed, too.
     """
-    store, then = collection.store, _store_then(collection, since)
+    store, then = collection.store, _store_at(collection, then_commit)
     moved: set[Address] = set()
     there = set(filter(store.stat, last))
     for address in sorted(last, key=there.__contains__):
@@ -339,9 +345,8 @@ def _uncommitted(collection: Collection, since: float, missing: list[str]) -> It
         yield ChangedPage(collection, address, time.time(), state="removed, not committed")
 
 
-def _store_then(collection: Collection, since: float) -> Store | None:
-    """The files as of the last commit before a moment; None without one."""
-    commit = _commit_then(collection, since)
+def _store_at(collection: Collection, commit: str) -> Store | None:
+    """The files of a commit; None for ""."""
     return collection.past.commits.store(commit) if collection.past and commit else None
 
 

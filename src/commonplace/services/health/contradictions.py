@@ -25,7 +25,7 @@ from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import block_end, read_any_frontmatter
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.sites import is_language_code
-from commonplace.domain.status import DeclaredStatus
+from commonplace.domain.status import LAPSED, DeclaredStatus, declared_statuses
 from commonplace.services.collections import Collection
 from commonplace.services.history import last_change
 from commonplace.services.statuses import CollectionStatuses
@@ -215,14 +215,17 @@ def page_claims(raw: bytes) -> list[PageClaim]:
 
 
 def _holding_claims(statuses: CollectionStatuses, address: Address, raw: bytes) -> list[PageClaim]:
-    """The claims of a page without those of its sections that lapsed; none of a page that did as a whole."""
+    """The claims of a page that hold."""
     lapsed = statuses.lapsed_in(address)
+    claims = page_claims(raw)
+    return _holding(claims, read_document(address, raw), lapsed) if lapsed and claims else claims
+
+
+def _holding(claims: list[PageClaim], document: Document, lapsed: Sequence[DeclaredStatus]) -> list[PageClaim]:
+    """The claims of a page without those of sections that lapsed; none of a page that did as a whole."""
     if any(not status.ordinal for status in lapsed):
         return []
-    claims = page_claims(raw)
-    if not lapsed or not claims:
-        return claims
-    gone = _lines_of(read_document(address, raw), lapsed)
+    gone = _lines_of(document, lapsed)
     return [claim for claim in claims if claim.is_declared or not any(claim.line in lines for lines in gone)]
 
 
@@ -263,10 +266,11 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
         return
     end = time.thread_time() + WRITE_SECONDS
     changed = _changed_claims(old.raw if old else b"", new.raw)
-    own = page_claims(new.raw) if changed else []
     if not changed:
         return
     statuses = CollectionStatuses(collection)
+    lapsed = [status for status in declared_statuses(new) if statuses.status_of(status) in LAPSED]
+    changed, own = (_holding(claims, new, lapsed) for claims in (changed, page_claims(new.raw)))
     claims: dict[Address, Sequence[PageClaim]] = {}
     for claim in changed[:MAX_COMPARED_CLAIMS]:
         if time.thread_time() > end:

@@ -106,6 +106,20 @@ def test_only_the_claims_of_a_lapsed_section_have_lapsed_and_a_field_has_its_lin
         assert "a.md, line 3, states" in finding.message
 
 
+def test_a_write_beside_what_it_superseded_is_compared(tmp_path: Path) -> None:
+    head, sentence = "# Berths\n\n## Berth fee\n\n", "The berth fee of the inner harbour is {} euro a night.\n"
+    kept = f"\n## History\n\n### Berth fee {{status=superseded by=#berth-fee}}\n\n{sentence.format(45)}"
+    with Indexed(tmp_path, {"other.md": f"# Overview\n\n{sentence.format(45)}"}) as base:
+        old = read_document(Address("a.md"), (head + sentence.format(45)).encode())
+        for text, count in ((head + sentence.format(52) + kept, 1), (head + sentence.format(45) + kept, 0)):
+            new = read_document(Address("a.md"), text.encode())
+            assert len(list(changed_claim_findings(base.collection, old, new))) == count
+        gone = read_document(
+            Address("a.md"), f"---\nsuperseded_by: other.md\n---\n{head}{sentence.format(52)}".encode()
+        )
+        assert not list(changed_claim_findings(base.collection, old, gone))
+
+
 def test_templates_journals_and_parallel_folders_may_differ(tmp_path: Path) -> None:
     element, other = f"# A\n\n{SENTENCE.format('20 ms')}\n", f"# A\n\n{SENTENCE.format('30 ms')}\n"
     for number, (first, second) in enumerate(PLACES.items()):
