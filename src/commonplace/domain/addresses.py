@@ -22,6 +22,7 @@ MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".tid")
 """Suffixes of documents, of which `.tid` is that of TiddlyWiki; the setting `also_read` adds others (`read_also`)."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 """Folders that never contain documents, in any collection."""
+_SKIPPED_FOLDER = re.compile(rf"(?:^|/)({'|'.join(sorted(SKIPPED_FOLDERS))})/")
 
 IGNORE_FILES = (".commonplaceignore", ".gitignore")
 """Ignore files of a folder. The first takes precedence."""
@@ -80,6 +81,18 @@ class Address:
     def is_document(self) -> bool:
         """Whether the file is read as a document."""
         return is_document_path(self.path)
+
+    @property
+    def skipped_folder(self) -> str:
+        """The folder of the path that is skipped in any collection; "" if there is none."""
+        match = _SKIPPED_FOLDER.search(self.path)
+        return match[1] if match else ""
+
+    @property
+    def ignored_by(self) -> str:
+        """What excludes an ignored file, for messages: "is ignored by an ignore file"."""
+        folder = self.skipped_folder
+        return f"is in a folder {folder}, which is skipped" if folder else "is ignored by an ignore file"
 
 
 def read_also(names: Sequence[str]) -> None:

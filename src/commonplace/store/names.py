@@ -36,9 +36,10 @@ def require_moved(address: Address, hides: Callable[[Address], bool]) -> None:
     """
     if hides(address):
         raise InvalidInputError(
-            f"{address} is ignored by an ignore file, so it is not moved.",
+            f"{address} {address.ignored_by}, so it is not moved.",
             kind="path",
-            hint="Move it outside of commonplace, or change the ignore file first.",
+            hint="Move it outside of commonplace"
+            + ("." if address.skipped_folder else ", or change the ignore file first."),
         )
 
 

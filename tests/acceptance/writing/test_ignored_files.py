@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,15 @@ FILES = {
     "a/two.md": "# Two\n",
     "a/p.png": "PNG",
     "a/own.md": "# Own token\n",
+    "a/node_modules/p/README.md": "# Module token\n",
     "index.md": "# Index\n\n[one](a/one.md)\n",
 }
 IGNORED = {
     "a/secret.key": "key token", "a/private/diary.md": "# Diary token\n", "a/hidden.md": "# Hidden token\n",
 }  # fmt: skip
+
+
+PAGES = ("a/own", "a/hidden", "a/private/diary", "a/node_modules/p/README")
 
 
 @pytest.fixture
@@ -37,7 +42,7 @@ def repo(git_repo: MakeRepo) -> GitRepo:
 def stays(repo: GitRepo) -> None:
     """The ignored files are where they were, and in no commit."""
     assert {path: (repo.path / path).read_text() for path in IGNORED} == IGNORED
-    assert "token" not in repo.git("log", "-p", "--format=%h", "--", ":!a/own.md", ":!.gitignore")
+    assert "token" not in repo.git("log", "-p", "--format=%h", "--", ":!a/own.md", ":!a/node_modules", ":!.gitignore")
     assert repo.git("status", "--porcelain") == ""
 
 
@@ -64,7 +69,7 @@ def test_an_agent_reads_no_ignored_page_after_a_move(repo: GitRepo) -> None:
         report = client.text("move", page="a/", to="c/")
         assert "(3 files, links rewritten in 1 of them)" in report
         assert "Ignore files exclude a/hidden.md, a/own.md, a/private/diary.md, a/secret.key, so they stay" in report
-        for page in ("c/own", "c/hidden", "c/private/diary", "a/own", "a/hidden"):
+        for page in ("c/own", "c/hidden", "c/private/diary", "a/node_modules/p/README", "a/own", "a/hidden"):
             with pytest.raises(RefusedError, match="There is no page"):
                 client.text("read", page=page)
         client.text("move", page="c/", to="a/")
@@ -78,7 +83,12 @@ def test_a_site_has_no_ignored_file(repo: GitRepo, tmp_path: Path) -> None:
     assert [file for file in files if file.name == "secret.key" or b" token" in file.read_bytes()] == []
 
 
-@pytest.mark.parametrize("page", ["a/hidden", "a/own", "a/private/diary"])
+NOT_FOUND = re.compile(
+    "is ignored by an ignore file|is in a folder node_modules, which is skipped|There is no (page|document)"
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> None:
     with agent("mcp", repo.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
         for tool, arguments in {
@@ -89,14 +99,14 @@ def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> 
         }.items():
             with pytest.raises(RefusedError) as caught:
                 client.text(tool, page=page, **arguments)
-            assert "is ignored by an ignore file" in str(caught.value) or "There is no page" in str(caught.value)
+            assert NOT_FOUND.search(str(caught.value))
             assert "revision" not in str(caught.value).lower().replace("revision=", "")
         with pytest.raises(RefusedError):
             client.text("changes", page=page, sections=True)
-        with pytest.raises(RefusedError, match="is ignored by an ignore file, so it is not served"):
+        with pytest.raises(RefusedError, match=r"(ignored by an ignore file|which is skipped), so it is not served"):
             client.text("add", source=f"{page}.md")
     shell = Shell(repo.path)
-    assert "is ignored by an ignore file" in shell("write", page, stdin="# Mine\n").stderr
+    assert NOT_FOUND.search(shell("write", page, stdin="# Mine\n").stderr)
     assert "There is no document" in shell("rm", page, "--force").stderr
     stays(repo)
 
@@ -110,7 +120,7 @@ def test_no_address_shows_an_ignored_page_now_or_at_a_commit(repo: GitRepo) -> N
     repo.git("rm", "--quiet", "--cached", "a/hidden.md")
     repo.git("commit", "--quiet", "-m", "Hide it")
     (repo.path / "a/hidden.md").write_text(IGNORED["a/hidden.md"])
-    blobs = {page: repo.git("hash-object", f"{page}.md") for page in ("a/own", "a/hidden", "a/private/diary")}
+    blobs = {page: repo.git("hash-object", f"{page}.md") for page in PAGES}
     pages = tuple(blobs)
     views = ("p", "raw", "history", "compare", "files", "edit", "preview", "sections", "agent")
     with served(repo.path, "--tier", "write") as server:

@@ -62,9 +62,11 @@ def attach(collection: Collection, page: Address, name: str, content: bytes, int
             address = parse_address(f"{folder}{stem}{mark}{dot}{suffix.lower()}")
             if transaction.is_ignored(address):
                 raise InvalidInputError(
-                    f"{address} is ignored by an ignore file, so it would not be shown. Nothing was changed.",
+                    f"{address} {address.ignored_by}, so it would not be shown. Nothing was changed.",
                     kind="attachment",
-                    hint=f"Include it with !/{address} in .commonplaceignore, or place the page's files elsewhere.",
+                    hint="Place the page's files elsewhere."
+                    if address.skipped_folder
+                    else f"Include it with !/{address} in .commonplaceignore, or place the page's files elsewhere.",
                 )
             if not transaction.exists(address):
                 transaction.put(address, content)

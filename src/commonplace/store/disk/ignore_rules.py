@@ -19,7 +19,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from commonplace.domain.addresses import IGNORE_FILES, Address
-from commonplace.domain.errors import StorageError
+from commonplace.domain.errors import InvalidInputError, StorageError
 
 OWN_FILE, GIT_FILE = IGNORE_FILES
 MAX_IGNORE_BYTES = 1_000_000
@@ -99,6 +99,23 @@ class FolderRules:
         return tracked is not None and "/".join(path) not in tracked
 
 
+def ignored_write(address: Address, hides: Callable[[Address], bool]) -> InvalidInputError:
+    """The error for a write of an ignored document.
+
+    Args:
+        address: The document.
+        hides: Whether a document is ignored.
+    """
+    pattern = "" if address.skipped_folder else including_pattern(address, hides)
+    return InvalidInputError(
+        f"{address} {address.ignored_by}, so it would not be found. Nothing was changed.",
+        kind="document",
+        hint=f"Choose another path, or include it with {pattern} in .commonplaceignore."
+        if pattern
+        else "Choose another path.",
+    )
+
+
 def including_pattern(address: Address, hides: Callable[[Address], bool]) -> str:
     """The pattern in `.commonplaceignore` that includes an ignored document.
 
@@ -138,22 +155,22 @@ class IgnoreRules:
             self._above.append((top / ".git" / "info" / "exclude", _below(top, root)))
 
     def hides(self, address: Address) -> bool:
-        """Whether a document, or a folder above it, is ignored.
+        """Whether a document, or a folder above it, is ignored or skipped.
 
         Raises:
             StorageError: an existing ignore file cannot be read for now.
         """
         parts = address.path.split("/")
-        return any(
+        return bool(address.skipped_folder) or any(
             self.at(parts[: count - 1]).hide(parts[:count], is_folder=count < len(parts))
             for count in range(1, len(parts) + 1)
         )
 
     def excludes(self, address: Address) -> bool:
-        """Whether a `.commonplaceignore` excludes a file, or a folder above it, whatever Git ignores or tracks."""
+        """Whether a file is skipped, or a `.commonplaceignore` excludes it, whatever Git ignores or tracks."""
         parts = address.path.split("/")
         counts = range(1, len(parts) + 1)
-        return any(
+        return bool(address.skipped_folder) or any(
             verdict(self.own_rules(parts[: count - 1]), parts[:count], is_folder=count < len(parts)) is True
             for count in counts
         )

@@ -24,7 +24,7 @@ from commonplace.domain.proposals import ProposalBranches, require_no_proposer
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import FileChange, SeenFile, changed_meanwhile, storage_errors
 from commonplace.store.disk.folder import Folder, FolderScan, opened_folder
-from commonplace.store.disk.ignore_rules import IgnoreRules, including_pattern
+from commonplace.store.disk.ignore_rules import IgnoreRules, ignored_write
 from commonplace.store.folder.retention import Retention, SubfolderTrash
 from commonplace.store.folder.transaction_writer import INDEX_WAITS, TransactionWriter
 from commonplace.store.git.commit_writer import GitWriter
@@ -300,12 +300,7 @@ class FolderStore:
             if change.before is None:
                 require_new_name(address)
             if change.content is not None and address.is_document and self._rules.hides(address):
-                pattern = including_pattern(address, self._rules.hides)
-                raise InvalidInputError(
-                    f"{address} is ignored by an ignore file, so it would not be found. Nothing was changed.",
-                    kind="document",
-                    hint=f"Choose another path, or include it with {pattern} in .commonplaceignore.",
-                )
+                raise ignored_write(address, self._rules.hides)
 
     def _before_listing(self) -> None:
         """Within a transaction, apply the writes that wait in its group: their files are part of what is listed."""

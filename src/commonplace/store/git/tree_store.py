@@ -207,6 +207,8 @@ class TreeStore:
         return self._source.repository.entry(self._source.commit(), path)
 
     def _hidden(self, address: Address) -> bool:
+        if address.skipped_folder:
+            return True
         parts = address.path.split("/")
         counts = range(1, len(parts) + 1)
         return any(self._source.hides("/".join(parts[:count]), count < len(parts)) for count in counts)

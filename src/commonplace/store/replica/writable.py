@@ -18,7 +18,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.proposals import require_no_proposer
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import changed_meanwhile
-from commonplace.store.disk.ignore_rules import including_pattern
+from commonplace.store.disk.ignore_rules import ignored_write
 from commonplace.store.git.commits import commit_message
 from commonplace.store.git.objects import FILE_MODES, MODE_EXECUTABLE, MODE_FOLDER, MODE_GITLINK, TreeEntry
 from commonplace.store.git.past.past_commits import BareStore
@@ -468,12 +468,7 @@ class TreeDraft:
                 path=address.path,
             )
         if address.is_document and self._hides(address):
-            pattern = including_pattern(address, self._hides)
-            raise InvalidInputError(
-                f"{address} is ignored by an ignore file, so it would not be found. Nothing was changed.",
-                kind="document",
-                hint=f"Choose another path, or include it with {pattern} in .commonplaceignore.",
-            )
+            raise ignored_write(address, self._hides)
 
 
 def _kind(mode: int) -> str:

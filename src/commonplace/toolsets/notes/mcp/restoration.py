@@ -142,7 +142,7 @@ def add(call: Call, arguments: NotesAdd) -> ToolResult:
     else:
         address = parse_address(reference)
         if collection.store.ignores(address):
-            raise NotFoundError(f"{address} is ignored by an ignore file, so it is not served.", kind="file")
+            raise NotFoundError(f"{address} {address.ignored_by}, so it is not served.", kind="file")
         source = SourceFile(address.name, collection.store.read(address))
     with recording_writes() as writes:
         added = add_source(collection, source, reader, arguments.title, WriteRequest(session=call.session))
