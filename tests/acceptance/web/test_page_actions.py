@@ -165,10 +165,26 @@ def test_a_page_is_deleted_with_its_links_in_view_and_restored(server: Server, r
     assert sent(server, "/restore/pot", at=first, revision=revision).status == 303
     assert (repo.path / "pot.md").read_text() == "# Pot\n\nFirst.\n"
     assert sent(server, "/restore/pot", at="--output=/x", revision=revision).status == 422
+
+
+def test_text_of_no_commit_is_shown_before_a_version_replaces_it(server: Server, repo: GitRepo) -> None:
+    repo.commit("More", **{"pot.md": "# Pot\n\nFirst.\n"})
+    first = repo.git("rev-parse", "HEAD")
+    repo.commit("Second", **{"pot.md": "# Pot\n\nSecond.\n"})
     (repo.path / "pot.md").write_text("# Pot\n\nOf nobody's commit.\n")
     version = fields(page(server, f"/p/pot?at={first}"), '<form[^>]*class="restore"')
-    assert sent(server, "/restore/pot", **version).status == 409, "the page of the version does not show this text"
+    answer = sent(server, "/restore/pot", **version)
+    assert answer.status == 409, "the page of the version does not show this text"
     assert (repo.path / "pot.md").read_text() == "# Pot\n\nOf nobody's commit.\n"
+    body = answer.body.decode()
+    assert "nobody&#39;s" in body
+    shown = fields(body, '<form class="edit-foot"')
+    (repo.path / "pot.md").write_text("# Pot\n\nLater still.\n")
+    assert sent(server, "/restore/pot", **shown).status == 409, "this text was not shown"
+    assert (repo.path / "pot.md").read_text() == "# Pot\n\nLater still.\n"
+    (repo.path / "pot.md").write_text("# Pot\n\nOf nobody's commit.\n")
+    assert sent(server, "/restore/pot", **shown).headers["location"] == "/p/pot"
+    assert (repo.path / "pot.md").read_text() == "# Pot\n\nFirst.\n"
 
 
 def test_where_writes_are_files_pages_say_what_is_not_committed(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from commonplace.services.site.documents import FOLDERS, PerState
 
 RECENT = 30
 """Number of commits on a page of recent changes."""
+MAX_DIFF_ROWS = 3_000
+"""Maximum number of rows of differences on one page."""
 MAX_FOLLOWED = 400
 """Maximum number of commits that are searched for one change of a document."""
 

@@ -14,13 +14,11 @@ from commonplace.faces.web.views.document import once_located, toolset_notes
 from commonplace.services.collections import Collection, current_revision
 from commonplace.services.past import moment_of
 from commonplace.services.site import changes
-from commonplace.services.site.changes import DiffRow, differences
+from commonplace.services.site.changes import MAX_DIFF_ROWS, DiffRow, differences
 from commonplace.services.site.documents import document_at_path
 
 MAX_FILES = 40
 """Maximum number of documents of a commit whose differences are shown."""
-MAX_DIFF_ROWS = 3_000
-"""Maximum number of rows of differences on one page."""
 HISTORY_SIZE = 50
 """Number of commits on one page of a history."""
 

@@ -20,6 +20,7 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.history import bring_back, is_changed_since, restore, trashed
 from commonplace.services.reviews import mark_reviewed
+from commonplace.services.site.changes import MAX_DIFF_ROWS, differences, version
 from commonplace.services.site.documents import backlinks, document_at_path, required_document
 from commonplace.services.writes import WriteRequest, preview_moves
 from commonplace.services.writes.moves import MovePlan
@@ -235,7 +236,8 @@ def _deletion_form(
 def restored(request: PageRequest) -> PageResponse:
     """Write an earlier version of a page again, or a deleted page from a commit or the trash.
 
-    The form names the page that the person saw: a later text of it is not overwritten unseen.
+    The form names the page that the person saw: a later text of it is not overwritten unseen. Text that no commit has
+    is shown first.
     """
     collection, path = request.located()
     require_edits(request, collection)
@@ -255,8 +257,34 @@ def restored(request: PageRequest) -> PageResponse:
             raise NotFoundError("The trash has no such page.", kind="trash", hint="Its history may have it.")
         report = bring_back(collection, item, item.address, intent)
     else:
-        report = restore(collection, address, at, intent)
+        # The second form shows what is replaced.
+        intent = replace(intent, expected=seen) if request.form.get("shown") else intent
+        try:
+            report = restore(collection, address, at, intent)
+        except ConflictError as error:
+            if document is None or error.context.get("current_revision") != seen:
+                raise
+            return _restoration_form(request, document, at, seen)
     return after_write(request, collection, report.written.address)
+
+
+def _restoration_form(request: PageRequest, document: FoundDocument, at: str, revision: str) -> PageResponse:
+    """A question whether to restore a version over text that no commit has, with that text."""
+    collection, address = document.collection, document.record.address
+    rows = differences(version(collection, address, ""), version(collection, address, at))
+    return page(
+        request,
+        "restore.html",
+        409,
+        collection=collection,
+        record=document.record,
+        at=at,
+        revision=revision,
+        rows=rows[:MAX_DIFF_ROWS],
+        cut=len(rows) > MAX_DIFF_ROWS,
+        action=request.urls.view("restore", collection.name, address.path),
+        crumbs=breadcrumbs(request, collection, address.folder),
+    )
 
 
 def ticked(request: PageRequest) -> PageResponse:
