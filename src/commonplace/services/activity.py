@@ -17,13 +17,13 @@ from commonplace.services.collections import Collection, Collections, current_by
 from commonplace.services.past import moment_of
 from commonplace.services.services import Services
 from commonplace.services.undo import (
-    NotChangedError,
     RecordedForUndo,
     UndoConflictError,
     UndoReceipt,
     changes_with_texts,
     conflict_of,
     content_of,
+    not_changed,
     not_undone,
     undo,
     undone_by,
@@ -206,7 +206,8 @@ def undo_session(
     Args:
         services: The services.
         session: Id of the session.
-        pages: Paths of the only files to take back; () for all.
+        pages: The only files to take back, as `undo` names them; `NAME:` before a path names its collection; () for
+            all.
         message: Message of the commits; "" for one that lists the writes.
         person: Who undoes; None for whoever Git's configuration names.
         when: Time of the only write without a commit to take back; None for all writes.
@@ -217,6 +218,7 @@ def undo_session(
     Raises:
         NotFoundError: no such session wrote in the last `KEPT_DAYS` days.
         InvalidInputError: it only proposed.
+        NotChangedError: none of the writes changed one of the pages.
         UndoConflictError: later writes changed the same places. Nothing was written.
     """
     written = [access for access in _of_session(services, session) if access.is_write and not access.proposal]
@@ -229,10 +231,10 @@ def undo_session(
             hint="Withdraw or decline what it proposed; take other text from the trash.",
         )
     undos = [
-        _collection_undo(services, access.base, chosen, [Address(path) for path in pages], message, person)
-        for access in {access.base: access for access in chosen}.values()
+        _collection_undo(services, base, [access for access in chosen if access.base == base], pages, message, person)
+        for base in dict.fromkeys(access.base for access in chosen)
     ]
-    return _all_undone(undos)
+    return _all_undone(undos, pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,67 +243,70 @@ class _CollectionUndo:
 
     collection: Collection
     run: Callable[..., UndoReceipt]
-    """Takes it back; with `tries` it only finds out whether that can be done."""
+    """Takes it back; with `tries` it only finds out whether that can be done. `has_others` is as in `undo`."""
 
 
 def _collection_undo(
     services: Services,
     base: str,
     accesses: Sequence[Access],
-    pages: Sequence[Address],
+    pages: Sequence[str],
     message: str,
     person: Author | None,
 ) -> _CollectionUndo:
     """The undo of the writes of a session in the collection of one store."""
     collection = _collection(services.collections, base)
-    own = [access for access in accesses if access.base == base]
-    loose = [_addressed(access.files or {}) for access in reversed(own) if not access.commit]
-    commits = [access.commit for access in own if access.commit]
+    loose = [_addressed(access.files or {}) for access in reversed(accesses) if not access.commit]
+    commits = [access.commit for access in accesses if access.commit]
 
-    def run(*, tries: bool = False) -> UndoReceipt:
-        recorded = RecordedForUndo(written=_written(own), loose=loose, tries=tries)
+    def run(*, has_others: bool, tries: bool = False) -> UndoReceipt:
+        recorded = RecordedForUndo(written=_written(accesses), loose=loose, tries=tries, has_others=has_others)
         return undo(collection, commits, pages=pages, message=message, person=person, recorded=recorded)
 
     return _CollectionUndo(collection, run)
 
 
-def _all_undone(undos: Sequence[_CollectionUndo]) -> Mapping[str, UndoReceipt]:
+def _all_undone(undos: Sequence[_CollectionUndo], pages: Sequence[str]) -> Mapping[str, UndoReceipt]:
     """Take back what is written in several collections: in all of them, or in none.
 
     Each undo is tried before the first one is made. Should one fail after that, those before it are taken back.
     """
-    chosen = _possible(undos) if len(undos) > 1 else undos
+    has_others = len(undos) > 1
+    chosen = _possible(undos, pages) if has_others else undos
     results: dict[str, UndoReceipt] = {}
     try:
         for each in chosen:
-            results[each.collection.name] = each.run()
+            results[each.collection.name] = each.run(has_others=has_others)
     except KnowledgeError as error:
         _take_back(undos, results, error)
         raise
     return results
 
 
-def _possible(undos: Sequence[_CollectionUndo]) -> Sequence[_CollectionUndo]:
+def _possible(undos: Sequence[_CollectionUndo], pages: Sequence[str]) -> Sequence[_CollectionUndo]:
     """The undos that change something, after each was tried.
 
     Raises:
         NotChangedError: none of the collections has one of the named pages.
-        UndoConflictError: one cannot be made.
+        UndoConflictError: some cannot be made.
     """
-    chosen: list[_CollectionUndo] = []
-    elsewhere: NotChangedError | None = None
+    trials: list[tuple[_CollectionUndo, UndoReceipt]] = []
+    errors: list[tuple[str, UndoConflictError]] = []
     for each in undos:
         try:
-            each.run(tries=True)
-        except NotChangedError as error:  # the named pages can be those of another collection
-            elsewhere = error
+            trials.append((each, each.run(has_others=True, tries=True)))
         except UndoConflictError as error:
-            raise conflict_of(error.conflicts, each.collection.name) from error
-        else:
-            chosen.append(each)
-    if elsewhere is not None and not chosen:
-        raise elsewhere
-    return chosen
+            errors.append((each.collection.name, error))
+    if errors:
+        raise conflict_of(
+            tuple((name, address, conflict) for name, error in errors for _, address, conflict in error.conflicts),
+            frozenset((name, address) for name, error in errors for _, address in error.files),
+        ) from errors[0][1]
+    missing = [page for page in pages if all(page in receipt.missing for _, receipt in trials)]
+    if missing:
+        changed = [f"{each.collection.name}:{path}" for each, receipt in trials for path in receipt.changed]
+        raise not_changed(missing, changed)
+    return [each for each, receipt in trials if not pages or len(receipt.missing) < len(set(pages))]
 
 
 def _take_back(undos: Sequence[_CollectionUndo], results: Mapping[str, UndoReceipt], error: KnowledgeError) -> None:
@@ -331,22 +336,21 @@ def undo_commits(
     Args:
         services: The services.
         commits: Ids of commits, or `HEAD`, also with steps before it: `HEAD~1`.
-        pages: Paths of the files to take back; () for all.
+        pages: The only files to take back, as for `undo_session`; () for all.
         message: Message of the new commit; "" for one that names what is undone.
         person: Who undoes; None for whoever Git's configuration names.
 
     Raises:
         KnowledgeError: an error of `undo`, from the last collection.
     """
-    addresses = [Address(path) for path in pages]
     for number, collection in enumerate(services.collections.members, 1):
         accesses = services.activity.accesses([collection.store.identity]) if services.activity else ()
         recorded = RecordedForUndo(written=_written(accesses))
         try:
             named = [moment_of(collection, text).commit.id if _HEAD.match(text) else text for text in commits]
-            receipt = undo(collection, named, pages=addresses, message=message, person=person, recorded=recorded)
-        except NotFoundError:
-            if number == len(services.collections.members):
+            receipt = undo(collection, named, pages=pages, message=message, person=person, recorded=recorded)
+        except NotFoundError as error:
+            if error.kind != "revision" or number == len(services.collections.members):
                 raise
             continue
         return {collection.name: receipt}

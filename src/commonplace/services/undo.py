@@ -7,7 +7,7 @@ on what is served now, so that links that were written since follow; a file that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -22,7 +22,7 @@ from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, current_bytes, merged_text, trial_transaction
 from commonplace.services.past import require_history
 from commonplace.services.proposals.acceptance import conflict_lines
-from commonplace.services.proposals.selection import MAX_NAMED, shown_paths
+from commonplace.services.proposals.selection import MAX_NAMED, named_address, shown_paths
 from commonplace.services.writes.documents import index_written, require_free
 from commonplace.services.writes.moves import plan_moves
 
@@ -51,16 +51,26 @@ class UndoReceipt:
     removed: tuple[Address, ...] = ()
     uncommitted: int = 0
     """Number of the writes that were taken back and are no commits."""
+    changed: tuple[Address, ...] = ()
+    """The files that the writes changed, after a trial."""
+    missing: tuple[str, ...] = ()
+    """The named pages that the writes did not change, if those can be in other collections."""
 
 
 class NotChangedError(NotFoundError):
     """Writes to take back did not change a page that is named."""
 
 
+UndoPlaces: TypeAlias = tuple[tuple[str, Address, TextConflict], ...]
+"""Conflicts, each with the name of its collection, which is "" if there is only one, and its file."""
+
+
 class UndoConflictError(ConflictError):
     """Commits cannot be undone as they are; `conflicts` has the places."""
 
-    conflicts: tuple[tuple[Address, TextConflict], ...] = ()
+    conflicts: UndoPlaces = ()
+    files: frozenset[tuple[str, Address]] = frozenset()
+    """Every address that the files with conflicts had since the writes, with the name of the collection as above."""
 
 
 RevisionPairs: TypeAlias = Mapping[Address, tuple[Revision, Revision]]
@@ -80,6 +90,8 @@ class RecordedForUndo:
     """The old and new revision of each file of writes that are no commits, newest write first; "" for no file."""
     tries: bool = False
     """Whether to write nothing, and only find out whether the undo can be made."""
+    has_others: bool = False
+    """Whether a named page can be that of another collection, so that it need not be among the files."""
 
 
 @dataclass(slots=True)
@@ -96,13 +108,42 @@ class _File:
     """The bytes after and before each step, newest first; None for no file."""
     commits: list[str] = field(default_factory=list[str])
     """The named commits that changed it and were not undone since; empty for writes that are no commits."""
+    names: set[Address] = field(default_factory=set[Address])
+    """Every address that it had from the commits until now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The files that are taken back."""
+
+    log: Sequence[tuple[Commit, bool]]
+    """The commits from the latest to the oldest named one, and whether each is named."""
+    loose: Sequence[_File]
+    """The files of writes that are no commits."""
+    files: Sequence[_File]
+    """The files of the commits."""
+    changed: tuple[Address, ...]
+    """The files that the writes changed, also those that are not chosen."""
+    missing: tuple[str, ...]
+    """The named pages that are not among these."""
+
+    @property
+    def commits(self) -> Sequence[Commit]:
+        """The named commits of which something is taken back, newest first."""
+        names = {name for file in self.files for name in file.commits}
+        return [commit for commit, _ in self.log if commit.id in names]
+
+    def loose_writes(self, recorded: RecordedForUndo) -> int:
+        """Number of the writes without a commit of which something is taken back."""
+        addresses = {file.now for file in self.loose}
+        return sum(not addresses.isdisjoint(write) for write in recorded.loose)
 
 
 def undo(
     collection: Collection,
     commits: Sequence[str],
     *,
-    pages: Sequence[Address] = (),
+    pages: Sequence[str] = (),
     message: str = "",
     person: Author | None = None,
     recorded: RecordedForUndo | None = None,
@@ -115,7 +156,8 @@ def undo(
     Args:
         collection: The collection.
         commits: Ids of commits of the current branch, in any order; at least `MIN_DIGITS` digits each.
-        pages: The files to take back, as they are named now; () for all.
+        pages: The files to take back, as a reader names them (`named_address`), by a path of now or of then; () for
+            all.
         message: Message of the new commit; "" for one that names what is undone.
         person: Who undoes; None for whoever Git's configuration names.
         recorded: What was recorded of the writes when they were made; None for nothing.
@@ -134,43 +176,64 @@ def undo(
         raise InvalidInputError("Which commit? Give its id.", kind="revision", hint="Run: commonplace activity")
     if commits:
         require_history(collection)
+    plan = _plan(collection, commits, pages, recorded)
     if recorded.tries:
         with trial_transaction(collection.store) as transaction:
-            _take_back(collection, transaction, _since(collection, commits), pages, recorded)
-        return UndoReceipt("", ())
-    words = message or _words(_since(collection, commits), recorded)
+            _take_back(collection, transaction, plan)
+        return UndoReceipt("", (), changed=plan.changed, missing=plan.missing)
+    words = message or _words(plan, recorded)
     with committed_by(person), collection.store.transaction(words) as transaction:
-        log = _since(collection, commits)
-        _take_back(collection, transaction, log, pages, recorded)
+        if commits and _since(collection, commits) != plan.log:  # others have written meanwhile
+            plan = _plan(collection, commits, pages, recorded)
+        _take_back(collection, transaction, plan)
     receipt = transaction.receipt
     index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
-    undone = tuple(commit.id for commit, is_named in log if is_named)
+    undone = tuple(commit.id for commit in plan.commits)
     files, removed = (tuple(sorted(addresses)) for addresses in (receipt.revisions, receipt.removed))
-    return UndoReceipt(receipt.commit, undone, files, removed, len(recorded.loose))
+    return UndoReceipt(receipt.commit, undone, files, removed, plan.loose_writes(recorded))
 
 
-def _take_back(
-    collection: Collection,
-    transaction: Transaction,
-    log: Sequence[tuple[Commit, bool]],
-    pages: Sequence[Address],
-    recorded: RecordedForUndo,
-) -> None:
+def _plan(collection: Collection, commits: Sequence[str], pages: Sequence[str], recorded: RecordedForUndo) -> _Plan:
+    """The files of the writes, of the named pages if some are named.
+
+    Raises:
+        NotChangedError: no write changed one of the pages.
+    """
+    log = _since(collection, commits)
+    files, undone = _files(collection, log, recorded.written)
+    loose = _joined(recorded.loose)
+    now = dict.fromkeys([*loose, *(address for file in files for address in (file.now, file.target))])
+    changed = tuple(dict.fromkeys([*now, *(name for file in files for name in sorted(file.names)), *undone]))
+    named = {page: named_address(collection, changed, page) for page in pages}
+    missing = tuple(page for page, address in named.items() if address is None)
+    if missing and not recorded.has_others:
+        raise not_changed(missing, [address.path for address in now or changed])
+    addresses = set(named.values()) if pages else {*changed}
+    chosen_files = [file for file in files if _is_chosen(file, addresses, now)]
+    chosen_loose = _loose_files(collection, {address: loose[address] for address in loose if address in addresses})
+    return _Plan(log, chosen_loose, chosen_files, changed, missing)
+
+
+def _is_chosen(file: _File, addresses: Iterable[Address | None], now: Container[Address]) -> bool:
+    """Whether a file has one of the addresses now or afterwards, or had one that no other file has now."""
+    return not {file.now, file.target, *(name for name in file.names if name not in now)}.isdisjoint(addresses)
+
+
+def _take_back(collection: Collection, transaction: Transaction, plan: _Plan) -> None:
     """Put the files into the transaction, first those of writes that are no commits: they are the latest."""
-    parts = [_loose_files(collection, recorded.loose, pages), _files(collection, log, recorded.written)]
-    changed = [address for part in parts for file in part for address in (file.now, file.target)]
-    _named([*_joined(recorded.loose), *changed], pages)
-    for files in parts:
-        _Undo(collection, transaction, _chosen(files, pages)).run()
+    for files in (plan.loose, plan.files):
+        _Undo(collection, transaction, files).run()
 
 
-def _loose_files(collection: Collection, writes: Sequence[RevisionPairs], pages: Sequence[Address]) -> Sequence[_File]:
-    """The files of writes that are no commits, of the named pages if some are named."""
+def _loose_files(
+    collection: Collection, writes: Mapping[Address, Sequence[tuple[Revision, Revision]]]
+) -> Sequence[_File]:
+    """The files of writes that are no commits, by the steps of each."""
     files: list[_File] = []
-    for address, steps in _joined(writes).items():
-        if not pages or address in pages:
-            contents = [tuple(content_of(collection, address, revision) for revision in step) for step in steps]
-            files.append(_File(address, address, stays=True, steps=[(after, before) for before, after in contents]))
+    for address, steps in writes.items():
+        contents = [tuple(content_of(collection, address, revision) for revision in step) for step in steps]
+        taken = [(after, before) for before, after in contents]
+        files.append(_File(address, address, stays=True, steps=taken, names={address}))
     return files
 
 
@@ -273,8 +336,8 @@ def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit,
 
 def _files(
     collection: Collection, log: Sequence[tuple[Commit, bool]], written: Mapping[str, RevisionPairs]
-) -> Sequence[_File]:
-    """The files that the named commits changed."""
+) -> tuple[Sequence[_File], Sequence[Address]]:
+    """The files that the named commits changed and of which something is left, and those of which nothing is."""
     history = collection.store.history
     now: dict[Address, Address] = {}
     """The present address of each file that was moved since, by its address at the commit."""
@@ -282,6 +345,7 @@ def _files(
     undone: set[tuple[str, Address]] = set()
     """The commits that were undone since, each with the present address of a file in which it was."""
     files: dict[Address, _File] = {}
+    gone: list[Address] = []
     for commit, is_named in log:
         renames = history.renames(commit.id)
         takes_back = () if is_named else undone_by(commit)
@@ -292,11 +356,13 @@ def _files(
         for address, (before, after) in changed.items():
             at, old = now.get(address, address), renames.get(address)
             if address in sources or (commit.id, at) in undone:
+                gone += [address, at] if is_named and address not in sources else []
                 continue
             undone |= {(other, at) for other in takes_back}
             if is_named:
                 file = files.setdefault(at, _File(at, at, at in moved_by_others))
                 file.commits.append(commit.id)
+                file.names |= {address, at, *([old] if old else [])}
                 file.steps.append((after, changed[old][0] if old is not None and old in changed else before))
                 if old and not file.stays:
                     file.target = old
@@ -307,7 +373,7 @@ def _files(
             for at in before_moves.values():
                 if at in files:
                     files[at].stays = True
-    return list(files.values())
+    return list(files.values()), gone
 
 
 def not_undone(collection: Collection, commits: Sequence[str]) -> frozenset[str]:
@@ -316,7 +382,7 @@ def not_undone(collection: Collection, commits: Sequence[str]) -> frozenset[str]
     All of them if they are not among the latest `MAX_SEARCHED` of the current branch.
     """
     try:
-        files = _files(collection, _since(collection, commits), {})
+        files, _ = _files(collection, _since(collection, commits), {})
     except KnowledgeError:  # the branch was rewritten, or one is a merge
         return frozenset(commits)
     return frozenset(commit for file in files for commit in file.commits)
@@ -328,23 +394,13 @@ def undone_by(commit: Commit) -> Sequence[str]:
     return [line.removeprefix(UNDOES) for line in trailers if line.startswith(UNDOES)]
 
 
-def _chosen(files: Sequence[_File], pages: Sequence[Address]) -> Sequence[_File]:
-    return [file for file in files if not pages or file.now in pages or file.target in pages]
-
-
-def _named(changed: Sequence[Address], pages: Sequence[Address]) -> None:
-    """Check that the named pages are among the changed ones.
-
-    Raises:
-        NotChangedError: one is not.
-    """
-    missing = [address.path for address in pages if address not in changed]
-    if missing:
-        raise NotChangedError(
-            f"These writes did not change {shown_paths(missing)}.",
-            kind="document",
-            hint=f"They changed {shown_paths([address.path for address in dict.fromkeys(changed)])}.",
-        )
+def not_changed(missing: Sequence[str], changed: Sequence[str]) -> NotChangedError:
+    """The error for named pages that are not among the changed ones."""
+    return NotChangedError(
+        f"These writes did not change {shown_paths(missing)}.",
+        kind="document",
+        hint=f"They changed {shown_paths(changed)}.",
+    )
 
 
 class _Undo:
@@ -368,7 +424,10 @@ class _Undo:
         for file in self._files:
             self._contents[file.now] = self._taken_back(file, current[file.now])
         if self._conflicts:
-            raise conflict_of(self._conflicts)
+            inside = {address for address, _ in self._conflicts}
+            names = {name for file in self._files if file.now in inside for name in (file.now, *file.names)}
+            places = tuple(("", address, conflict) for address, conflict in self._conflicts)
+            raise conflict_of(places, frozenset(("", name) for name in names))
         changed = [address for address, content in self._contents.items() if content != current[address]]
         for address in changed:
             self._put(address, self._contents[address])
@@ -417,10 +476,9 @@ class _Undo:
         self._transaction.commit_change_only(address)
 
 
-def _words(log: Sequence[tuple[Commit, bool]], recorded: RecordedForUndo) -> str:
-    """The message of an undo: the named commits, else the number of writes that are no commits."""
-    named = [commit for commit, is_named in log if is_named]
-    return _message(named) if named else f"Undo {amount(len(recorded.loose), 'write')}"
+def _words(plan: _Plan, recorded: RecordedForUndo) -> str:
+    """The message of an undo: the commits that are taken back, else the number of writes that are no commits."""
+    return _message(plan.commits) if plan.commits else f"Undo {amount(plan.loose_writes(recorded), 'write')}"
 
 
 def _message(commits: Sequence[Commit]) -> str:
@@ -443,20 +501,21 @@ def _reason(address: Address, sides: tuple[bytes | None, bytes | None, bytes | N
     return "" if before is not None else f"{address} was changed since it was created."
 
 
-def conflict_of(conflicts: Sequence[tuple[Address, TextConflict]], base: str = "") -> UndoConflictError:
-    """The refusal of an undo, with the places; of one in several collections with the name of the collection."""
-    start = f"{base}:" if base else ""
-    places = [f"{start}{address}:{conflict.line}" for address, conflict in conflicts if not conflict.reason]
+def conflict_of(conflicts: UndoPlaces, files: frozenset[tuple[str, Address]]) -> UndoConflictError:
+    """The refusal of an undo, with the places, and with every address that their files had."""
+    named = [(f"{base}:" if base else "", address, conflict) for base, address, conflict in conflicts]
+    places = [f"{start}{address}:{conflict.line}" for start, address, conflict in named if not conflict.reason]
     sentences = [
         *([f"Later writes changed the same places: {shown_paths(places)}."] if places else []),
-        *[f"{start}{conflict.reason}" for _, conflict in conflicts if conflict.reason][:MAX_NAMED],
+        *[f"{start}{conflict.reason}" for start, _, conflict in named if conflict.reason][:MAX_NAMED],
     ]
     error = UndoConflictError(
         f"{' '.join(sentences)} Nothing was written.",
         kind="document",
         hint="Undo the other pages by naming them, undo the later writes first, or edit these places by hand.",
     )
-    error.conflicts = tuple(conflicts)
+    error.conflicts, error.files = conflicts, files
     names = ("undone", "without it", "now")
-    error.changes = tuple(line for address, conflict in conflicts for line in conflict_lines(address, conflict, names))
+    sides = [conflict_lines(address, conflict, names) for _, address, conflict in conflicts]
+    error.changes = tuple(line for lines in sides for line in lines)
     return error

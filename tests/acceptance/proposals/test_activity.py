@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -84,6 +85,21 @@ def test_a_session_is_followed_and_undone(site: Site, tmp_path: Path) -> None:
     assert [element["commit"] for element in again] == [""]
 
 
+def other_files_are_undone(server: Server, session: str, key: str) -> None:
+    """Undo the files of a session in the bases `tea` and `milk` that have no conflict, by names of every form."""
+    html = sent(server, f"/activity/{session}", key=key, action="session").body.decode()
+    assert "milk:x.md, line 3" in html
+    others = re.search(r'name="pages" hidden>\n(.*?)</textarea>.*?Undo the other 4 files<', html, re.DOTALL)
+    assert others
+    assert sorted(others[1].split()) == ["milk:both.md", "tea:both.md", "tea:only.md", "tea:x.md"]
+    for pages, said in ((["only", "nowhere"], "did not change nowhere"), (["milk:only"], "change milk:only")):
+        answer = server.ask("POST", f"{API}/undo", {"session": session, "pages": pages}, key=key)
+        assert (answer.status, said in answer.json["error"]) == (404, True), answer.body
+    done = server.ask("POST", f"{API}/undo", {"session": session, "pages": ["Only", "milk:both"]}, key=key)
+    assert [row["removed"] for row in done.json["undone"]] == [["only.md"], ["both.md"]], done.body
+    assert sent(server, f"/activity/{session}", key=key, action="session", pages="tea:both.md").status == 200
+
+
 def test_a_session_over_several_bases_is_undone_in_all_of_them_or_in_none(tmp_path: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     repos = [new_repo(tmp_path / name, {"x.md": f"# {name}\n\none\n"}) for name in ("tea", "milk")]
@@ -95,6 +111,8 @@ def test_a_session_over_several_bases_is_undone_in_all_of_them_or_in_none(tmp_pa
             server.call("notes", "edit", {"page": f"{name}:x", "changes": [change]}, key=keys[0])
         change = {"do": "replace", "old": "two", "text": "three"}
         server.call("notes", "edit", {"page": "milk:x", "changes": [change]}, key=keys[1])
+        for name in ("tea:only", "tea:both", "milk:both"):
+            server.call("notes", "write", {"page": name, "text": f"# {name[-4:]}\n"}, key=keys[0])
         heads = [repo.git("rev-parse", "HEAD") for repo in repos]
         (session,) = (
             row["session"]
@@ -104,6 +122,8 @@ def test_a_session_over_several_bases_is_undone_in_all_of_them_or_in_none(tmp_pa
         refused = server.ask("POST", f"{API}/undo", {"session": session}, key=keys[1])
         assert (refused.status, "milk:x.md:3" in refused.json["error"]) == (409, True), refused.body
         assert [repo.git("rev-parse", "HEAD") for repo in repos] == heads
+        other_files_are_undone(server, session, keys[1])
+        assert [sorted(path.name for path in repo.path.glob("*.md")) for repo in repos] == [["x.md"], ["x.md"]]
         back = {**change, "old": "three", "text": "two"}
         server.call("notes", "edit", {"page": "milk:x", "changes": [back]}, key=keys[1])
         lock = repos[1].path / ".git/refs/heads/main.lock"  # the undo of this base fails when it is made, not before
@@ -123,10 +143,19 @@ def test_a_session_over_several_bases_is_undone_in_all_of_them_or_in_none(tmp_pa
 
 def test_an_agent_undoes_its_own_writes(site: Site) -> None:
     agent = create_key("agent", "--tier", "write")
-    site.tool(agent, "write", page="C", text="# C\n")
+    for name in ("C", "D"):
+        site.tool(agent, "write", page=name, text=f"# {name}\n")
+    written = site.repo.git("rev-parse", "HEAD")
     site.tool(agent, "edit", page="B", changes=[{"do": "replace", "old": "beta", "text": "BETA"}])
     head = site.repo.git("rev-parse", "HEAD")
-    assert site.tool(agent, "proposals", action="undo", id=head[:10]).startswith(f"Undone {head[:12]}: B.md")
+    assert "did not change D" in site.tool(agent, "proposals", action="undo", id=head, page="D")
+    undone = site.tool(agent, "proposals", action="undo", id=head[:10], page="tea:B")
+    assert undone.startswith(f"Undone {head[:12]}: B.md")
+    for name in ("B", "B.md", "tea:B.md"):
+        said = site.tool(agent, "proposals", action="undo", id=head, page=name)
+        assert said == "Nothing of it is left to undo.", name
+    assert site.tool(agent, "proposals", action="undo", page="D").startswith(f"Undone {written[:12]}: D.md")
+    assert site.repo.git("log", "-1", "--format=%(trailers:key=Undoes,valueonly)").split() == [written]
     assert "beta" in (site.repo.path / "B.md").read_text()
     assert (site.repo.path / "C.md").exists()
     assert site.tool(agent, "proposals", action="undo").startswith("Undone ")

@@ -121,7 +121,7 @@ def test_a_conflict_is_shown_and_the_other_files_are_undone_alone(site: Site) ->
     assert "Look at" in site.text("about.md"), "nothing was undone"
     others = re.search(r'<textarea name="pages" hidden>\n(.*?)</textarea>.*?Undo the other 1 file<', html, re.DOTALL)
     assert others
-    assert others[1] == "about.md"
+    assert others[1] == "notes:about.md"
     assert site.undo(session, action="session", pages=others[1])[0] == 200
     assert site.text("about.md") == FILES["about.md"]
     assert "the person's line" in site.text("tea.md")

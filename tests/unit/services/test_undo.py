@@ -55,7 +55,7 @@ def test_one_page_is_taken_back_though_the_text_of_another_is_not_kept(tmp_path:
         writes_made = [{A: (old, revision_of(base.texts()["a.md"]))}, {Address("b.md"): ("0" * 40, other)}]
         with pytest.raises(NotFoundError, match=r"b\.md at that time is not kept any more"):
             undo(base.collection, [], recorded=RecordedForUndo(loose=writes_made))
-        undo(base.collection, [], pages=[A], recorded=RecordedForUndo(loose=writes_made))
+        undo(base.collection, [], pages=["a.md"], recorded=RecordedForUndo(loose=writes_made))
         assert base.texts() == {"a.md": b"# A\n\none\n", "b.md": b"# B\n"}
 
 
@@ -72,10 +72,10 @@ def test_a_place_that_was_changed_since_is_a_conflict_with_its_sides(tmp_path: P
             undo(base.collection, [both])
         assert caught.value.changes == ("a.md:3", "  undone: ONE", "  without it: one", "  now: One")
         assert base.served() == before
-        undo(base.collection, [both], pages=[Address("b.md")])
+        undo(base.collection, [both], pages=["b"])
         assert base.texts() == {"a.md": b"# A\n\nOne\n\ntwo\n", "b.md": b"# B\n\nbeta\n"}
         with pytest.raises(NotFoundError, match=r"did not change c\.md"):
-            undo(base.collection, [both], pages=[Address("c.md")])
+            undo(base.collection, [both], pages=["c.md"])
 
 
 def test_a_conflict_that_is_none_of_lines_says_what_became_of_the_page(tmp_path: Path) -> None:

@@ -107,18 +107,15 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
         InvalidInputError: no page can have this name.
         NotFoundError: the proposal does not change such a page.
     """
-    name = page.removeprefix(f"{collection.name}:")
     by_address = {file.address: file for file in files}
-    if file := _at_path(by_address, name):
-        return file
-    with suppress(NotFoundError):
-        served = find_document(Collections(lambda: [collection]), name).record.address
-        if file := by_address.get(served) or moved_file(collection, files, served.__eq__):
-            return file
-    alike = [file for file in files if fold(file.address.stem) == fold(name)]
-    if len(alike) == 1:
-        return alike[0]
-    parse_address(name)
+
+    def place(served: Address) -> Address | None:
+        file = moved_file(collection, files, served.__eq__)
+        return file.address if file else None
+
+    if address := named_address(collection, list(by_address), page, place):
+        return by_address[address]
+    parse_address(page.removeprefix(f"{collection.name}:"))
     raise NotFoundError(
         f"The proposal does not change {page!r}.",
         kind="document",
@@ -126,9 +123,31 @@ def named_file(collection: Collection, files: Sequence[ProposedFile], page: str)
     )
 
 
-def _at_path(files: Mapping[Address, ProposedFile], name: str) -> ProposedFile | None:
+def named_address(
+    collection: Collection,
+    addresses: Sequence[Address],
+    page: str,
+    place: Callable[[Address], Address | None] = lambda _: None,
+) -> Address | None:
+    """The address, among these, that a reader means; None if there is none.
+
+    Args:
+        collection: The collection.
+        addresses: The addresses.
+        page: A path, with or without its suffix, else a name as for `find_document`; `NAME:` of the collection may be
+            before it.
+        place: Returns the address among these that a served page had; None if it had none.
+    """
+    name = page.removeprefix(f"{collection.name}:")
     forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
-    return next((files[form] for form in forms if form is not None and form in files), None)
+    if at_path := next((form for form in forms if form is not None and form in addresses), None):
+        return at_path
+    with suppress(NotFoundError):
+        served = find_document(Collections(lambda: [collection]), name).record.address
+        if address := served if served in addresses else place(served):
+            return address
+    alike = [address for address in addresses if fold(address.stem) == fold(name)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def moved_file(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.activity import Actor
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
-from commonplace.domain.merge import TextConflict
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import page
@@ -97,7 +96,7 @@ def _session(
         view=_view(request),
         problem=problem,
         conflicts=conflicts,
-        others=_others(every, tried, conflicts) if conflicts else (),
+        others=_others(every, tried, problem.files) if isinstance(problem, UndoConflictError) else (),
         tried=tried,
         results=[(request.collections.get(name), receipt) for name, receipt in (results or {}).items()],
     )
@@ -141,17 +140,21 @@ def _shown_change(address: Address, before: bytes | None, after: bytes | None, m
     return ShownChange(address.path, every[:most], is_text=True, is_cut=len(every) > most)
 
 
-def _others(
-    writes: Sequence[WriteActivity], tried: str, conflicts: Sequence[tuple[Address, TextConflict]]
-) -> Sequence[str]:
-    """The files of an undo that was refused which have no conflict."""
+def _others(writes: Sequence[WriteActivity], tried: str, conflicting: Container[tuple[str, Address]]) -> Sequence[str]:
+    """The files of an undo that was refused which have no conflict, each after the name of its collection."""
     chosen = [
         write_activity
         for write_activity in writes
         if write_activity.is_undoable and tried in {"", write_activity.access.commit, str(write_activity.access.when)}
     ]
-    paths = dict.fromkeys(path for write_activity in chosen for path in write_activity.paths)
-    return [path for path in paths if all(address.path != path for address, _ in conflicts)]
+    files = dict.fromkeys(
+        (write_activity.collection, path) for write_activity in chosen for path in write_activity.paths
+    )
+    return [
+        f"{name}:{path}"
+        for name, path in files
+        if (name, Address(path)) not in conflicting and ("", Address(path)) not in conflicting
+    ]
 
 
 def _undo(request: PageRequest) -> PageResponse:
