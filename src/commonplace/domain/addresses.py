@@ -90,7 +90,7 @@ class Address:
 
     @property
     def ignored_by(self) -> str:
-        """What excludes an ignored file, for messages: "is ignored by an ignore file"."""
+        """The reason why a file is ignored, for messages: "is ignored by an ignore file"."""
         folder = self.skipped_folder
         return f"is in a folder {folder}, which is skipped" if folder else "is ignored by an ignore file"
 

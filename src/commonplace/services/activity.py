@@ -21,8 +21,8 @@ from commonplace.services.undo import (
     UndoConflictError,
     UndoReceipt,
     changes_with_texts,
-    conflict_of,
     content_of,
+    joined_conflicts,
     not_changed,
     not_undone,
     undo,
@@ -283,6 +283,10 @@ def _all_undone(undos: Sequence[_CollectionUndo], pages: Sequence[str]) -> Mappi
     return results
 
 
+def _changed_paths(trials: Sequence[tuple[_CollectionUndo, UndoReceipt]]) -> Sequence[str]:
+    return [f"{each.collection.name}:{path}" for each, receipt in trials for path in receipt.changed]
+
+
 def _possible(undos: Sequence[_CollectionUndo], pages: Sequence[str]) -> Sequence[_CollectionUndo]:
     """The undos that change something, after each was tried.
 
@@ -291,22 +295,19 @@ def _possible(undos: Sequence[_CollectionUndo], pages: Sequence[str]) -> Sequenc
         UndoConflictError: some cannot be made.
     """
     trials: list[tuple[_CollectionUndo, UndoReceipt]] = []
-    errors: list[tuple[str, UndoConflictError]] = []
+    errors: list[UndoConflictError] = []
     for each in undos:
         try:
             trials.append((each, each.run(has_others=True, tries=True)))
         except UndoConflictError as error:
-            errors.append((each.collection.name, error))
+            errors.append(error.in_collection(each.collection.name))
     if errors:
-        raise conflict_of(
-            tuple((name, address, conflict) for name, error in errors for _, address, conflict in error.conflicts),
-            frozenset((name, address) for name, error in errors for _, address in error.files),
-        ) from errors[0][1]
-    missing = [page for page in pages if all(page in receipt.missing for _, receipt in trials)]
+        raise joined_conflicts(errors)
+    named = set(pages)
+    missing = named.intersection(*(receipt.missing for _, receipt in trials))
     if missing:
-        changed = [f"{each.collection.name}:{path}" for each, receipt in trials for path in receipt.changed]
-        raise not_changed(missing, changed)
-    return [each for each, receipt in trials if not pages or len(receipt.missing) < len(set(pages))]
+        raise not_changed(sorted(missing), _changed_paths(trials))
+    return [each for each, receipt in trials if not named or named.difference(receipt.missing)]
 
 
 def _take_back(undos: Sequence[_CollectionUndo], results: Mapping[str, UndoReceipt], error: KnowledgeError) -> None:

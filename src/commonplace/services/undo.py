@@ -7,7 +7,7 @@ on what is served now, so that links that were written since follow; a file that
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -71,6 +71,11 @@ class UndoConflictError(ConflictError):
     conflicts: UndoPlaces = ()
     files: frozenset[tuple[str, Address]] = frozenset()
     """Every address that the files with conflicts had since the writes, with the name of the collection as above."""
+
+    def in_collection(self, name: str) -> UndoConflictError:
+        """The same error with the name of the collection, where there are several."""
+        conflicts = tuple((name, address, conflict) for _, address, conflict in self.conflicts)
+        return conflict_of(conflicts, frozenset((name, address) for _, address in self.files))
 
 
 RevisionPairs: TypeAlias = Mapping[Address, tuple[Revision, Revision]]
@@ -172,15 +177,10 @@ def undo(
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store. Nothing was written.
     """
     recorded = recorded or RecordedForUndo()
-    if not commits and not recorded.loose:
-        raise InvalidInputError("Which commit? Give its id.", kind="revision", hint="Run: commonplace activity")
-    if commits:
-        require_history(collection)
+    _require_named(collection, commits, recorded)
     plan = _plan(collection, commits, pages, recorded)
     if recorded.tries:
-        with trial_transaction(collection.store) as transaction:
-            _take_back(collection, transaction, plan)
-        return UndoReceipt("", (), changed=plan.changed, missing=plan.missing)
+        return _tried(collection, plan)
     words = message or _words(plan, recorded)
     with committed_by(person), collection.store.transaction(words) as transaction:
         if commits and _since(collection, commits) != plan.log:  # others have written meanwhile
@@ -193,6 +193,20 @@ def undo(
     return UndoReceipt(receipt.commit, undone, files, removed, plan.loose_writes(recorded))
 
 
+def _require_named(collection: Collection, commits: Sequence[str], recorded: RecordedForUndo) -> None:
+    if not commits and not recorded.loose:
+        raise InvalidInputError("Which commit? Give its id.", kind="revision", hint="Run: commonplace activity")
+    if commits:
+        require_history(collection)
+
+
+def _tried(collection: Collection, plan: _Plan) -> UndoReceipt:
+    """Find out whether the files can be taken back."""
+    with trial_transaction(collection.store) as transaction:
+        _take_back(collection, transaction, plan)
+    return UndoReceipt("", (), changed=plan.changed, missing=plan.missing)
+
+
 def _plan(collection: Collection, commits: Sequence[str], pages: Sequence[str], recorded: RecordedForUndo) -> _Plan:
     """The files of the writes, of the named pages if some are named.
 
@@ -202,21 +216,38 @@ def _plan(collection: Collection, commits: Sequence[str], pages: Sequence[str], 
     log = _since(collection, commits)
     files, undone = _files(collection, log, recorded.written)
     loose = _joined(recorded.loose)
-    now = dict.fromkeys([*loose, *(address for file in files for address in (file.now, file.target))])
-    changed = tuple(dict.fromkeys([*now, *(name for file in files for name in sorted(file.names)), *undone]))
+    now = dict.fromkeys([*loose, *_addresses(files)])
+    changed = tuple(dict.fromkeys([*now, *_former(files), *undone]))
     named = {page: named_address(collection, changed, page) for page in pages}
     missing = tuple(page for page, address in named.items() if address is None)
     if missing and not recorded.has_others:
         raise not_changed(missing, [address.path for address in now or changed])
-    addresses = set(named.values()) if pages else {*changed}
-    chosen_files = [file for file in files if _is_chosen(file, addresses, now)]
-    chosen_loose = _loose_files(collection, {address: loose[address] for address in loose if address in addresses})
-    return _Plan(log, chosen_loose, chosen_files, changed, missing)
+    chosen = _Choice(frozenset(filter(None, named.values())) if pages else frozenset(changed), now)
+    return _Plan(log, _loose_files(collection, loose, chosen), [*filter(chosen.has, files)], changed, missing)
 
 
-def _is_chosen(file: _File, addresses: Iterable[Address | None], now: Container[Address]) -> bool:
-    """Whether a file has one of the addresses now or afterwards, or had one that no other file has now."""
-    return not {file.now, file.target, *(name for name in file.names if name not in now)}.isdisjoint(addresses)
+def _addresses(files: Sequence[_File]) -> Sequence[Address]:
+    """The addresses of files now and afterwards."""
+    return [address for file in files for address in (file.now, file.target)]
+
+
+def _former(files: Sequence[_File]) -> Sequence[Address]:
+    """Every address that files had."""
+    return [name for file in files for name in sorted(file.names)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The addresses of the files to take back."""
+
+    addresses: frozenset[Address]
+    now: Container[Address]
+    """The addresses that files of the writes have now, or afterwards."""
+
+    def has(self, file: _File) -> bool:
+        """Whether a file has one of the addresses now or afterwards, or had one that no other file has now."""
+        former = {name for name in file.names if name not in self.now}
+        return not self.addresses.isdisjoint({file.now, file.target} | former)
 
 
 def _take_back(collection: Collection, transaction: Transaction, plan: _Plan) -> None:
@@ -226,12 +257,12 @@ def _take_back(collection: Collection, transaction: Transaction, plan: _Plan) ->
 
 
 def _loose_files(
-    collection: Collection, writes: Mapping[Address, Sequence[tuple[Revision, Revision]]]
+    collection: Collection, writes: Mapping[Address, Sequence[tuple[Revision, Revision]]], chosen: _Choice
 ) -> Sequence[_File]:
-    """The files of writes that are no commits, by the steps of each."""
+    """The chosen files of writes that are no commits, by the steps of each."""
     files: list[_File] = []
-    for address, steps in writes.items():
-        contents = [tuple(content_of(collection, address, revision) for revision in step) for step in steps]
+    for address in filter(chosen.addresses.__contains__, writes):
+        contents = [tuple(content_of(collection, address, revision) for revision in step) for step in writes[address]]
         taken = [(after, before) for before, after in contents]
         files.append(_File(address, address, stays=True, steps=taken, names={address}))
     return files
@@ -337,7 +368,7 @@ def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit,
 def _files(
     collection: Collection, log: Sequence[tuple[Commit, bool]], written: Mapping[str, RevisionPairs]
 ) -> tuple[Sequence[_File], Sequence[Address]]:
-    """The files that the named commits changed and of which something is left, and those of which nothing is."""
+    """The files that the named commits changed and of which something is left, and addresses of which nothing is."""
     history = collection.store.history
     now: dict[Address, Address] = {}
     """The present address of each file that was moved since, by its address at the commit."""
@@ -356,13 +387,13 @@ def _files(
         for address, (before, after) in changed.items():
             at, old = now.get(address, address), renames.get(address)
             if address in sources or (commit.id, at) in undone:
-                gone += [address, at] if is_named and address not in sources else []
+                gone += [address, at]
                 continue
             undone |= {(other, at) for other in takes_back}
             if is_named:
                 file = files.setdefault(at, _File(at, at, at in moved_by_others))
                 file.commits.append(commit.id)
-                file.names |= {address, at, *([old] if old else [])}
+                file.names |= {address, at, old or at}
                 file.steps.append((after, changed[old][0] if old is not None and old in changed else before))
                 if old and not file.stays:
                     file.target = old
@@ -424,10 +455,7 @@ class _Undo:
         for file in self._files:
             self._contents[file.now] = self._taken_back(file, current[file.now])
         if self._conflicts:
-            inside = {address for address, _ in self._conflicts}
-            names = {name for file in self._files if file.now in inside for name in (file.now, *file.names)}
-            places = tuple(("", address, conflict) for address, conflict in self._conflicts)
-            raise conflict_of(places, frozenset(("", name) for name in names))
+            raise self._conflict()
         changed = [address for address, content in self._contents.items() if content != current[address]]
         for address in changed:
             self._put(address, self._contents[address])
@@ -438,6 +466,12 @@ class _Undo:
         }
         if moves:
             self._move(moves, [address for address in changed if address.is_document])
+
+    def _conflict(self) -> UndoConflictError:
+        inside = {address for address, _ in self._conflicts}
+        names = {name for file in self._files if file.now in inside for name in (file.now, *file.names)}
+        places = tuple(("", address, conflict) for address, conflict in self._conflicts)
+        return conflict_of(places, frozenset(("", name) for name in names))
 
     def _taken_back(self, file: _File, content: bytes | None) -> bytes | None:
         """A file without what the commits wrote."""
@@ -501,21 +535,31 @@ def _reason(address: Address, sides: tuple[bytes | None, bytes | None, bytes | N
     return "" if before is not None else f"{address} was changed since it was created."
 
 
+def joined_conflicts(errors: Sequence[UndoConflictError]) -> UndoConflictError:
+    """The refusal of an undo in several collections."""
+    conflicts = tuple(conflict for error in errors for conflict in error.conflicts)
+    return conflict_of(conflicts, frozenset(file for error in errors for file in error.files))
+
+
 def conflict_of(conflicts: UndoPlaces, files: frozenset[tuple[str, Address]]) -> UndoConflictError:
     """The refusal of an undo, with the places, and with every address that their files had."""
-    named = [(f"{base}:" if base else "", address, conflict) for base, address, conflict in conflicts]
-    places = [f"{start}{address}:{conflict.line}" for start, address, conflict in named if not conflict.reason]
-    sentences = [
-        *([f"Later writes changed the same places: {shown_paths(places)}."] if places else []),
-        *[f"{start}{conflict.reason}" for start, _, conflict in named if conflict.reason][:MAX_NAMED],
+    places = [
+        _place(base, f"{address}:{conflict.line}") for base, address, conflict in conflicts if not conflict.reason
     ]
+    reasons = [_place(base, conflict.reason) for base, _, conflict in conflicts if conflict.reason]
+    same = [f"Later writes changed the same places: {shown_paths(places)}."] if places else []
     error = UndoConflictError(
-        f"{' '.join(sentences)} Nothing was written.",
+        f"{' '.join([*same, *reasons[:MAX_NAMED]])} Nothing was written.",
         kind="document",
         hint="Undo the other pages by naming them, undo the later writes first, or edit these places by hand.",
     )
     error.conflicts, error.files = conflicts, files
     names = ("undone", "without it", "now")
-    sides = [conflict_lines(address, conflict, names) for _, address, conflict in conflicts]
-    error.changes = tuple(line for lines in sides for line in lines)
+    error.changes = tuple(
+        line for _, address, conflict in conflicts for line in conflict_lines(address, conflict, names)
+    )
     return error
+
+
+def _place(base: str, text: str) -> str:
+    return f"{base}:{text}" if base else text

@@ -139,8 +139,7 @@ def named_address(
         place: Returns the address among these that a served page had; None if it had none.
     """
     name = page.removeprefix(f"{collection.name}:")
-    forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
-    if at_path := next((form for form in forms if form is not None and form in addresses), None):
+    if at_path := _at_path(addresses, name):
         return at_path
     with suppress(NotFoundError):
         served = find_document(Collections(lambda: [collection]), name).record.address
@@ -148,6 +147,11 @@ def named_address(
             return address
     alike = [address for address in addresses if fold(address.stem) == fold(name)]
     return alike[0] if len(alike) == 1 else None
+
+
+def _at_path(addresses: Sequence[Address], name: str) -> Address | None:
+    forms = (address_or_none(form.removeprefix("/")) for form in (name, f"{name}.md"))
+    return next((form for form in forms if form is not None and form in addresses), None)
 
 
 def moved_file(

@@ -61,13 +61,7 @@ def attach(collection: Collection, page: Address, name: str, content: bytes, int
             mark = f"-{number}" if number > 1 else ""
             address = parse_address(f"{folder}{stem}{mark}{dot}{suffix.lower()}")
             if transaction.is_ignored(address):
-                raise InvalidInputError(
-                    f"{address} {address.ignored_by}, so it would not be shown. Nothing was changed.",
-                    kind="attachment",
-                    hint="Place the page's files elsewhere."
-                    if address.skipped_folder
-                    else f"Include it with !/{address} in .commonplaceignore, or place the page's files elsewhere.",
-                )
+                raise _ignored(address)
             if not transaction.exists(address):
                 transaction.put(address, content)
                 created = True
@@ -82,6 +76,16 @@ def attach(collection: Collection, page: Address, name: str, content: bytes, int
     is_picture = suffix.lower() in _PICTURES
     label = stem.translate(str.maketrans(dict.fromkeys("[]", " "))).strip()
     return StoredAttachment(address, f"![{label}]({path})" if is_picture else f"[{label}.{suffix}]({path})", created)
+
+
+def _ignored(address: Address) -> InvalidInputError:
+    """The error for an attachment that is ignored."""
+    include = "" if address.skipped_folder else f"Include it with !/{address} in .commonplaceignore, or place"
+    return InvalidInputError(
+        f"{address} {address.ignored_by}, so it would not be shown. Nothing was changed.",
+        kind="attachment",
+        hint=f"{include or 'Place'} the page's files elsewhere.",
+    )
 
 
 def attachment_folder(collection: Collection, page: Address) -> str:

@@ -249,22 +249,28 @@ def restored(request: PageRequest) -> PageResponse:
         raise InvalidInputError("The form does not say which version it is of.", kind="form", hint="Open it again.")
     if document is not None and not seen:
         raise ConflictError("The page is there again since this was shown.", kind="document", hint="Open it again.")
+    if at:
+        return _restored_version(request, collection, address, at, document)
+    item = trashed(collection, address.path)
+    if item is None:
+        raise NotFoundError("The trash has no such page.", kind="trash", hint="Its history may have it.")
     # The form names the text that was there; the person may never have seen it.
-    intent = replace(intent_of(request), pinned=seen)
-    if not at:
-        item = trashed(collection, address.path)
-        if item is None:
-            raise NotFoundError("The trash has no such page.", kind="trash", hint="Its history may have it.")
-        report = bring_back(collection, item, item.address, intent)
-    else:
-        # The second form shows what is replaced.
-        intent = replace(intent, expected=seen) if request.form.get("shown") else intent
-        try:
-            report = restore(collection, address, at, intent)
-        except ConflictError as error:
-            if document is None or error.context.get("current_revision") != seen:
-                raise
-            return _restoration_form(request, document, at, seen)
+    report = bring_back(collection, item, item.address, replace(intent_of(request), pinned=seen))
+    return after_write(request, collection, report.written.address)
+
+
+def _restored_version(
+    request: PageRequest, collection: Collection, address: Address, at: str, document: FoundDocument | None
+) -> PageResponse:
+    """Write the version of a commit again. Text of the page that no commit has is shown first, with a second form."""
+    seen = request.form.get("revision", "")
+    expected = seen if request.form.get("shown") else ""
+    try:
+        report = restore(collection, address, at, replace(intent_of(request), pinned=seen, expected=expected))
+    except ConflictError as error:
+        if document is None or error.context.get("current_revision") != seen:
+            raise
+        return _restoration_form(request, document, at, seen)
     return after_write(request, collection, report.written.address)
 
 
