@@ -70,6 +70,8 @@ _COMMON_HEADING = re.compile(
 """A heading that many pages have, whose name says nothing of its subject."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])")
 _MARKUP = re.compile(r"[*`]|(?<![^\W_])_+|_+(?![^\W_])|\[\^[^\]]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
+_ESCAPED = re.compile(r"\\([!#()+.\-_])")
+"""A mark of punctuation that would mean something without the backslash."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BLANK = re.compile(r"^\s*$")
 _BLANKS = re.compile(r"\s+")
@@ -372,7 +374,7 @@ _UNITS = {name: meanings for names, meanings in _UNIT_NAMES for name in names.sp
 
 
 def _plain(text: str) -> str:
-    return _BLANKS.sub(" ", _MARKUP.sub("", text)).strip()
+    return _BLANKS.sub(" ", _ESCAPED.sub(r"\1", _MARKUP.sub("", text))).strip()
 
 
 def contradicting_claims(

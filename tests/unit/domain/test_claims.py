@@ -81,3 +81,9 @@ def test_one_value_in_two_forms_is_one_value_and_shown_as_it_is_written() -> Non
     claims = [claims_of(opened.format(time))[0] for time in ("9:00", "09:00", "31 March 2027", "1,000 s.")]
     assert claims[0].key == claims[1].key
     assert [claim.value for claim in claims] == ["9:00", "09:00", "31 March 2027", "1,000 s"]
+
+
+def test_a_value_with_escaped_points_is_that_value() -> None:
+    (claim,) = claims_of("The gateway of the harbour office runs Python 3\\.11\\.2 since spring.\n")
+    (other,) = claims_of("The gateway of the harbour office runs Python 3.12.0 since spring.\n")
+    assert (claim.key, claim.value) == (other.key, "3.11.2")
