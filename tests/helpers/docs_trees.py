@@ -194,6 +194,8 @@ TREES = (
                 "guide.md": "docs/user/guide.md",
                 "../index.md": "docs/index.md",
                 "../img/a.png": "docs/img/a.png",
+                "../../img/a.png": "docs/img/a.png",  # of the page's URL, as in HTML
+                "../guide/": "docs/user/guide.md",
                 "/user/guide.md": "docs/user/guide.md",
                 "../nowhere.md": None,
             }

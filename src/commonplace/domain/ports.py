@@ -506,8 +506,12 @@ class Index(Protocol):
         """
         ...
 
-    def links(self) -> list[tuple[Address, Address]]:
-        """Every resolved link between two documents once, by source then target."""
+    def links(self, around: Collection[Address] | None = None) -> list[tuple[Address, Address]]:
+        """Every resolved link between two documents once, by source then target.
+
+        Args:
+            around: Documents, of which one is an end of each link; None for all links.
+        """
         ...
 
     def hubs(self, limit: int) -> list[tuple[Address, int]]:

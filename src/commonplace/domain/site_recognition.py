@@ -172,7 +172,10 @@ def _vitepress(config: ConfigFile) -> SiteTree:
 
 def _mkdocs(config: ConfigFile) -> SiteTree:
     source = config.below(_yaml_value(config.text, "docs_dir") or "docs")
-    return SiteTree("MkDocs", config.path, config.folder, (Mount("", source),))
+    has_folders = _yaml_value(config.text, "use_directory_urls").lower() not in {"false", "no", "off"}
+    return SiteTree(
+        "MkDocs", config.path, config.folder, (Mount("", source),), pages_are_folders=has_folders, files_first=True
+    )
 
 
 def _astro(config: ConfigFile) -> SiteTree:

@@ -47,6 +47,8 @@ class SiteTree:
     """The path under which the site is published, as in `Mount.url`; links may contain or omit it."""
     pages_are_folders: bool = False
     """Whether `guide/a.md` is published as `guide/a/`, so that its relative URLs begin there."""
+    files_first: bool = False
+    """Whether a relative path is that of a file, and only without such a file a URL below `guide/a/`."""
     numbered: bool = False
     """Whether URLs omit ordering numbers and dates before names."""
     translated: tuple[tuple[str, str], ...] = ()
@@ -302,6 +304,8 @@ def from_json(stored: dict[str, object]) -> SiteTree:
 
 def _relative_places(site: SiteTree, path: str, source: Address) -> Iterator[str]:
     if site.pages_are_folders and not is_document_path(path):
+        if site.files_first:
+            yield _joined(source.folder, path)
         own = source.folder if source.name in INDEX_NAMES else source.id
         place = joined(own, path)
         if place is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nlargest
@@ -37,6 +37,14 @@ from commonplace.index.catalogue.document_rows import document_key, encode, path
 from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup, link_from
 
 # Queries of stored links, with one reader's interpretation of links with two sides (`[[a|b]]`).
+
+
+_EDGES = "SELECT DISTINCT source, target FROM links WHERE readers & ?1 AND target IS NOT NULL"
+_EDGES_AROUND = (
+    "SELECT source, target FROM links WHERE readers & ?1 AND target IS NOT NULL"
+    " AND source IN (SELECT value FROM json_each(?2))"
+    " UNION SELECT source, target FROM links WHERE readers & ?1 AND target IN (SELECT value FROM json_each(?2))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +138,21 @@ class LinkQueries:
             "l.fragment <> '' AND (l.target, l.fragment) IN (SELECT target, fragment FROM dead_fragments)", ()
         )
 
-    def edges(self) -> list[tuple[Address, Address]]:
-        """Every pair of linked documents once, by source, then target; links within a document are omitted."""
+    def edges(self, around: Collection[Address] | None = None) -> list[tuple[Address, Address]]:
+        """Every pair of linked documents once, by source, then target; links within a document are omitted.
+
+        Args:
+            around: Documents, of which one is in each pair; None for all pairs.
+        """
+        keys = None if around is None else encode([document_key(address.path) for address in around])
+        ends = _EDGES if keys is None else _EDGES_AROUND
         rows = self.connection.execute(
-            "SELECT DISTINCT s.path, t.path FROM links l JOIN files s ON s.id = l.source JOIN files t"
-            " ON t.id = l.target WHERE l.source <> l.target AND l.readers & ? ORDER BY s.path, t.path",
-            (int(self.side),),
-        )
+            sql(
+                "SELECT s.path, t.path FROM (", ends, ") l JOIN files s ON s.id = l.source",
+                "JOIN files t ON t.id = l.target WHERE l.source <> l.target ORDER BY s.path, t.path",
+            ),
+            [int(self.side)] if keys is None else [int(self.side), keys],
+        )  # fmt: skip
         address = cache(Address)  # equal ones are compared the faster if they are the same
         return [(address(source), address(target)) for source, target in rows]
 

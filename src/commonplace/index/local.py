@@ -292,8 +292,10 @@ class LocalIndex:
         """Links whose target has one of these keys. Opens no document."""
         return self._query(lambda view: self._links(view).named(keys, either_side=either_side))
 
-    def links(self) -> list[tuple[Address, Address]]:
-        """Every pair of documents with a link."""
+    def links(self, around: Collection[Address] | None = None) -> list[tuple[Address, Address]]:
+        """Every pair of documents with a link, or those in which one of some documents is."""
+        if around is not None:
+            return self._query(lambda view: self._links(view).edges(around))
         return list(self._query(lambda view: view.cached(("links", self._side), lambda _: self._links(view).edges())))
 
     def hubs(self, limit: int) -> list[tuple[Address, int]]:

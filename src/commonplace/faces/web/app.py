@@ -46,6 +46,7 @@ from commonplace.faces.web.routes import (
 from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
 from commonplace.faces.web.views.failures import error_page, unfinished_page, waiting_page
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
+from commonplace.services.collections import UNFINISHED_SECONDS
 from commonplace.services.services import Services
 
 log = logging.getLogger(__name__)
@@ -255,25 +256,27 @@ def _shown(request: PageRequest, name: str, view: View) -> PageResponse:
     """A view, or what can be told instead while the first index is being built.
 
     Raises:
-        IndexingError: nothing can be told yet.
+        IndexingError: nothing can be told within `UNFINISHED_SECONDS`.
     """
     if name in SEARCHES and not request.at:
         request.collections.wait_searchable(SEARCHES[name], _ignore)
-    elif not _is_without_index(name, request.path):
+    elif not _is_without_index(name, request):
         try:
             request.collections.wait_ready(0.0, _ignore)
         except IndexingError as error:
             unfinished = unfinished_page(request, name, error)
-            if unfinished is None:
-                raise
-            return unfinished
+            if unfinished is not None:
+                return unfinished
+            request.collections.wait_ready(UNFINISHED_SECONDS, _ignore)
     return view(request)
 
 
-def _is_without_index(name: str, path: str) -> bool:
-    """Whether a view needs no index: a picture or another file, what names the site, or the state of the server."""
-    is_file = name == "files" and not is_document_path(path)
-    return is_file or name in WITHOUT_INDEX or (name in EDITING and not EDITING[name].waits)
+def _is_without_index(name: str, request: PageRequest) -> bool:
+    """Whether a view needs no index: a picture or another file, what Git or the server alone tell."""
+    if request.method == "POST" or name not in WITHOUT_INDEX:
+        is_file = name == "files" and not is_document_path(request.path)
+        return is_file or (name in EDITING and not EDITING[name].waits)
+    return True
 
 
 def credentials(headers: Headers, used: UsedOnce | None = None) -> str | None:

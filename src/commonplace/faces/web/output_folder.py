@@ -22,6 +22,7 @@ START_NAMES = frozenset({"index", "readme", "home"})
 """Names of pages that say nothing about whose publication a folder has."""
 _ODD_PARTS = frozenset({"", ".", ".."})
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
+_DAY_NS = 86_400_000_000_000
 
 
 class OutputFolder:
@@ -55,6 +56,14 @@ class OutputFolder:
         """Digests of the files of the last publication by name."""
         self.state: Mapping[str, Any] = manifest.get("state", {})
         """The state that the last finished publication passed to `finish`; empty for none."""
+        self.private: Mapping[str, Json] = self._seen.state_of(self._manifest_digest()) if self._seen else {}
+        """The state that it passed and that is not published, if the cache still has it."""
+
+    def _manifest_digest(self) -> str:
+        try:
+            return content_digest((self.path / MANIFEST).read_bytes())
+        except OSError as error:
+            raise _failed(self.path, error) from error
 
     def _opened(self) -> Mapping[str, Any]:
         """The manifest of the last publication; empty for a new folder."""
@@ -180,10 +189,15 @@ class OutputFolder:
         """The digest of a file that this publication has written or kept."""
         return self._files[output]
 
-    def finish(self, state: Mapping[str, object]) -> None:
-        """Remove the files of earlier publications that this one has not, and write the manifest."""
+    def finish(self, state: Mapping[str, object], private: Mapping[str, Json] | None = None) -> None:
+        """Remove the files of earlier publications that this one has not, and write the manifest.
+
+        Args:
+            state: What the next publication needs to know; it lies in the folder, and so is published.
+            private: What it needs to know and nobody may read; it lies in the cache, and may be lost.
+        """
         self.sweep()
-        self._save(state)
+        self._save(state, private)
 
     def sweep(self, besides: str = " ") -> None:
         """Remove the files of earlier publications that this one has not written until now, unless they were changed.
@@ -207,23 +221,26 @@ class OutputFolder:
             except OSError:
                 continue  # the folder has other files
 
-    def _save(self, state: Mapping[str, object]) -> None:
+    def _save(self, state: Mapping[str, object], private: Mapping[str, Json] | None = None) -> None:
         manifest = {"format": FORMAT, "files": dict(sorted(self._files.items())), "state": state}
         text = json.dumps(manifest, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        content = text.encode("utf-8", "surrogatepass")
         try:
-            self._replace(MANIFEST, text.encode("utf-8", "surrogatepass"))
+            self._replace(MANIFEST, content)
         except OSError as error:
             raise _failed(self.path, error) from error
         if self._seen is not None:
-            self._seen.save()
+            self._seen.save(content_digest(content), private or {})
 
 
+UNUSED_DAYS = 60
+"""Days after which the cached list of a folder that was not published again is removed."""
 RECENT_NS = 2_000_000_000
 """Age in nanoseconds below which a file is read again: its times may not tell a change that follows at once."""
 
 
 class _SeenFiles:
-    """Identity, size and times of files whose content is known.
+    """Identity, size and times of files whose content is known, and the private state of the publication.
 
     They are in the user's cache, not in the folder of a publication, whose bytes depend on the pages alone.
 
@@ -233,9 +250,10 @@ class _SeenFiles:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._before: Mapping[str, object] = {}
+        self._stored: Mapping[str, Json] = {}
         with suppress(OSError, ValueError):
-            self._before = mapping_of(cast("Json", finite_json(file.read_bytes())))
+            self._stored = mapping_of(cast("Json", finite_json(file.read_bytes())))
+        self._before: Mapping[str, object] = mapping_of(self._stored.get("files"))
         self._now: dict[str, list[str | int]] = {}
 
     def has(self, output: str, digest: str, status: os.stat_result) -> bool:
@@ -250,17 +268,32 @@ class _SeenFiles:
         """Note the status of a file with this digest."""
         self._now[output] = [digest, *_identity(status)]
 
-    def save(self) -> None:
-        """Store what was noted, without files that have just changed. A cache that cannot be written is left."""
-        newest = time.time_ns() - RECENT_NS
-        old = {output: entry for output, entry in self._now.items() if cast("int", entry[-1]) < newest}
-        if old == self._before:
-            return
+    def state_of(self, manifest: str) -> Mapping[str, Json]:
+        """The private state of the publication whose manifest has this digest; empty if that of another is stored."""
+        return mapping_of(self._stored.get("state")) if self._stored.get("manifest") == manifest else {}
+
+    def save(self, manifest: str, state: Mapping[str, Json]) -> None:
+        """Store what was noted, without files that have just changed. A cache that cannot be written is left.
+
+        Lists of other folders that were not used for `UNUSED_DAYS` are removed.
+
+        Args:
+            manifest: Digest of the manifest.
+            state: The private state of its publication.
+        """
+        now = time.time_ns()
+        old = {output: entry for output, entry in self._now.items() if cast("int", entry[-1]) < now - RECENT_NS}
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            new = self._file.with_suffix(f".{os.getpid()}")
-            new.write_text(json.dumps(old, separators=(",", ":")), encoding="ascii")
-            new.replace(self._file)
+            stored = {"files": old, "manifest": manifest, "state": state}
+            if stored != self._stored:
+                new = self._file.with_suffix(f".{os.getpid()}")
+                new.write_text(json.dumps(stored, separators=(",", ":")), encoding="ascii")
+                new.replace(self._file)
+            self._file.touch()
+            for other in self._file.parent.iterdir():
+                if other.stat().st_mtime_ns < now - UNUSED_DAYS * _DAY_NS:
+                    other.unlink(missing_ok=True)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int, int, int]:

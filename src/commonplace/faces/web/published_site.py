@@ -5,27 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from html import escape
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import cast
 from urllib.parse import quote
 
 from markupsafe import Markup
 
 from commonplace import build
-from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.addresses import Address, address_or_none, document_suffixes
 from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.document_reader import fragment_marks
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, install_command
-from commonplace.domain.json import Json, scalar_text
+from commonplace.domain.json import Json, list_of, mapping_of, text_of
 from commonplace.domain.navigation import Place
-from commonplace.domain.query import Record
+from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.site_file import ENGLISH, declared_site
 from commonplace.domain.sources import url_parts
 from commonplace.faces.web import shown
@@ -41,13 +40,15 @@ from commonplace.faces.web.published_links import OWN, START, Outputs, from_root
 from commonplace.faces.web.published_search import SEARCH, write_search
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.site.documents import adjacency, neighbours_by, parsed_document
+from commonplace.services.site.documents import MAX_SINGLE_LINKS, NearLinks, neighbours_by, parsed_document
 from commonplace.services.site.publication import (
     LeftOut,
     PublishedPages,
     PublishReport,
+    WrittenPage,
+    earlier_pages,
     excluded_by,
-    ignored_pages,
+    files_in,
     previous_paths,
     published_collection,
     require_rules,
@@ -71,25 +72,6 @@ _REDIRECT = (
     '<meta name="robots" content="noindex"><meta http-equiv="refresh" content="0; url={0}"><link rel="canonical" '
     'href="{0}"></head><body><p>This page is now <a href="{0}">here</a>.</p></body></html>\n'
 )
-
-
-@dataclass(slots=True)
-class _Written:
-    """A page as it was written, for the next publication."""
-
-    revision: str
-    targets: list[str] = field(default_factory=list[str])
-    """Paths of the pages that it links to."""
-    files: list[str] = field(default_factory=list[str])
-    """Paths of the pictures and other files that it uses."""
-    notes: list[str] = field(default_factory=list[str])
-    """Sentences about its status, which changes with the day and with what replaces it; a digest of broken links."""
-    shown: list[str] = field(default_factory=list[str])
-    """Paths of the pages whose text it may show, because it embeds them."""
-    named: list[str] = field(default_factory=list[str])
-    """Paths of the pages whose headings and other parts its links name."""
-    parts: str = ""
-    """Changes with what links may name in it."""
 
 
 def publish(
@@ -137,14 +119,17 @@ class Publication:
         settings = declared_site(collection.store)
         records = {record.address.path: record for record in collection.index.records()}
         former = tuple(previous_paths(collection, records, MAX_COMMITS))
-        self._earlier = dict(_earlier_pages(folder.state.get("pages")))
+        self._earlier = dict(earlier_pages(folder.state.get("pages")))
         folder.require_same(self._earlier, {*records, *(old for old, _ in former)})
         self._selection: PublishedPages = select(tuple(records.values()), settings.publish)
         self._whole = collection
         self._former = former
         left = [old for old, path in self._former if path not in self._selection.records]
+        others = [path for path in files_in(base) if path not in records]
+        self._other_files = [path for path in others if not path.endswith(document_suffixes())]
+        ignored = [path for path in others if path.endswith(document_suffixes())]
         self._collection, self._index_view, self._hidden = published_collection(
-            collection, self._selection, settings.publish, (*left, *ignored_pages(base, records))
+            collection, self._selection, settings.publish, (*left, *ignored)
         )
         self._site: Site = site_with(collection, self._selection.records.values())
         self._folder = folder
@@ -156,7 +141,7 @@ class Publication:
         self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden)
         self._urls = Urls(collection.name)
         self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation)
-        self._links = adjacency(self._collection)
+        self._links = NearLinks(self._collection)
 
     def run(self, *, search: bool) -> PublishReport:
         """Write everything that differs from what the folder has; `search` is whether there will be a search index."""
@@ -164,7 +149,8 @@ class Publication:
         is_same = self._folder.state.get("site") == self._digest
         old = self._earlier if is_same else {}
         stale = self._stale(old)
-        pages: dict[str, _Written] = {}
+        pages: dict[str, WrittenPage] = {}
+        self._links.around(stale)
         for path in self._selection.records:
             if path in stale or path not in old or not self._folder.keeps(self._outputs.pages[path]):
                 pages[path] = self._page(path)
@@ -178,12 +164,13 @@ class Publication:
         redirects = self._redirects()
         state: dict[str, object] = {"site": self._digest}
         state["pages"] = {
-            path: {name: getattr(written, name) for name in _Written.__slots__} for path, written in pages.items()
+            path: {name: getattr(written, name) for name in WrittenPage.__slots__} for path, written in pages.items()
         }
         if search:
             outputs = [self._outputs.pages[path] for path in pages]
             state["search"] = write_search(self._folder, outputs, self._folder.state.get("search"))
-        self._folder.finish(state)
+        broken: dict[str, Json] = {path: list(links) for path, links in self._broken.items()}
+        self._folder.finish(state, {"names": self._names, "broken": broken})
         return PublishReport(
             pages=len(pages),
             rendered=len(stale),
@@ -204,7 +191,7 @@ class Publication:
             yield f"{name} is left in the folder: it is not as the last publication wrote it. Remove or keep it."
 
     def _linked(self, path: str) -> tuple[list[str], list[str]]:
-        out, back = self._links.get(Address(path), ((), ()))
+        out, back = self._links.around([path])[Address(path)]
         return sorted(address.path for address in out), sorted(address.path for address in back)
 
     @cached_property
@@ -230,7 +217,7 @@ class Publication:
     def _style(self) -> str:
         return style_sheet(self._whole, self._site.settings)
 
-    def _stale(self, old: Mapping[str, _Written]) -> set[str]:
+    def _stale(self, old: Mapping[str, WrittenPage]) -> set[str]:
         """The pages to render: changed ones, those that show or name what changed, and two steps around links."""
         records = self._selection.records
         changed = {path for path, record in records.items() if path not in old or old[path].revision != record.revision}
@@ -238,8 +225,10 @@ class Publication:
         changed |= {path for path in old if any(self._attach(file) != (file in before) for file in old[path].files)}
         changed |= {path for path in old if path in records and old[path].notes != self._notes_of(path)}
         changed &= records.keys()
+        self._links.around(changed)
         moved = {path for path in changed if path in old and sorted(old[path].targets) != self._linked(path)[0]}
         ends = moved | {target for path in moved for target in (*old[path].targets, *self._linked(path)[0])}
+        self._links.around(ends & records.keys())
         around = changed | (ends & records.keys())
         return (
             around
@@ -247,7 +236,7 @@ class Publication:
             | {element for path in ends & records.keys() for side in self._linked(path) for element in side}
         )
 
-    def _reading(self, old: Mapping[str, _Written], changed: AbstractSet[str]) -> set[str]:
+    def _reading(self, old: Mapping[str, WrittenPage], changed: AbstractSet[str]) -> set[str]:
         """The pages that show the text of changed ones, or whose links name parts of changed ones that have others."""
         earlier = {path: old[path].parts for path in changed & old.keys()}
         other_parts = {path for path, parts in earlier.items() if not parts or parts != self._parts(path)}
@@ -289,7 +278,7 @@ class Publication:
         except KnowledgeError:
             return False
 
-    def _page(self, path: str) -> _Written:
+    def _page(self, path: str) -> WrittenPage:
         record = self._selection.records[path]
         self._used = []
         reads = self._index_view.reads
@@ -319,14 +308,17 @@ class Publication:
             ],
             backlink_count=len(back),
             graph=shown.local_graph(
-                self._urls, self._collection, record, neighbours_by(self._links, self._collection, record.address)
+                self._urls,
+                self._collection,
+                record,
+                neighbours_by(self._links.around([path]), self._collection, record.address),
             ),
             forge=self._site.settings.edit_url.replace("{path}", quote(path)),
             description=shown.meta_description(html, record, self._site, relinked),
             lang=lang,
             dir=direction,
         )
-        return _Written(
+        return WrittenPage(
             record.revision,
             targets=targets,
             files=sorted(set(self._used)),
@@ -364,11 +356,9 @@ class Publication:
     def _notes_of(self, path: str) -> list[str]:
         notes = [f"{note.about} {note.url}" for note in self._status_notes.get(path, ())]
         notes += [f"{anchor} {mark}" for anchor, mark in self._lapsed_sections.get(path, {}).items()]
-        return (
-            [*notes, content_digest(repr(self._broken[path]).encode("utf-8", "replace"))]
-            if path in self._broken
-            else notes
-        )
+        if path in self._broken:
+            notes.append(content_digest(repr(self._broken[path]).encode("utf-8", "replace")))
+        return notes
 
     def _with_shown_values(self, text: Document) -> Document:
         return replace(text, frontmatter=replace(text.frontmatter, values=self._index_view.shown_values(text)))
@@ -575,25 +565,31 @@ class Publication:
 
     @cached_property
     def _broken(self) -> Mapping[str, Sequence[str]]:
-        """The links of published pages that lead nowhere in the base, either, by page."""
-        broken = [link for link in self._whole.index.broken() if link.source.path in self._selection.records]
-        return {
-            path: [link.link.raw for link in links] for path, links in groupby(broken, lambda link: link.source.path)
+        """The links of published pages that lead nowhere in the base, either, by page.
+
+        While there are the same names and files, those of unchanged pages are known from the last publication.
+        """
+        records, earlier, private = self._selection.records, self._earlier, self._folder.private
+        unchanged = [path for path in records if path in earlier and earlier[path].revision == records[path].revision]
+        changed = records.keys() - unchanged
+        if len(changed) > MAX_SINGLE_LINKS or private.get("names") != self._names:
+            links = [link for link in self._whole.index.broken() if link.source.path in records]
+            return {path: [link.link.raw for link in of_page] for path, of_page in groupby(links, _source)}
+        stored = mapping_of(private.get("broken"))
+        broken = {path: [*map(text_of, list_of(stored.get(path)))] for path in unchanged}
+        broken |= {
+            path: [link.link.raw for link in self._whole.index.broken(records[path].address)] for path in changed
         }
+        return {path: broken[path] for path in records if broken[path]}
+
+    @cached_property
+    def _names(self) -> str:
+        """Changes with all that decides whether a link leads somewhere, besides the text of its page."""
+        whole = self._whole.index
+        parts = [build(), repr(whole.surroundings().sites), *sorted(self._other_files)]
+        parts += [f"{record.address.path}\0{record.title}\0{record.id}\0{record.aliases}" for record in whole.records()]
+        return content_digest("\n".join(parts).encode("utf-8", "replace"))
 
 
-def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
-    """The pages of the last publication by path; one whose entry has another form is written again."""
-    for path, entry in cast("dict[str, object]", stored).items() if isinstance(stored, dict) else ():
-        values = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
-        revision, targets, files = values.get("revision"), _texts(values.get("targets")), _texts(values.get("files"))
-        if isinstance(revision, str) and targets is not None and files is not None:
-            notes, shown, named = (_texts(values.get(key)) or [] for key in ("notes", "shown", "named"))
-            parts = scalar_text(cast("Json", values.get("parts")))  # "" in those of an earlier version
-            yield path, _Written(revision if parts else "", targets, files, notes, shown, named, parts)
-
-
-def _texts(value: object) -> list[str] | None:
-    """The value if it is a list of texts; otherwise None."""
-    items = cast("list[object]", value) if isinstance(value, list) else [None]
-    return cast("list[str]", items) if {*map(type, items)} <= {str} else None
+def _source(link: ResolvedLink) -> str:
+    return link.source.path

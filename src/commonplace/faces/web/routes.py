@@ -66,8 +66,8 @@ VIEWS: dict[str, View] = {
 }
 SEARCHES = {"search": UNFINISHED_SECONDS, "suggest": 0.0}
 """Timeouts in seconds for the first index, of views that then answer with what it has so far."""
-WITHOUT_INDEX = frozenset({"style", "robots.txt", "opensearch.xml"})
-"""Views that need no index."""
+WITHOUT_INDEX = frozenset({"style", "robots.txt", "opensearch.xml", "recent", "activity"})
+"""Views that need no index, but for a form that was sent."""
 EDITING: dict[str, EditingView] = {
     "edit": EditingView(view=editor.edit),
     "new": EditingView(view=page_actions.new),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
+from itertools import chain
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -288,15 +291,52 @@ Adjacency = Mapping[Address, tuple[frozenset[Address], frozenset[Address]]]
 """Outgoing and incoming neighbours of every linked document."""
 
 
-def adjacency(collection: Collection) -> Adjacency:
-    """The neighbours of every linked document, computed now."""
+def adjacency(collection: Collection, around: AbstractSet[Address] | None = None) -> Adjacency:
+    """The neighbours of every linked document, computed now.
+
+    Args:
+        collection: The collection.
+        around: Documents; the result has these and their neighbours. None for all documents.
+    """
+    ends = None if around is None else {*around, *chain.from_iterable(collection.index.links(around))}
     out: defaultdict[Address, set[Address]] = defaultdict(set)
     back: defaultdict[Address, set[Address]] = defaultdict(set)
-    for source, target in collection.index.links():
+    for source, target in collection.index.links(ends):
         if source != target:
             out[source].add(target)
             back[target].add(source)
-    return {address: (frozenset(out.get(address, ())), frozenset(back.get(address, ()))) for address in {*out, *back}}
+    known = {*out, *back} if ends is None else ends
+    return {address: (frozenset(out.get(address, ())), frozenset(back.get(address, ()))) for address in known}
+
+
+MAX_SINGLE_LINKS = 200
+"""Maximum number of pages whose links are read by themselves; for more, those of all pages are."""
+
+
+class NearLinks:
+    """The links of the pages that were asked for and of their neighbours; of all pages once these are many.
+
+    Args:
+        collection: The published pages.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._links: dict[Address, tuple[frozenset[Address], frozenset[Address]]] = {}
+        self._read: set[Address] = set()
+        """The pages that were asked for."""
+        self._has_all = False
+
+    def around(self, paths: AnyCollection[str]) -> Adjacency:
+        """The outgoing and incoming neighbours of these pages and of their neighbours, among others."""
+        missing = {Address(path) for path in paths} - self._read
+        if missing and not self._has_all:
+            self._has_all = len(missing) > MAX_SINGLE_LINKS
+            self._links.update(adjacency(self._collection, None if self._has_all else missing))
+        for address in missing:
+            self._links.setdefault(address, (frozenset(), frozenset()))
+        self._read |= missing
+        return self._links
 
 
 ADJACENCY = PerState(adjacency)

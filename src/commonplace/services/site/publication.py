@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
-from commonplace.domain.addresses import Address, document_suffixes, fold
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, scalar_text
 from commonplace.domain.query import Record
@@ -164,22 +164,13 @@ def published_collection(
     return published, index, index.hidden_names() | unlisted_names
 
 
-def ignored_pages(base: Path, records: AnyCollection[str]) -> Iterator[str]:
-    """The paths of the pages in the folder of a base that it does not serve, such as those of ignored folders.
-
-    Args:
-        base: The folder.
-        records: The paths of all pages that it serves.
-    """
-    suffixes = document_suffixes()
+def files_in(base: Path) -> Iterator[str]:
+    """The paths of all files in the folder of a base, also of ignored ones; those of Git are left out."""
     for folder, folders, names in os.walk(base):
         if ".git" in folders:
             folders.remove(".git")
         inside = Path(folder).relative_to(base).as_posix()
-        for name in names:
-            path = name if inside == "." else f"{inside}/{name}"
-            if name.endswith(suffixes) and path not in records:
-                yield path
+        yield from (name if inside == "." else f"{inside}/{name}" for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +209,50 @@ def previous_paths(collection: Collection, records: Mapping[str, Record], limit:
         return
     current: dict[str, str] = {path: path for path in records}
     for commit in history.log(None, limit=limit):
+        touched = {address.path for address in commit.addresses}
+        if touched <= current.keys() or touched.isdisjoint(current):
+            continue  # a rename that matters touches a page of today and one that is not there
         for new, old in history.renames(commit.id).items():
             if new.path in current and old.path not in current:
                 current[old.path] = current[new.path]
                 yield old.path, current[old.path]
+
+
+@dataclass(slots=True)
+class WrittenPage:
+    """A page as it was written, for the next publication."""
+
+    revision: str
+    targets: list[str] = field(default_factory=list[str])
+    """Paths of the pages that it links to."""
+    files: list[str] = field(default_factory=list[str])
+    """Paths of the pictures and other files that it uses."""
+    notes: list[str] = field(default_factory=list[str])
+    """Sentences about its status, which changes with the day and with what replaces it; a digest of broken links."""
+    shown: list[str] = field(default_factory=list[str])
+    """Paths of the pages whose text it may show, because it embeds them."""
+    named: list[str] = field(default_factory=list[str])
+    """Paths of the pages whose headings and other parts its links name."""
+    parts: str = ""
+    """Changes with what links may name in it."""
+
+
+_LISTS = ("notes", "shown", "named")
+"""The entries of a written page that are lists of texts, besides those that it must have."""
+
+
+def earlier_pages(stored: object) -> Iterator[tuple[str, WrittenPage]]:
+    """The pages of the last publication by path; one whose entry has another form is written again."""
+    for path, entry in cast("dict[str, object]", stored).items() if isinstance(stored, dict) else ():
+        values = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
+        revision, targets, files = values.get("revision"), _texts(values.get("targets")), _texts(values.get("files"))
+        if isinstance(revision, str) and targets is not None and files is not None:
+            notes, shown, named = (_texts(values.get(key)) or [] for key in _LISTS)
+            parts = scalar_text(cast("Json", values.get("parts")))  # "" in those of an earlier version
+            yield path, WrittenPage(revision if parts else "", targets, files, notes, shown, named, parts)
+
+
+def _texts(value: object) -> list[str] | None:
+    """The value if it is a list of texts; otherwise None."""
+    items = cast("list[object]", value) if isinstance(value, list) else [None]
+    return cast("list[str]", items) if {*map(type, items)} <= {str} else None

@@ -444,9 +444,9 @@ class PublishedIndex:
         """Links of published pages whose target has one of these keys."""
         return self._shown(self._index.links_named(keys, either_side=either_side))
 
-    def links(self) -> list[tuple[Address, Address]]:
-        """Every link between two published pages once."""
-        pairs = self._index.links()
+    def links(self, around: Collection[Address] | None = None) -> list[tuple[Address, Address]]:
+        """Every link between two published pages once, or those in which one of some pages is."""
+        pairs = self._index.links(around)
         return [pair for pair in pairs if self._hidden.isdisjoint(pair)] if self._hidden else pairs
 
     def hubs(self, limit: int) -> list[tuple[Address, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,13 @@ def test_a_file_that_was_seen_is_read_again_only_if_it_has_changed(
     publish(cache)
     assert publish(cache) == (["a.html", "b/c.html"], 0), "a change that follows at once may have the same times"
     (seen,) = (cache / "published").iterdir()
+    old, recent = seen.with_name("old"), seen.with_name("recent")
+    for other, days in ((old, 61), (recent, 59), (seen, 61)):
+        other.touch()
+        os.utime(other, ns=(seconds := time.time_ns() - days * 86_400_000_000_000, seconds))
+    publish(cache)
+    assert (old.exists(), recent.exists(), seen.exists()) == (False, True, True), "lists of folders no longer published"
+    recent.unlink()
     for text in ("", "[]", '{"a.html":[]}', '{"a.html":7}'):
         seen.write_text(text)
         assert publish(cache) == (["a.html", "b/c.html"], 0)

@@ -62,15 +62,19 @@ def waiting_page(request: PageRequest, error: IndexingError) -> PageResponse:
 def unfinished_page(request: PageRequest, view: str, error: IndexingError) -> PageResponse | None:
     """A page with what the files alone tell while the first index is being built; None if the index is needed.
 
-    This is a page by its path, a folder, and the start page of the only base. A name that is no path is not called
-    missing: it may be a title, or that of a page that was moved.
+    This is a page or its source by its path, a folder, and the start page of the only base. A name that is no path is
+    not called missing: it may be a title, or that of a page that was moved.
 
     Args:
         request: The request.
         view: Name of the requested view.
         error: The state of the index.
     """
-    if view not in _UNFINISHED or request.query.get("at") or request.method == "POST" or withholds(request):
+    if request.query.get("at") or request.method == "POST" or withholds(request):
+        return None
+    if view == "raw":
+        return _source(request)
+    if view not in _UNFINISHED:
         return None
     values = _UNFINISHED[view](request)
     if values is None:
@@ -93,6 +97,12 @@ def _start(request: PageRequest) -> Mapping[str, object] | None:
 def _document(request: PageRequest) -> Mapping[str, object] | None:
     collection, path = request.located()
     return _first_text(request, collection, possible_addresses(path))
+
+
+def _source(request: PageRequest) -> PageResponse | None:
+    collection, path = request.located()
+    served = [address for address in possible_addresses(path) if is_served_page(collection.store, address)]
+    return PageResponse(collection.store.read(served[0]), "text/plain; charset=utf-8") if served else None
 
 
 def _folder(request: PageRequest) -> Mapping[str, object] | None:

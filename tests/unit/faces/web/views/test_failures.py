@@ -9,6 +9,7 @@ import pytest
 
 from asgi.browsing import Pages
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.faces.web import app
 from commonplace.faces.web.views.failures import error_page, waiting_page
 
 
@@ -81,7 +82,10 @@ def _base(place: Path) -> Path:
     return base
 
 
-def test_before_the_first_index_files_tell_what_they_can_and_nothing_is_called_missing(tmp_path: Path) -> None:
+def test_before_the_first_index_files_tell_what_they_can_and_nothing_is_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "UNFINISHED_SECONDS", 0.01)
     base = _base(tmp_path)
     with Pages(tmp_path, base, synced=False) as served:
         home = served.get("/")
@@ -118,6 +122,8 @@ def test_before_the_first_index_files_tell_what_they_can_and_nothing_is_called_m
             answer = served.get(url)
             assert answer.status == (404 if "@other" in url else 503), url
             assert "Canary7" not in answer.text, url
+        assert (served.get("/raw/guide/ropes").status, "Of hemp" in served.get("/raw/guide/ropes").text) == (200, True)
+        assert (served.get("/recent").status, served.get("/raw/secret/x").status) == (200, 503)
         assert served.get("/suggest?q=hemp").status == 200
         assert served.get("/files/map.png").body == b"png"
         search = served.get("/search?q=hemp")
@@ -125,3 +131,23 @@ def test_before_the_first_index_files_tell_what_they_can_and_nothing_is_called_m
         served.application.sync()
         assert served.get("/").status == 200
         assert "<mark>hemp</mark>" in served.get("/search?q=hemp").text
+
+
+def test_what_needs_the_whole_index_waits_for_it_a_short_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = _base(tmp_path)
+    with Pages(tmp_path, base, synced=False) as served:
+        (collection,) = served.application.services.collections
+        waits: list[float] = []
+
+        def built_meanwhile(seconds: float) -> None:
+            waits.append(seconds)
+            if len(waits) > 2:
+                served.application.sync()
+            else:
+                raise IndexingError("Wait.", done=1, total=2)
+
+        monkeypatch.setattr(collection.index, "wait_ready", built_meanwhile)
+        for path in ("/wanted", "/graph", "/findings", "/tags"):
+            waits.clear()
+            assert served.get(path).status == 200, path
+            assert waits[:2] == [0.0, 1.0], path

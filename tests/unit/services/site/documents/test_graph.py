@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from commonplace.domain.addresses import Address
-from commonplace.services.site.documents import ADJACENCY, GRAPHS, MAX_NEIGHBOURS, neighbours
+from commonplace.services.site.documents import ADJACENCY, GRAPHS, MAX_NEIGHBOURS, NearLinks, adjacency, neighbours
 from indexed import Indexed
 
 FILES = {
@@ -54,3 +54,20 @@ def test_of_many_neighbours_those_linked_both_ways_are_drawn_first(tmp_path: Pat
         paths = {neighbour.record.address.path for neighbour in neighbours(base.collection, Address("hub.md"))}
     assert len(paths) == MAX_NEIGHBOURS
     assert {"n040.md", "popular.md", "n001.md"} <= paths
+
+
+def test_the_links_of_some_pages_are_those_that_all_pages_have(tmp_path: Path) -> None:
+    chain = {f"x{number}.md": f"[[x{number + 1}]] [[a]]\n" for number in range(6)}
+    with Indexed(tmp_path, {**FILES, **chain}) as base:
+        every = adjacency(base.collection)
+        none: frozenset[Address] = frozenset()
+        near = NearLinks(base.collection)
+        for path in (*FILES, *chain):
+            links = near.around([path])
+            own = links[Address(path)]
+            assert own == every.get(Address(path), (none, none)), path
+            for neighbour in own[0] | own[1]:
+                assert links[neighbour] == every[neighbour], (path, neighbour)
+        assert {**NearLinks(base.collection).around(FILES)}.items() >= {
+            Address(path): every.get(Address(path), (none, none)) for path in FILES
+        }.items()
