@@ -10,14 +10,14 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from html import escape
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from urllib.parse import quote
 
 from markupsafe import Markup
 
 from commonplace import build
-from commonplace.domain.addresses import Address, address_or_none, document_suffixes
+from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.document_reader import fragment_marks
 from commonplace.domain.documents import Document
@@ -49,6 +49,7 @@ from commonplace.services.site.publication import (
     earlier_pages,
     excluded_by,
     files_in,
+    pages_and_others,
     previous_paths,
     published_collection,
     require_rules,
@@ -125,9 +126,7 @@ class Publication:
         self._whole = collection
         self._former = former
         left = [old for old, path in self._former if path not in self._selection.records]
-        others = [path for path in files_in(base) if path not in records]
-        self._other_files = [path for path in others if not path.endswith(document_suffixes())]
-        ignored = [path for path in others if path.endswith(document_suffixes())]
+        ignored, self._other_files = pages_and_others(path for path in files_in(base) if path not in records)
         self._collection, self._index_view, self._hidden = published_collection(
             collection, self._selection, settings.publish, (*left, *ignored)
         )
@@ -569,18 +568,19 @@ class Publication:
 
         While there are the same names and files, those of unchanged pages are known from the last publication.
         """
-        records, earlier, private = self._selection.records, self._earlier, self._folder.private
-        unchanged = [path for path in records if path in earlier and earlier[path].revision == records[path].revision]
-        changed = records.keys() - unchanged
+        records, private = self._selection.records, self._folder.private
+        changed = sorted(path for path, record in records.items() if not self._is_as_published(path, record))
+        index = self._whole.index
         if len(changed) > MAX_SINGLE_LINKS or private.get("names") != self._names:
-            links = [link for link in self._whole.index.broken() if link.source.path in records]
-            return {path: [link.link.raw for link in of_page] for path, of_page in groupby(links, _source)}
-        stored = mapping_of(private.get("broken"))
-        broken = {path: [*map(text_of, list_of(stored.get(path)))] for path in unchanged}
-        broken |= {
-            path: [link.link.raw for link in self._whole.index.broken(records[path].address)] for path in changed
-        }
-        return {path: broken[path] for path in records if broken[path]}
+            return _links_by_page(index.broken(), records)
+        stored = {path: [*map(text_of, list_of(raw))] for path, raw in mapping_of(private.get("broken")).items()}
+        links = chain.from_iterable(index.broken(records[path].address) for path in changed)
+        fresh = _links_by_page(links, records)
+        every = {**stored, **dict.fromkeys(changed, ()), **fresh}
+        return {path: every[path] for path in records if every.get(path)}
+
+    def _is_as_published(self, path: str, record: Record) -> bool:
+        return path in self._earlier and self._earlier[path].revision == record.revision
 
     @cached_property
     def _names(self) -> str:
@@ -591,5 +591,7 @@ class Publication:
         return content_digest("\n".join(parts).encode("utf-8", "replace"))
 
 
-def _source(link: ResolvedLink) -> str:
-    return link.source.path
+def _links_by_page(links: Iterable[ResolvedLink], pages: Mapping[str, object]) -> dict[str, Sequence[str]]:
+    """The links of each of some pages as they are written; those of one page follow each other."""
+    by_page = groupby(links, lambda link: link.source.path)
+    return {path: [link.link.raw for link in of_page] for path, of_page in by_page if path in pages}

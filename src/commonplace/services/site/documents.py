@@ -305,8 +305,8 @@ def adjacency(collection: Collection, around: AbstractSet[Address] | None = None
         if source != target:
             out[source].add(target)
             back[target].add(source)
-    known = {*out, *back} if ends is None else ends
-    return {address: (frozenset(out.get(address, ())), frozenset(back.get(address, ()))) for address in known}
+    addresses = {*out, *back} if ends is None else ends
+    return {address: (frozenset(out.get(address, ())), frozenset(back.get(address, ()))) for address in addresses}
 
 
 MAX_SINGLE_LINKS = 200

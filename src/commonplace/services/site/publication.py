@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, scalar_text
 from commonplace.domain.query import Record
@@ -171,6 +171,16 @@ def files_in(base: Path) -> Iterator[str]:
             folders.remove(".git")
         inside = Path(folder).relative_to(base).as_posix()
         yield from (name if inside == "." else f"{inside}/{name}" for name in names)
+
+
+def pages_and_others(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The paths that are those of pages by their names, and the others."""
+    suffixes = document_suffixes()
+    pages: list[str] = []
+    others: list[str] = []
+    for path in paths:
+        (pages if path.endswith(suffixes) else others).append(path)
+    return pages, others
 
 
 @dataclass(frozen=True, slots=True)
