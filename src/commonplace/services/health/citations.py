@@ -54,6 +54,7 @@ class CitationRules:
         self._files: dict[Address, bytes | None] = {}
         self._documents: dict[Address, Document] = {}
         self._texts: dict[tuple[Address, str], str] = {}
+        self._spans: dict[tuple[Address, str], tuple[int, int, int] | None] = {}
         self._versions: dict[Address, list[tuple[Commit, str]]] = {}
         self._lines_at = lru_cache(MAX_CACHED_FILES)(self._read_lines_at)
 
@@ -236,11 +237,14 @@ class CitationRules:
         """Start, end and ordinal of the cited part of a page; None if the page has no such part."""
         if not fragment:
             return 0, -1, 0
-        try:
-            start, end, section = find_fragment(self._document(address), fragment)
-        except KnowledgeError:
-            return None
-        return start, end, section.ordinal if section else 0
+        key = address, fragment
+        if key not in self._spans:
+            try:
+                start, end, section = find_fragment(self._document(address), fragment)
+                self._spans[key] = start, end, section.ordinal if section else 0
+            except KnowledgeError:
+                self._spans[key] = None
+        return self._spans[key]
 
     def _text(self, address: Address, fragment: str, start: int, end: int) -> str:
         key = (address, fragment)
