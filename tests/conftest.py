@@ -6,7 +6,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pygit2
@@ -16,7 +16,7 @@ from pygit2.enums import ConfigLevel
 
 from deployments.deployment import DEPLOYMENT, ENGINE, engine_prefixes
 from deployments.left_out import reason_left_out
-from forks.preloaded import keep_environment
+from forks.preloaded import forking, keep_environment
 from opensearch_cluster.shared_server import shared
 from remotes import canary
 from spaces.server import SearchServer, running
@@ -109,7 +109,9 @@ def no_canary_is_committed() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def clean_environment(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Iterator[None]:
     """No test sees the developer's Git configuration or touches the developer's cache and state."""
     empty = tmp_path_factory.mktemp("no-configuration")
     with pytest.MonkeyPatch.context() as patch:
@@ -128,7 +130,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         for level in (ConfigLevel.GLOBAL, ConfigLevel.XDG, ConfigLevel.SYSTEM):
             pygit2.settings.search_path[level] = str(empty)
-        keep_environment()
+        keep_environment(lambda: _shared(pytestconfig, tmp_path_factory, worker_id, "forks", forking))
         yield
 
 
@@ -197,15 +199,25 @@ def opensearch_url(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPat
     """A real OpenSearch of one node, which all workers of a session share; tests keep to indexes of their own."""
     from opensearch_cluster.cluster import running as running_cluster  # noqa: PLC0415 - few tests need its client
 
-    base = tmp_path_factory.getbasetemp()
-    folder = base if worker_id == "master" else base.parent
-
     @contextmanager
     def started() -> Generator[str]:
         with running_cluster(1) as cluster:
             yield cluster.urls[0]
 
-    return pytestconfig.stash.setdefault(SERVERS, ExitStack()).enter_context(shared(folder / "opensearch", started))
+    return _shared(pytestconfig, tmp_path_factory, worker_id, "opensearch", started)
+
+
+def _shared(
+    config: pytest.Config,
+    factory: pytest.TempPathFactory,
+    worker: str,
+    name: str,
+    started: Callable[[], AbstractContextManager[str]],
+) -> str:
+    """The address of a server that all workers of a session share; see `shared`."""
+    base = factory.getbasetemp()
+    folder = base if worker == "master" else base.parent
+    return config.stash.setdefault(SERVERS, ExitStack()).enter_context(shared(folder / name, started))
 
 
 @pytest.fixture

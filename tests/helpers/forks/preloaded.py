@@ -1,4 +1,4 @@
-"""Processes of the product that need not load it: one process has loaded it, and forks for each.
+"""Processes of the product that need not load it: one process has loaded it, and forks for each, for all workers.
 
 What such a process does, reads, writes and ends with is all its own; only what Python does before it reads the command
 line is done once.
@@ -15,9 +15,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -40,6 +40,7 @@ OWN = {
     "OTTERWIKI_API_URL",
     "PAGER",
     "PYTEST_CURRENT_TEST",
+    "PYTEST_XDIST_WORKER",
     "PYTHONPATH",
     "TERM",
     "XDG_CACHE_HOME",
@@ -55,28 +56,21 @@ TIMEOUT = 60.0
 """Seconds for an end."""
 _session: dict[str, str] = {}
 """The environment of the session, before a test changes it."""
+_sharing: list[Callable[[], str]] = []
+"""Gives the address of the process that forks for all workers of the session."""
 
 
 class Preloaded:
-    """A process that has the product loaded."""
+    """A process that has the product loaded.
 
-    def __init__(self) -> None:
-        environment = _session or dict(os.environ)
+    Args:
+        address: Where it listens.
+        environment: With which it was started.
+    """
+
+    def __init__(self, address: str, environment: Mapping[str, str]) -> None:
+        self._address = address
         self._environment = _while_loading(environment)
-        self._folder = tempfile.mkdtemp()
-        self._address = str(Path(self._folder) / "forks")
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with listener:
-            listener.bind(self._address)
-            listener.listen(64)
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, str(HERE.parents[1]), str(listener.fileno())],
-                pass_fds=[listener.fileno()],
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-            )
-        atexit.register(self.close)
 
     def run(
         self, line: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes, timeout: float
@@ -133,26 +127,14 @@ class Preloaded:
 
     def programs(self) -> Path | None:
         """A folder in which `commonplace` is such a program, for shells; None as above."""
-        line, program = self.stand_in(os.environ), Path(self._folder) / "commonplace"
-        if line is None:
-            return None
-        if not program.exists():
-            program.write_text(f'#!/bin/sh\nexec {shlex.join(line)} "$@"\n')
-            program.chmod(0o755)
-        return program.parent
+        line = self.stand_in(os.environ)
+        return _folder_of(shlex.join(line)) if line else None
 
     def fits(self, environment: Mapping[str, str], program: str) -> bool:
         """Whether a process with this environment would have loaded what this one has."""
         if program == SPACES:  # nothing of Git, whose configuration stands at home
             environment = {**environment, "HOME": os.environ["HOME"]}
         return _while_loading(environment) == self._environment
-
-    def close(self) -> None:
-        """End it, with all that it has forked."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(TIMEOUT)
-        shutil.rmtree(self._folder)
 
 
 class Forked:
@@ -244,13 +226,40 @@ def _stream(wanted_number: int, mode: str, ours: list[IO[bytes] | None], handed:
     return theirs
 
 
-def keep_environment() -> None:
+def keep_environment(sharing: Callable[[], str]) -> None:
     """Let the process that forks start with the environment of now, whichever test is the first that needs it.
 
     One that began with what a single test sets would fit no other test.
+
+    Args:
+        sharing: Gives the address of the process, with `forking`, when it is first needed.
     """
     _session.clear()
     _session.update(os.environ)
+    _sharing[:] = [sharing]
+
+
+@contextmanager
+def forking() -> Generator[str]:
+    """The address of a new process that forks; it ends with all that it has forked."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = str(Path(folder) / "forks")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(address)
+            listener.listen(256)
+            process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, str(HERE.parents[1]), str(listener.fileno())],
+                pass_fds=[listener.fileno()],
+                env=_session or None,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+            )
+        try:
+            yield address
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(TIMEOUT)
 
 
 def is_shared_state() -> bool:
@@ -260,8 +269,26 @@ def is_shared_state() -> bool:
 
 @cache
 def preloaded() -> Preloaded:
-    """The one of this process, started when it is first needed."""
-    return Preloaded()
+    """The one that forks for this process, started when it is first needed."""
+    sharing = _sharing[0] if _sharing else _alone
+    return Preloaded(sharing(), _session or os.environ)
+
+
+def _alone() -> str:
+    """The address of a process that forks for this one alone, outside a test session."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(forking())
+
+
+@cache
+def _folder_of(line: str) -> Path:
+    """A folder with a program `commonplace` that is this command line."""
+    program = Path(tempfile.mkdtemp()) / "commonplace"
+    atexit.register(shutil.rmtree, program.parent)
+    program.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
+    program.chmod(0o755)
+    return program.parent
 
 
 def started(
