@@ -9,14 +9,8 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 
 _WRITTEN_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6} | {
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-}
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {"a": 1, "an": 1, **{word: number for number, word in enumerate(_WORDS, 1)}}
 _AGO = re.compile(
     rf"(?:(?:the )?(?:last|past) )?(?:(\d{{1,4}}) ?|({'|'.join(_NUMBERS)}) )"
     r"(min|minutes?|h|hours?|d|days?|w|weeks?|months?|years?)(?: ago)?"

@@ -347,9 +347,8 @@ class CitationRules:
         place = _citing_section(self._document(record.address), citation)
         here = next((change for change in citing if change.section.ordinal == place), None)
         if place < 0:  # in the front matter: the page as a whole cites it
-            return (
-                "" < record.updated < iso_timestamp(max(times, default=0))
-            )  # a page that is being written has no date
+            # A page that is being written has no date.
+            return "" < record.updated < iso_timestamp(max(times, default=0))
         return here is not None and here.commit is not None and max(times, default=0) > here.commit.when
 
     def _finding(self, rule: str, citation: Citation, message: str) -> Finding:
