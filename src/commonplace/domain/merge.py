@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_section, read_document
+from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.status import history_of, kept_texts
 
 FileMerge = Callable[[str, bytes, bytes, bytes], "bytes | None"]
 """Merges a file whose lines conflict: path, base, proposed and current bytes. Returns None if it cannot."""
@@ -224,7 +227,7 @@ def _side(base: Lines, start: int, end: int, side: Sequence[Hunk]) -> tuple[byte
 
 
 def with_section(address: Address, base: bytes | None, proposed: bytes | None, section: str) -> bytes:
-    """The base with the proposed changes in one section.
+    """The base with the proposed changes in one section, and with what they put from it into the history of the page.
 
     Raises:
         NotFoundError: neither version has the section.
@@ -241,9 +244,34 @@ def with_section(address: Address, base: bytes | None, proposed: bytes | None, s
         raise NotFoundError(
             f"{address} has no section {section!r}.", kind="section", hint="Give a heading as it stands in the page."
         )
-    lines = split_lines(base)
     parts = _by_section(address, base, proposed)
-    return applied(lines, [part.hunk for part in parts if _is_in(part, spans)])
+    accepted = applied(split_lines(base), [part.hunk for part in parts if _is_in(part, spans)])
+    before, after = (split_lines(raw)[_range(span)] for raw, span in zip((base, proposed), spans, strict=True))
+    if None not in spans and not _has_section(address, accepted, section, after):  # moved text counts as unchanged
+        lines, span = split_lines(base), _range(spans[0])
+        accepted = b"".join([*lines[: span.start], *after, *lines[span.stop :]])
+    return _with_kept(address, accepted, proposed, _words(before) - _words(after))
+
+
+def _range(span: tuple[int, int] | None) -> slice[int, int, None]:
+    return slice(*(span or (0, 0)))
+
+
+def _has_section(address: Address, raw: bytes, section: str, lines: Lines) -> bool:
+    """Whether a page has a section with these lines, apart from blank ones."""
+    span = _lines_of_section(address, raw, section)
+    inside = split_lines(raw)[slice(*span)] if span else ()
+    return [line for line in inside if line.strip()] == [line for line in lines if line.strip()]
+
+
+def changes_section(address: Address, before: bytes | None, after: bytes | None, section: str) -> bool:
+    """Whether a change of a page changes one section of it."""
+    try:
+        return with_section(address, before, after, section) != before
+    except NotFoundError:
+        return False
+    except KnowledgeError:  # the page is new or deleted, so all of it changes
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +283,49 @@ class _Part:
     """First line of the part in the proposed text that counts for its section, from 0: a heading, if one begins it."""
     end: int
     """The line of the proposed text after the part."""
+
+
+def _with_kept(address: Address, accepted: bytes, proposed: bytes, gone: AbstractSet[bytes]) -> bytes:
+    """A page with the proposed texts of its history that keep lines which go, as `supersede` writes them.
+
+    Args:
+        address: Address of the page.
+        accepted: The page with what is accepted.
+        proposed: The proposed page.
+        gone: The lines that go, without the blanks around them.
+    """
+    try:
+        document = read_document(address, proposed)
+    except KnowledgeError:
+        return accepted
+    history = history_of(document)
+    if history is None or not gone:
+        return accepted
+    chosen = _kept_parts(document, history, _by_section(address, accepted, proposed), gone)
+    return applied(split_lines(accepted), [part.hunk for part in chosen])
+
+
+def _kept_parts(
+    document: Document, history: Section, parts: Sequence[_Part], gone: AbstractSet[bytes]
+) -> Sequence[_Part]:
+    """The parts with texts of the history that keep lines which go, and with its heading."""
+    chosen: list[_Part] = []
+    for text in kept_texts(document, history):
+        inside = _parts_in(document, text, parts)
+        if gone & _words([line for part in inside for line in part.hunk.lines]):
+            chosen += inside
+    first = _section_lines(document, history)[0]
+    return [part for part in parts if part in chosen or (chosen and part.at == first and part.hunk.lines)]
+
+
+def _parts_in(document: Document, section: Section, parts: Sequence[_Part]) -> Sequence[_Part]:
+    start, end = _section_lines(document, section)
+    return [part for part in parts if part.hunk.lines and start <= part.at < end]
+
+
+def _words(lines: Lines) -> set[bytes]:
+    """The lines that have a letter or a digit, without the blanks around them."""
+    return {line.strip() for line in lines if any(character.isalnum() for character in line.decode("utf-8", "replace"))}
 
 
 def _by_section(address: Address, base: bytes, proposed: bytes) -> list[_Part]:
@@ -318,10 +389,17 @@ def _heading_lines(address: Address, raw: bytes) -> list[int]:
 def _lines_of_section(address: Address, raw: bytes, section: str) -> tuple[int, int] | None:
     """First line of a section from 0, and the line after its last one; None without such a section."""
     try:
-        found_section = find_section(read_document(address, raw), [part.strip() for part in section.split(" > ")])
+        document = read_document(address, raw)
+        found_section = find_section(document, [part.strip() for part in section.split(" > ")])
     except KnowledgeError:
         return None
-    return raw.count(b"\n", 0, found_section.start), len(split_lines(raw[: found_section.tree_end]))
+    return _section_lines(document, found_section)
+
+
+def _section_lines(document: Document, section: Section) -> tuple[int, int]:
+    """First line of a section from 0, and the line after its last one."""
+    raw = document.encoded
+    return raw.count(b"\n", 0, section.start), len(split_lines(raw[: section.tree_end]))
 
 
 def _is_in(part: _Part, spans: Sequence[tuple[int, int] | None]) -> bool:

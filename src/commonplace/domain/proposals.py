@@ -187,6 +187,10 @@ class ProposedChange:
     """The message, without the program's own lines."""
     files: frozenset[Address]
     """The files that it changed."""
+    own: frozenset[Address] = frozenset()
+    """The files that it is about: of a move those that it created and deleted, else all."""
+    trees: tuple[str, str] = ("", "")
+    """Ids of the trees before and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +271,10 @@ class ProposalBranches(Protocol):
 
     def changes(self, proposal: Proposal) -> Sequence[ProposedChange]:
         """The changes, oldest first."""
+        ...
+
+    def content_in(self, tree: str, address: Address) -> bytes | None:
+        """The bytes of a file in a tree of `ProposedChange`; None for no file."""
         ...
 
     @property

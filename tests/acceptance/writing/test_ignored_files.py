@@ -151,6 +151,40 @@ def test_no_address_shows_an_ignored_page_now_or_at_a_commit(repo: GitRepo) -> N
             assert words[0] == "restore" or "deleted" not in done.stderr, "it is there"
 
 
+def test_no_list_of_changes_names_ignored_pages_or_commits_of_these_alone(repo: GitRepo) -> None:
+    files = {page: repo.path / f"{page}.md" for page in ("a/own", "a/node_modules/p/README", "a/two")}
+    repo.write("a/own.bin", "x")
+    with (repo.path / ".commonplaceignore").open("a") as rules:
+        rules.write("*.bin\n")
+    repo.git("add", ".commonplaceignore")
+    repo.git("commit", "--quiet", "-m", "Rules")
+    alone: list[str] = []
+    for pages, message in (
+        (("a/own", "a/node_modules/p/README"), "Alone one"),
+        (("a/own",), "Alone two"),
+        (files, "Both"),
+    ):
+        for page in pages:
+            files[page].write_text(f"{files[page].read_text()}\n{message}\n")
+        repo.git("add", "--all", "a/own.bin", *(f"{page}.md" for page in pages))
+        repo.git("commit", "--quiet", "-m", f"{message} subject")
+        alone += [repo.git("rev-parse", "HEAD")] if message != "Both" else []
+    with served(repo.path, "--tier", "write") as server:
+        page_urls = ("/recent", "/feed.atom", *(f"/commit/{commit}" for commit in alone))
+        answers = {url: server.ask("GET", url).body.decode() for url in ("/api/v1/changelog?limit=100", *page_urls)}
+        for toolset, tool, arguments in (
+            ("notes", "changes", {"diff": True, "max_tokens": 20_000}),
+            ("wiki", "get_recent_changes", {"limit": 50}),
+        ):
+            answers[tool] = str(server.call(toolset, tool, arguments))
+        statuses = [server.ask("GET", f"/commit/{commit}").status for commit in alone]
+    answers["log"] = Shell(repo.path).ok("log").text
+    assert statuses == [404, 404]
+    for face, answer in answers.items():
+        assert not re.search(r"Alone|a/own|node_modules|has no revision", answer), face
+        assert "Both subject" in answer or "/commit/" in face, face
+
+
 def test_a_folder_with_more_than_fits_into_memory_is_not_moved(repo: GitRepo) -> None:
     with (repo.path / "a/disk.img").open("wb") as file:
         file.truncate(300 * 1024 * 1024)  # sparse

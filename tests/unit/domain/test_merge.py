@@ -140,3 +140,21 @@ def test_a_section_is_taken_without_those_beside_it() -> None:
         text = with_section(address, base.encode(), proposed.encode(), section).decode()
         plain = "\n".join(line for line in text.split("\n") if line)
         assert plain == "\n".join(line for line in accepted.split("\n") if line), (proposed, section)
+
+
+def test_a_section_brings_the_text_that_it_supersedes_into_the_history() -> None:
+    address = Address("a.md")
+    tail = "\n## Log\n\n- made\n"
+    new = PAGE.replace("Yes.", "No.")
+    kept = "\n### Decision, until 2026 {status=superseded}\n\nYes.\n\n#### Why\n\nSo.\n"
+    other = "\n### Other, until 2026 {status=superseded}\n\nsecond\n"
+    history, base = "\n## History\n", PAGE.replace("Yes.\n", "Yes.\n\n### Why\n\nSo.\n")
+    cases = [
+        (base + tail, new + tail + history + kept, new + tail + history + kept),
+        (base + ADDED[0], new + ADDED[0] + history + other + kept + tail, new + ADDED[0] + history + kept),
+        (base + history + other, new + history + kept + other, new + history + kept + other),
+        (base + tail, new + tail + "\n## Elsewhere\n\nYes.\n", new + tail),
+    ]
+    for before, proposed, accepted in cases:
+        text = with_section(address, before.encode(), proposed.encode(), "Decision").decode()
+        assert [line for line in text.split("\n") if line] == [line for line in accepted.split("\n") if line], proposed

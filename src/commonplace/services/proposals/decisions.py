@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ from commonplace.domain.errors import (
     UnavailableError,
 )
 from commonplace.domain.findings import NewFinding
+from commonplace.domain.merge import changes_section
 from commonplace.domain.proposals import (
     AcceptedFiles,
     Decision,
@@ -250,7 +251,7 @@ def _accepted(found_proposal: FoundProposal, request: AcceptRequest, person: Aut
             raise _not_acceptable(proposal, left_out)
         selection = select(found_proposal.collection, files, request)
         require_acceptable(found_proposal.collection, branches, selection.files)
-        message = _message(proposal, branches.changes(proposal), selection)
+        message = _message(found_proposal, selection)
         now = FoundProposal(found_proposal.collection, proposal)
         edited = _edited(now.served(), selection)
         if edited:
@@ -460,24 +461,58 @@ def _current(proposal: FoundProposal, tip: str = "") -> Proposal:
     return now
 
 
-def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: AcceptedPart) -> str:
+def _message(found_proposal: FoundProposal, selection: AcceptedPart) -> str:
     """The message of the commit that accepts changes: that of the only one, else a list; with whom all of them credit.
 
-    Other trailers of a proposal are words of whoever proposed.
+    Changes of which only a part is accepted are listed as such. Other trailers of a proposal are words of whoever
+    proposed.
     """
-    accepted = [change for change in changes if change.files & selection.addresses] or changes
-    parts = [split_trailers(change.message) for change in accepted]
-    texts = list(dict.fromkeys(text for text, _ in parts)) or [proposal.title]
-    trailers = dict.fromkeys(line for _, lines in parts for line in lines)
-    subjects = list(dict.fromkeys(text.partition("\n")[0] for text in texts))
-    text = texts[0]
-    if len(texts) > 1:
-        lines = [f"- {subject}" for subject in subjects[:MAX_MESSAGE_LINES]]
-        text = "\n".join([title_of(proposal.proposer.purpose, subjects[0], len(subjects) - 1), "", *lines])
+    proposal = found_proposal.proposal
+    changes = found_proposal.branches.changes(proposal)
+    accepted = [change for change in changes if _is_accepted(found_proposal, change, selection)] or changes
+    parts = {change.message: split_trailers(change.message) for change in accepted}
+    whole = dict.fromkeys(parts[change.message][0] for change in accepted if change.own <= selection.addresses)
+    trailers = dict.fromkeys(line for _, lines in parts.values() for line in lines)
+    text = _text(proposal, list(whole)) or _subject(proposal, selection)
+    if partial := _subjects(text for text, _ in parts.values() if text not in whole):
+        text = "\n".join([text, "", "Parts of:", *partial])
     words = [line for line in trailers if not is_credit(line)]
     text = "\n\n".join(filter(None, [text, "\n".join(words)]))
     crediting = [line for line in trailers if line not in words]
     return StatedMessage(text, *crediting, f"Proposal: {proposal.id}")
+
+
+def _text(proposal: Proposal, texts: Sequence[str]) -> str:
+    """The message of changes that are accepted whole: that of the only one, else a list; "" for none."""
+    subjects = _subjects(texts)
+    if len(texts) < 2:  # noqa: PLR2004 - one message is told whole
+        return texts[0] if texts else ""
+    first = subjects[0].removeprefix("- ")
+    count = len({text.partition("\n")[0] for text in texts})
+    return "\n".join([title_of(proposal.proposer.purpose, first, count - 1), "", *subjects])
+
+
+def _subjects(texts: Iterable[str]) -> list[str]:
+    """A list of the first lines of messages."""
+    return [f"- {subject}" for subject in dict.fromkeys(text.partition("\n")[0] for text in texts)][:MAX_MESSAGE_LINES]
+
+
+def _is_accepted(found_proposal: FoundProposal, change: ProposedChange, selection: AcceptedPart) -> bool:
+    """Whether something of a change is accepted."""
+    files = change.files & selection.addresses
+    if not selection.section or not files:
+        return bool(files)
+    (address,) = selection.addresses
+    before, after = (found_proposal.branches.content_in(tree, address) for tree in change.trees)
+    return changes_section(address, before, after, selection.section)
+
+
+def _subject(proposal: Proposal, selection: AcceptedPart) -> str:
+    """The first line about files that are accepted without all that was changed with them."""
+    if not selection.files:
+        return proposal.title
+    section = f", {selection.section}" if selection.section else ""
+    return title_of("", f"Update: {selection.files[0].address.id}{section}", len(selection.files) - 1)
 
 
 def _not_acceptable(proposal: Proposal, left_out: Sequence[str]) -> InvalidInputError:

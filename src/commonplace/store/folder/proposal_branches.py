@@ -189,10 +189,17 @@ class GitProposals:
         changes: list[ProposedChange] = []
         for commit in filter(_is_change, self._chain(proposal.id, proposal.tip)):
             before = self.repository.tree_of(str(commit.parent_ids[0]) if commit.parent_ids else "")
-            paths = (os.fsdecode(raw) for raw in trees.differing(before, str(commit.tree_id)))
-            files = frozenset(address for path in paths if (address := self._address(path)) is not None)
-            changes.append(ProposedChange(_without_trailers(_text(commit)), files))
+            after = str(commit.tree_id)
+            blobs = {self._address(os.fsdecode(raw)): sides for raw, *sides in trees.differences(before, after)}
+            files = frozenset(filter(None, blobs))
+            created, deleted = ({address for address in files if not blobs[address][side]} for side in (0, 1))
+            own = frozenset(created | deleted if created and deleted else files)
+            changes.append(ProposedChange(_without_trailers(_text(commit)), files, own, (before, after)))
         return changes
+
+    def content_in(self, tree: str, address: Address) -> bytes | None:
+        """The bytes of a file in a tree of `ProposedChange`; None for no file."""
+        return self.content(TreeDiff(self.repository).at(tree, os.fsencode(self.prefix + address.path)) if tree else "")
 
     @property
     def branch(self) -> str:

@@ -82,6 +82,25 @@ def test_a_page_or_a_section_is_accepted_and_the_rest_stays(tmp_path: Path) -> N
         assert base.texts()["b.md"] == b"# B\n\nBETA\n"
 
 
+def test_the_message_of_a_part_names_what_it_contains(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.rename(view, Address("b.md"), Address("c.md"))
+        propose(base, "one", "ONE")
+        propose(base, "two", "TWO")
+        renamed, first, second = (change.message for change in base.found().branches.changes(base.found().proposal))
+        said: list[str] = []
+        for request in (
+            AcceptRequest(pages=("a.md",), section="Plan"),
+            AcceptRequest(pages=("a.md",)),
+            AcceptRequest(pages=("c.md",)),
+        ):
+            base.accept("", request)
+            said.append(base.repo.git("log", "-1", "--format=%B").partition("\nProposal: ")[0].strip())
+        assert (first, second) == ("Update: a", "Update: a")
+        assert said == ["Update: a", f"Update: a\n\nParts of:\n- {renamed}", renamed]
+
+
 def test_a_conflict_is_shown_and_ends_with_the_persons_own_text(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         propose(base, "two", "TWO")

@@ -38,6 +38,10 @@ from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.trees import TreeDiff
 from commonplace.store.git.worktree import stored_form
 
+MAX_CACHED_COMMITS = 20_000
+"""Maximum number of commits whose files are cached; the cache is cleared when it is full."""
+MAX_OTHER_FILES = 20
+"""Maximum number of files of a commit, besides documents, of which it is asked whether they are ignored."""
 MAX_ADDED = 1_000
 """Maximum number of files that are not committed and are compared with deleted ones."""
 
@@ -79,6 +83,7 @@ class GitHistory:
         self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames, cache_dir)
         self.ancestors = AncestorCache(repository, self._spans.contains)
         """Cached ancestors of the current commit."""
+        self._touched_files: dict[str, tuple[tuple[Address, ...], bool]] = {}
         self._counted = ("", 0)
         """A commit, and the number of commits up to it that touched the folder."""
 
@@ -104,7 +109,8 @@ class GitHistory:
         """Commits that touched the document, or (None) anything in the folder, newest first.
 
         The commits of a document are followed through its renames, and each has the document's address in it. Commits
-        of the folder include their touched documents; for a merge, only those that the merge itself changed.
+        of the folder include their touched documents; for a merge, only those that the merge itself changed. Ignored
+        documents are not among them, and commits that touched nothing else are left out.
         """
         if address is not None:
             with _naming(address):
@@ -113,13 +119,35 @@ class GitHistory:
         head = self.head()
         if not head:
             return []
-        commits = commits_touching(self.repository, head, self.prefix.rstrip("/"))
+        return [commit_value(*pair) for pair in islice(self._shown_commits(head), offset, offset + limit)]
+
+    def _shown_commits(self, head: str) -> Iterator[tuple[pygit2.Commit, tuple[Address, ...]]]:
+        """The commits that touched the folder with the documents of each, as `log` lists them."""
         trees = TreeDiff(self.repository)
-        chosen = islice(commits, offset, offset + limit)
-        return [commit_value(commit, self._documents(trees, commit)) for commit, _ in chosen]
+        hides = cache(self.rename_finder.hides)  # for one listing: ignore files change
+        for commit, _ in commits_touching(self.repository, head, self.prefix.rstrip("/")):
+            files, has_more = self._touched_by(trees, commit)
+            shown = tuple(address for address in files if not hides(address))
+            if shown or has_more or not files:
+                yield commit, tuple(address for address in shown if address.is_document)
+
+    def _touched_by(self, trees: TreeDiff, commit: pygit2.Commit) -> tuple[tuple[Address, ...], bool]:
+        """The documents that a commit touched, with some other files, and whether it touched more. Cached."""
+        name = str(commit.id)
+        known_pair = self._touched_files.get(name)
+        if known_pair is None:
+            if len(self._touched_files) >= MAX_CACHED_COMMITS:
+                self._touched_files.clear()
+            paths = changed_paths(trees, commit, os.fsencode(self.prefix.rstrip("/")))
+            addresses = sorted(filter(None, (address_or_none(os.fsdecode(path)) for path in paths)))
+            documents = [address for address in addresses if address.is_document]
+            others = [address for address in addresses if not address.is_document][:MAX_OTHER_FILES]
+            files = tuple(sorted([*documents, *others]))
+            known_pair = self._touched_files[name] = files, len(files) < len(paths)
+        return known_pair
 
     def count(self) -> int:
-        """Number of commits that touched the folder, as `log` lists them. Without merges only new ones are read."""
+        """Number of commits that touched the folder, also of ignored ones. Without merges only new ones are read."""
         head, known_pair = self.head(), self._counted
         if head != known_pair[0]:
             path = self.prefix.rstrip("/")
@@ -341,10 +369,6 @@ class GitHistory:
     def _is_stored_as(self, address: Address, blob: str) -> bool:
         stored = self._current_as_stored(address) if blob else None
         return stored is not None and revision_of(stored) == blob
-
-    def _documents(self, trees: TreeDiff, commit: pygit2.Commit) -> tuple[Address, ...]:
-        paths = changed_paths(trees, commit, os.fsencode(self.prefix.rstrip("/")))
-        return tuple(sorted(address for path in paths if (address := document_address(path))))
 
     def _version(self, address: Address, revision: str) -> bytes | None:
         """The document at a revision, like `read`; None for a commit in which the document does not exist."""
