@@ -171,6 +171,7 @@ def test_status_tells_where_a_folder_and_its_index_stand(tmp_path: Path) -> None
         "read_only": "",
         "docs_trees": [],
         "left_out": {},
+        "canvases": 0,
     }
     assert generation_of(shell) == generation
     repo.write("c.md", "# C\n")
