@@ -116,6 +116,14 @@ class _File:
     names: set[Address] = field(default_factory=set[Address])
     """Every address that it had from the commits until now."""
 
+    def take(self, commit: str, step: tuple[bytes | None, bytes | None], address: Address, old: Address | None) -> None:
+        """Add what an earlier commit did to it, under the address that it had then; `old` is the one before a move."""
+        self.commits.append(commit)
+        self.steps.append(step)
+        self.names |= {address, self.now, old or self.now}
+        if old and not self.stays:
+            self.target = old
+
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
@@ -394,18 +402,14 @@ def _files(
             undone |= {(other, at) for other in takes_back}
             if is_named:
                 file = files.setdefault(at, _File(at, at, at in moved_by_others))
-                file.commits.append(commit.id)
-                file.names |= {address, at, old or at}
-                file.steps.append((after, changed[old][0] if old is not None and old in changed else before))
-                if old and not file.stays:
-                    file.target = old
+                former = changed[old][0] if old is not None and old in changed else before
+                file.take(commit.id, (after, former), address, old)
         before_moves = {old: now.pop(new, new) for new, old in renames.items()}
         now |= before_moves
         if not is_named:
             moved_by_others |= set(before_moves.values())
-            for at in before_moves.values():
-                if at in files:
-                    files[at].stays = True
+            for at in files.keys() & set(before_moves.values()):
+                files[at].stays = True
     return list(files.values()), gone
 
 

@@ -135,6 +135,8 @@ def undone(site: Site, name: str, chance: random.Random, word: str) -> str:
     if not session:
         return "nothing"
     commits = re.findall(r'name="commit" value="([0-9a-f]{40})"', page(site.server, session[1], key=key))
+    if not commits:
+        return "all undone"
     answer = sent(site.server, session[1], key=key, commit=chance.choice(commits), action="write")
     return str(answer.status)
 
