@@ -219,6 +219,8 @@ class Commit:
     """The documents that the commit touched, by their addresses in it; empty unless requested."""
     committed: int = 0
     """Commit date in Unix seconds, which a rebase renews; 0 if unknown."""
+    is_shown: bool = True
+    """Whether it touched anything but ignored files. Lists of changes leave the others out."""
 
     @property
     def latest(self) -> int:

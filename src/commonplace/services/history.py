@@ -59,7 +59,8 @@ def log(collection: Collection, address: Address | None, *, limit: int, offset: 
     Raises:
         GitError: the collection is not in a Git repository, or has no commits yet.
     """
-    return require_history(collection).store.history.log(address, limit=limit, offset=offset)
+    commits = require_history(collection).store.history.log(address, limit=limit, offset=offset)
+    return [commit for commit in commits if commit.is_shown]
 
 
 def last_change(collection: Collection, address: Address) -> Commit | None:

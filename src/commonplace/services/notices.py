@@ -189,7 +189,7 @@ def _log(collection: Collection, step: int = STEP) -> Iterator[Commit]:
     history = collection.store.history
     for offset in range(0, MAX_SEARCHED if history.available else 0, step):
         commits = history.log(None, limit=step, offset=offset)
-        yield from commits
+        yield from (commit for commit in commits if commit.is_shown)
         if len(commits) < step:
             break
 

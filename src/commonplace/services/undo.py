@@ -363,9 +363,7 @@ def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit,
         if len(some) < _STEP:
             break
     for reference in references:
-        # Says that it is a merge, or no revision. A commit of ignored pages alone has no changes, and is not listed.
-        if not collection.store.history.changed(reference):
-            continue
+        collection.store.history.changed(reference)  # says that it is a merge, or no revision
         raise NotFoundError(
             f"The latest {MAX_SEARCHED:,} commits of the current branch do not have "
             f"{shown_paths([reference[:64] for reference in references])}.",

@@ -33,8 +33,13 @@ def _latest(collection: Collection) -> tuple[Commit, ...]:
     return tuple(history.log(None, limit=RECENT + 1)) if history.available else ()
 
 
-LATEST = PerState(_latest)
+_LATEST = PerState(_latest)
 """The latest commits of each collection, newest first; empty without Git."""
+
+
+def latest(collection: Collection, limit: int) -> Sequence[Commit]:
+    """The latest commits that are shown, at most `RECENT`, newest first; none without Git."""
+    return [commit for commit in _LATEST.of(collection) if commit.is_shown][:limit]
 
 
 def documents_of(collection: Collection, commit: Commit) -> tuple[Address, ...]:
@@ -54,8 +59,8 @@ def recent(collection: Collection, page: int) -> tuple[Sequence[Commit], bool]:
     if not history.available:
         return (), False
     offset = (page - 1) * RECENT
-    commits = history.log(None, limit=RECENT + 1, offset=offset) if offset else LATEST.of(collection)
-    return commits[:RECENT], len(commits) > RECENT
+    commits = history.log(None, limit=RECENT + 1, offset=offset) if offset else _LATEST.of(collection)
+    return [commit for commit in commits[:RECENT] if commit.is_shown], len(commits) > RECENT
 
 
 def commit_of(collection: Collection, revision: str) -> Commit:
@@ -68,7 +73,7 @@ def commit_of(collection: Collection, revision: str) -> Commit:
     for offset in range(0, MAX_FOLLOWED, RECENT):
         commits = history.log(None, limit=RECENT, offset=offset) if history.available else []
         for commit in commits:
-            if commit.id.startswith(revision):
+            if commit.id.startswith(revision) and commit.is_shown:
                 return commit
         if len(commits) < RECENT:
             break

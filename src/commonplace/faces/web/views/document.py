@@ -28,7 +28,7 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.history import is_changed_since, last_change, revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, moment_of, section_blame
-from commonplace.services.site.changes import LATEST, GonePage, gone_page
+from commonplace.services.site.changes import GonePage, gone_page, latest
 from commonplace.services.site.documents import (
     FOLDERS,
     Backlink,
@@ -121,7 +121,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         navigation=NavigationHtml(urls, collection.name, site.navigation).whole(record.address.path),
         around=_around(request, collection, site, record.address),
         is_start=is_start,
-        changes=[shown.shown_commit(commit) for commit in LATEST.of(collection)[:START_COMMITS]] if is_start else [],
+        changes=[shown.shown_commit(commit) for commit in latest(collection, START_COMMITS)] if is_start else [],
         about=[row for pages in request.toolsets for row in pages.about(request, collection)] if is_start else [],
         notes=[*(shown.waiting_notes(request, collection) if is_start else ()), *notes_of(request, found_document)],
         source=_source_url(request, found_document),

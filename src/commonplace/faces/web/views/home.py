@@ -11,7 +11,7 @@ from commonplace.faces.web.pages import base_title, page
 from commonplace.faces.web.shown import visible_description
 from commonplace.faces.web.views import document
 from commonplace.services.collections import Collection, FoundDocument
-from commonplace.services.site.changes import LATEST
+from commonplace.services.site.changes import latest
 from commonplace.services.site.documents import FOLDERS, SiteFolder, document_at_path
 from commonplace.services.site.overview import ORPHANS, OVERVIEWS, CollectionOverview, wanted_pages
 from commonplace.services.sites import SITES
@@ -77,7 +77,7 @@ def _card(request: PageRequest, collection: Collection) -> CollectionCard:
         overview=OVERVIEWS.of(collection),
         folders=tuple(sorted(top, key=lambda folder: -folder.total)[:MAX_FOLDERS]),
         start=document_at_path(collection, start) if start else None,
-        commits=tuple(shown.shown_commit(commit) for commit in LATEST.of(collection)[:SHOWN_COMMITS]),
+        commits=tuple(shown.shown_commit(commit) for commit in latest(collection, SHOWN_COMMITS)),
         about=tuple(row for pages in request.toolsets for row in pages.about(request, collection)),
         wanted=len(wanted_pages(request.collections, collection).pages),
         orphans=len(ORPHANS.of(collection)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from itertools import islice, takewhile
 from pathlib import Path
@@ -38,8 +39,6 @@ from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.trees import TreeDiff
 from commonplace.store.git.worktree import stored_form
 
-MAX_CACHED_COMMITS = 20_000
-"""Maximum number of commits whose files are cached; the cache is cleared when it is full."""
 MAX_OTHER_FILES = 20
 """Maximum number of files of a commit, besides documents, of which it is asked whether they are ignored."""
 MAX_ADDED = 1_000
@@ -83,7 +82,6 @@ class GitHistory:
         self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames, cache_dir)
         self.ancestors = AncestorCache(repository, self._spans.contains)
         """Cached ancestors of the current commit."""
-        self._touched_files: dict[str, tuple[tuple[Address, ...], bool]] = {}
         self._counted = ("", 0)
         """A commit, and the number of commits up to it that touched the folder."""
 
@@ -110,7 +108,7 @@ class GitHistory:
 
         The commits of a document are followed through its renames, and each has the document's address in it. Commits
         of the folder include their touched documents; for a merge, only those that the merge itself changed. Ignored
-        documents are not among them, and commits that touched nothing else are left out.
+        documents are not among them.
         """
         if address is not None:
             with _naming(address):
@@ -119,35 +117,22 @@ class GitHistory:
         head = self.head()
         if not head:
             return []
-        return [commit_value(*pair) for pair in islice(self._shown_commits(head), offset, offset + limit)]
-
-    def _shown_commits(self, head: str) -> Iterator[tuple[pygit2.Commit, tuple[Address, ...]]]:
-        """The commits that touched the folder with the documents of each, as `log` lists them."""
         trees = TreeDiff(self.repository)
         hides = cache(self.rename_finder.hides)  # for one listing: ignore files change
-        for commit, _ in commits_touching(self.repository, head, self.prefix.rstrip("/")):
-            files, has_more = self._touched_by(trees, commit)
-            shown = tuple(address for address in files if not hides(address))
-            if shown or has_more or not files:
-                yield commit, tuple(address for address in shown if address.is_document)
+        commits = commits_touching(self.repository, head, self.prefix.rstrip("/"))
+        return [self._with_documents(trees, commit, hides) for commit, _ in islice(commits, offset, offset + limit)]
 
-    def _touched_by(self, trees: TreeDiff, commit: pygit2.Commit) -> tuple[tuple[Address, ...], bool]:
-        """The documents that a commit touched, with some other files, and whether it touched more. Cached."""
-        name = str(commit.id)
-        known_pair = self._touched_files.get(name)
-        if known_pair is None:
-            if len(self._touched_files) >= MAX_CACHED_COMMITS:
-                self._touched_files.clear()
-            paths = changed_paths(trees, commit, os.fsencode(self.prefix.rstrip("/")))
-            addresses = sorted(filter(None, (address_or_none(os.fsdecode(path)) for path in paths)))
-            documents = [address for address in addresses if address.is_document]
-            others = [address for address in addresses if not address.is_document][:MAX_OTHER_FILES]
-            files = tuple(sorted([*documents, *others]))
-            known_pair = self._touched_files[name] = files, len(files) < len(paths)
-        return known_pair
+    def _with_documents(self, trees: TreeDiff, commit: pygit2.Commit, hides: Callable[[Address], bool]) -> Commit:
+        """A commit with the documents that it touched, as `log` lists it."""
+        paths = changed_paths(trees, commit, os.fsencode(self.prefix.rstrip("/")))
+        addresses = sorted(filter(None, (address_or_none(os.fsdecode(path)) for path in paths)))
+        documents = tuple(address for address in addresses if address.is_document and not hides(address))
+        others = islice((address for address in addresses if not address.is_document), MAX_OTHER_FILES)
+        is_shown = bool(documents) or not paths or any(not hides(address) for address in others)
+        return replace(commit_value(commit, documents), is_shown=is_shown)
 
     def count(self) -> int:
-        """Number of commits that touched the folder, also of ignored ones. Without merges only new ones are read."""
+        """Number of commits that touched the folder, as `log` lists them. Without merges only new ones are read."""
         head, known_pair = self.head(), self._counted
         if head != known_pair[0]:
             path = self.prefix.rstrip("/")

@@ -120,7 +120,7 @@ def _walk(collection: Collection, address: Address | None, go_on: Callable[[], N
     while history.available and seen < MAX_COMMITS:
         go_on()
         batch = history.log(address, limit=BATCH_COMMITS, offset=seen)
-        yield from batch
+        yield from (commit for commit in batch if commit.is_shown)
         seen += len(batch)
         if len(batch) < BATCH_COMMITS:
             return

@@ -151,6 +151,7 @@ class LocalNoteQueries:
         return [
             note_lookup.note_commit(commit, tuple(address.id for address in commit.addresses if address.is_document))
             for commit in commits
+            if commit.is_shown
         ]
 
     def change_count(self) -> int:
