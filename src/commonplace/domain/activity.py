@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -221,6 +222,24 @@ def watched_by(watch: WriteWatch | None) -> Generator[None]:
 def current_watch() -> WriteWatch | None:
     """The watch of the current context; None without one."""
     return _WATCH.get()
+
+
+_MOMENT: ContextVar[datetime | None] = ContextVar("moment", default=None)
+
+
+@contextmanager
+def at_moment(when: datetime) -> Generator[None]:
+    """Let the writes of the block have this date, so that a write that is made twice has the same bytes."""
+    token = _MOMENT.set(when)
+    try:
+        yield
+    finally:
+        _MOMENT.reset(token)
+
+
+def moment_of_write() -> datetime:
+    """The date that a write puts into a file, in UTC: that of `at_moment`, else the current one."""
+    return _MOMENT.get() or datetime.now(UTC)
 
 
 @contextmanager

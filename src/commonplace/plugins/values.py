@@ -414,6 +414,10 @@ class _Relay:
         """Send requests to the client; returns the answers by name. Raises the same errors as `Peer.ask`."""
         return self._ask(lambda: self.peer.ask(requests))
 
+    def answered(self) -> Sequence[str]:
+        """The names of the requests that the client has answered in this call; none in the older era."""
+        return self._ask(self.peer.answered)
+
     def log(self, level: Level, text: str) -> None:
         """Send a log message."""
         self._ask(lambda: self.peer.log(level, text))

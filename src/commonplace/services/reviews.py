@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import ConfigError, KnowledgeError
@@ -136,7 +137,7 @@ def mark_reviewed(
     """
 
     def change(document: Document) -> bytes:
-        today = datetime.now(UTC).date().isoformat()
+        today = moment_of_write().date().isoformat()
         return set_fields(document, reviewed_fields(document.frontmatter.values, today, by, until))
 
     request = intent or WriteRequest(message=f"Review: {address.id}")

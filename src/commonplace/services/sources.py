@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, TooLargeError
@@ -106,7 +106,7 @@ def _stored(
     title = title or converted.title or name.rpartition(".")[0]
     origin = source.url or source.name
     message = intent.message or f"Add source: {name}" + (f" from {origin}" if origin != name else "")
-    day = datetime.now(UTC).date().isoformat()
+    day = moment_of_write().date().isoformat()
     with collection.store.transaction(message, intent.author) as transaction:
         # Another process may have added the same bytes while these were being converted.
         file = _earlier(collection, source.content) or _free(transaction, name)

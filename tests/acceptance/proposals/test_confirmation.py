@@ -160,6 +160,24 @@ def test_bulk_asks_for_what_is_large_or_deletes(tmp_path: Path) -> None:
     assert not (repo.path / "b.md").exists()
 
 
+@pytest.mark.parametrize("mode", ERAS)
+def test_what_has_the_time_in_it_is_written_as_it_was_shown(tmp_path: Path, mode: Mode) -> None:
+    base, person = new_repo(tmp_path / "kb", {**PAGES, "kb.yaml": "name: kb\ntypes:\n  note: {}\n"}), Person()
+    with asking(base, person, mode=mode, toolset="kb") as client:
+        made = client.raw("kb_qa_assess", kb_name="kb")
+        assert not made.is_error, made.content[0].text
+    assert len([path for path in base.path.rglob("*.md") if "assessed_at" in path.read_text()]) == 2
+    store = GitRepo(tmp_path / "store")
+    store.path.mkdir()
+    chapters = [{"title": "One", "content": "1"}]
+    document = {"filename": "leaves", "title": "Leaves", "introduction": "x", "keywords": ["a"], "chapters": chapters}
+    with asking(store, person, mode=mode, toolset="projects") as client:
+        made = client.raw("create_knowledge_file", project_id="tea", **document)
+        assert not made.is_error, made.content[0].text
+    assert len(list(store.path.rglob("leaves.md"))) == 1
+    assert len(person.asked) == 2
+
+
 def test_each_toolset_asks_or_says_that_it_cannot(tmp_path: Path) -> None:
     wiki, person = new_repo(tmp_path / "wiki", PAGES), Person()
     with asking(wiki, person, toolset="wiki") as client:
@@ -168,6 +186,6 @@ def test_each_toolset_asks_or_says_that_it_cannot(tmp_path: Path) -> None:
     base = new_repo(tmp_path / "kb", {**PAGES, "kb.yaml": "name: kb\ntypes:\n  note: {}\n"})
     with asking(base, person, toolset="kb") as client:
         made = client.raw("kb_create", title="New", kb_name="kb", entry_type="note", body="x")
-        assert not made.is_error, made
+        assert not made.is_error, made.content[0].text
     assert (base.path / "new.md").exists() or list(base.path.rglob("new.md"))
     assert len(person.asked) == 2

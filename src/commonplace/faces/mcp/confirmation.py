@@ -5,14 +5,16 @@ What is written afterwards must be what was shown, to the byte; else nothing is 
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
-from commonplace.domain.activity import PlannedWrite, WriteWatch, current_watch, session_id, watched_by
+from commonplace.domain.activity import PlannedWrite, WriteWatch, at_moment, current_watch, session_id, watched_by
 from commonplace.domain.errors import ConfigError, ConflictError, ForbiddenError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.proposals import Proposer, record_proposed, recording_proposed
@@ -38,6 +40,10 @@ MAX_FILES = 20
 """Maximum number of files that a person is shown."""
 CANNOT_ASK = "This client cannot ask its person before a write, so it waits as a proposal."
 ANSWERS = ("yes", "no", "as a proposal")
+MAX_ANSWER_TIME = timedelta(hours=1)
+"""Maximum time between a question and its answer in the newer era; later, the person is asked again."""
+_NAME = re.compile("confirm-([0-9]{16})-[0-9a-f]{32}")
+"""The name of a question: the date of the write in microseconds since 1970, and the beginning of the digest."""
 
 _NOTHING: JsonObject = {}
 
@@ -124,14 +130,15 @@ def confirmed(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str
             hint="Serve without --confirm to use it.",
         )
     proposer = Proposer(call.caller, session_id("confirm", secrets.token_hex(16)), "", _client(call))
-    with ExitStack() as discarding:
+    moment = _moment(call)
+    with ExitStack() as discarding, at_moment(moment):
         discarding.callback(_discard, call, proposer)
         shown, plan, proposed = _tried(call, proposer, run)
         if not plan or (call.services.confirm == "bulk" and not _is_bulk(plan)):
             return _made(call, plan, run, discarding), ()
         if not call.peer.can("elicitation"):
             return _left(shown, proposed, discarding), (CANNOT_ASK,)
-        answer, word = _answer(call, proposer, plan, row)
+        answer, word = _answer(call, proposer, plan, row, moment)
         if answer == "yes":
             return _made(call, plan, run, discarding), ()
         if answer == "as a proposal":
@@ -169,10 +176,23 @@ def _left(shown: ToolResult, proposed: Mapping[str, str], discarding: ExitStack)
     return shown
 
 
-def _answer(call: Call, proposer: Proposer, plan: Sequence[PlannedWrite], row: Tool) -> tuple[str, str]:
+def _moment(call: Call) -> datetime:
+    """The date of the writes: that of the question that the client answers, so that they are what was shown."""
+    now = datetime.now(UTC)
+    for match in filter(None, map(_NAME.fullmatch, call.peer.answered())):
+        asked_at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(match[1]))
+        if now - MAX_ANSWER_TIME <= asked_at <= now:
+            return asked_at
+    return now
+
+
+def _answer(
+    call: Call, proposer: Proposer, plan: Sequence[PlannedWrite], row: Tool, moment: datetime
+) -> tuple[str, str]:
     """One of `ANSWERS`, and the person's words."""
     digest = _digest(plan)
-    name = f"confirm-{digest[:32]}"
+    elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    name = f"confirm-{elapsed // timedelta(microseconds=1):016}-{digest[:32]}"
     properties: JsonObject = {
         "answer": {"type": "string", "enum": list(ANSWERS), "title": "Write it?"},
         "word": {"type": "string", "title": "Words to the agent"},

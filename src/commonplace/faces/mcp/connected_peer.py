@@ -8,7 +8,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import cast
@@ -100,6 +100,10 @@ class ConnectedPeer:
         if missing:
             raise InputNeeded(missing, answers)
         return {name: answers[name] for name in requests}
+
+    def answered(self) -> Sequence[str]:
+        """The names of the requests that the client has answered in this call; none in the older era."""
+        return tuple(_answers(self.context)) if is_modern(self.context) else ()
 
     def log(self, level: Level, text: str) -> None:
         """Send a log message if the client wants messages of this level."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Literal, Protocol, TypeAlias, get_args
@@ -37,6 +37,10 @@ class Peer(Protocol):
         """
         ...
 
+    def answered(self) -> Sequence[str]:
+        """The names of the requests that the client has answered in this call; none in the older era."""
+        ...
+
     def log(self, level: Level, text: str) -> None:
         """Send a log message if the client wants messages of this level."""
         ...
@@ -59,6 +63,10 @@ class NullClient:
         """Raise InvalidInputError."""
         del requests
         raise InvalidInputError("There is no client to ask.", kind="client")
+
+    def answered(self) -> Sequence[str]:
+        """Return nothing."""
+        return ()
 
     def log(self, level: Level, text: str) -> None:
         """Do nothing."""

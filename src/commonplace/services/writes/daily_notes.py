@@ -13,9 +13,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from typing import cast
 
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import KnowledgeError
@@ -199,7 +200,7 @@ def _of_tiddlywiki(collection: Collection, folder: str, graph: Graph, moment: da
     text = setting("Text", "")
     has_markdown = _MARKDOWN_PLUGIN in _text(collection, Address(_below(folder, "tiddlywiki.info")))
     kind = MARKDOWN_TYPE if has_markdown and not text else WIKITEXT_TYPE
-    now = f"{datetime.now(UTC):%Y%m%d%H%M%S}000"
+    now = f"{moment_of_write():%Y%m%d%H%M%S}000"
     tags = setting("Tags", "Journal")
     fields = {"created": now, "modified": now, **({"tags": tags} if tags else {}), "title": title, "type": kind}
     head = "".join(f"{name}: {' '.join(value.split())}\n" for name, value in fields.items())

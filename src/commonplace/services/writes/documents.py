@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from commonplace.domain import edits
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.appends import append_text
 from commonplace.domain.changes import Receipt
@@ -57,7 +57,7 @@ def create(
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     _check_size(content)
-    content = with_fields(address, content, datetime.now(UTC))
+    content = with_fields(address, content, moment_of_write())
     with collection.store.transaction(intent.message or f"Create: {address.id}", intent.author) as transaction:
         require_free(collection, transaction, address, content)
         transaction.put(address, content)

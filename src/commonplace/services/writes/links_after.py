@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection as AbstractCollection
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Link, LinkKind
@@ -175,7 +175,7 @@ def redirected_by(
     """
     if before is not None and after is not None and _names_in(address, before) == _names_in(address, after):
         return []
-    came = {} if after is None else {address: with_fields(address, after, datetime.now(UTC))}
+    came = {} if after is None else {address: with_fields(address, after, moment_of_write())}
     return list(LinksAfter(collection, came, {address}).redirected())
 
 

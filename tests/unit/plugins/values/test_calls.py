@@ -32,6 +32,9 @@ class Client:
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
         raise InputNeeded(requests, {})
 
+    def answered(self) -> tuple[str, ...]:
+        return ()
+
     def log(self, level: str, text: str) -> None:
         raise AssertionError(level, text)
 

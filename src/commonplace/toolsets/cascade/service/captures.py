@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
 
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, ConfigError, InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.findings import finding_of
@@ -185,7 +186,7 @@ def _document(capture: Capture, author: str) -> str:
         "kind": capture.kind,
         "title": title,
         "author": author,
-        "captured": iso_timestamp(time.time()),
+        "captured": iso_timestamp(moment_of_write().timestamp()),
         "status": "unreviewed",
         "confidence": capture.confidence,
     }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.documents import Severity
 from commonplace.domain.frontmatter import set_fields
@@ -87,7 +88,7 @@ def assess(
     results: dict[str, Assessment] = {}
     for number, target in enumerate(due):
         progress(number, len(due))
-        reference, when = target.reference, datetime.now(UTC)
+        reference, when = target.reference, moment_of_write()
         while collection.index.by_id(_id_of(reference, when)) or _id_of(reference, when) in results:
             when += timedelta(milliseconds=1)
         results[_id_of(reference, when)] = _assessment(collections, collection, target, reference, when)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from commonplace.domain import edits
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.appends import append_text, own_range, text_end
 from commonplace.domain.document_reader import find_fragment, find_section, read_again
 from commonplace.domain.documents import Document, Section
@@ -263,7 +263,7 @@ def _require_page(change: PageChange) -> None:
 
 def _reviewed(document: Document, change: PageChange) -> bytes:
     until = change.fields.get("review_by", "")
-    today = datetime.now(UTC).date().isoformat()
+    today = moment_of_write().date().isoformat()
     return set_fields(document, reviewed_fields(document.frontmatter.values, today, change.by, str(until)))
 
 

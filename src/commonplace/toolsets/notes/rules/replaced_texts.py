@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from posixpath import relpath
 
 from commonplace.domain import edits
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.appends import append_text, definitions_start, is_outline, text_end
 from commonplace.domain.citations import (
     COPY_KEYS,
@@ -241,7 +242,7 @@ def _kept(document: Document, anchor: str, name: str, old: str, by: str, reason:
     """
     if not old:
         return document.raw
-    day = datetime.now(UTC).date().isoformat()
+    day = moment_of_write().date().isoformat()
     target = by or (f"#{anchor}" if anchor else document.address.path)
     history = history_of(document)
     level = _kept_level(history)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TypeAlias
 
 from commonplace.domain import edits
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.document_reader import read_document
@@ -233,7 +233,7 @@ class _Run:
     def _write(self, step: WriteStep) -> StepResult:
         address, transaction = step.address, self._transaction
         if not transaction.exists(address) or transaction.is_ignored(address):  # the store refuses ignored ones
-            content = with_fields(address, step.text.encode(), datetime.now(UTC))
+            content = with_fields(address, step.text.encode(), moment_of_write())
             self._check_new(address, content)
             redirected = self._redirected(address, None, content)
             self._put(address, content, SeenEvidence.SHOWN)

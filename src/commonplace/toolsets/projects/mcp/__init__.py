@@ -341,7 +341,6 @@ PROJECTS = Toolset(
     show_error=show_error,
     default_tier="write",
     proposes=True,
-    repeats=False,
     resources=RESOURCES,
     indent=2,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
+from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address, visible_form
 from commonplace.domain.document_reader import hidden_headings, read_document
 from commonplace.domain.documents import Document, Section
@@ -34,7 +35,7 @@ class Metadata:
 
 def now_text() -> str:
     """The current time in the format of documents: UTC, ISO 8601, milliseconds, `Z`."""
-    return iso_text(datetime.now(UTC))
+    return iso_text(moment_of_write())
 
 
 def iso_text(moment: datetime) -> str:
