@@ -27,6 +27,7 @@ from commonplace.domain.site_file import (
     entry_targets,
 )
 from commonplace.domain.site_recognition import MAX_CONFIG_BYTES, site_title
+from commonplace.domain.sites import SiteTree
 from commonplace.services.collections import Collection
 
 CHECK_SECONDS = 1.0
@@ -133,26 +134,34 @@ def _site(collection: Collection, reader: _SiteReader, documents: Iterable[Recor
     records = {record.address.path: record for record in documents}
     trees = collection.index.surroundings().sites
     navigation = build_navigation(records, trees, reader.read, settings.navigation, collection.shown_name)
-    start = _start(collection, settings.start, navigation, records)
+    start = _start(collection, settings.start, navigation, records, trees)
     title = settings.title or next(filter(None, (site_title(tree, reader.read(tree.config)) for tree in trees)), "")
     if not title and start and fold(records[start].title) not in _GENERAL_TITLES:
         title = records[start].title
     return Site(settings, navigation, start, title or collection.name)
 
 
-def _start(collection: Collection, name: str, navigation: Navigation, records: Mapping[str, Record]) -> str:
-    """The path of the start page: the declared one, else the one with a usual name, else that of a docs tree."""
+def _start(
+    collection: Collection,
+    name: str,
+    navigation: Navigation,
+    records: Mapping[str, Record],
+    trees: Iterable[SiteTree],
+) -> str:
+    """The path of the start page: the declared one, else one with a usual name at the top or in a docs tree."""
     named = collection.index.find(name) if name else None
     if named is not None and named.address.path in records:
         return named.address.path
-    top = {fold(path.rpartition(".")[0]): path for path in sorted(records, reverse=True) if "/" not in path}
-    if navigation.declared:
-        # The start page of a docs tree goes before the README of its repository.
-        first = navigation.first
-        if fold(first.rpartition("/")[2].rpartition(".")[0]) in START_NAMES:
-            return first
-        return next((top[start_name] for start_name in START_NAMES if start_name in top), first)
-    return next((top[start_name] for start_name in START_NAMES if start_name in top), "")
+    first = navigation.first if navigation.declared else ""
+    if fold(first.rpartition("/")[2].rpartition(".")[0]) in START_NAMES:
+        return first  # The start page of a docs tree goes before the README of its repository.
+    by_folder: dict[str, dict[str, str]] = {}
+    for path in sorted(records, reverse=True):
+        folder, _, file = path.rpartition("/")
+        by_folder.setdefault(folder, {})[fold(file.rpartition(".")[0])] = path
+    folders = ["", *(mount.folder for tree in trees if not first for mount in tree.mounts)]
+    names = ((by_folder.get(folder, {}), start_name) for folder in folders for start_name in START_NAMES)
+    return next((pages[start_name] for pages, start_name in names if start_name in pages), first)
 
 
 def site_findings(collection: Collection) -> Iterator[Finding]:

@@ -62,7 +62,8 @@ def wait_ready(server: Server) -> None:
 
 def pages_of(folder: Path) -> Sequence[str]:
     """Paths of some pages in URLs: the deepest ones, and others at equal distances."""
-    files = [file.relative_to(folder) for file in folder.rglob("*.md") if ".git" not in file.parts]
+    files = [file.relative_to(folder) for file in folder.rglob("*.md")]
+    files = [file for file in files if not any(part.startswith(".") for part in file.parts)]
     by_depth = sorted(files, key=lambda file: (-len(file.parts), file.as_posix()))
     chosen = dict.fromkeys([*by_depth[:TARGETS], *sorted(files)[:: max(1, len(files) // TARGETS)]])
     return [quote(file.with_suffix("").as_posix()) for file in chosen]

@@ -18,13 +18,13 @@ _WAY = """(() => {
   const way = [];
   for (let at = current && current.closest("li").parentElement.closest("li"); at; at = at.parentElement.closest("li"))
     way.unshift(at.querySelector(":scope > details > summary").textContent.trim());
-  return current && [current.getAttribute("href"), ...way];
+  return current && [current.href, ...way];
 })()"""
-"""The address of the open page, and the titles of the sections above it in the navigation; null if it is in none."""
+"""The URL of the open page, and the titles of the sections above it in the navigation; null if it is in none."""
 _NEXT = """(async (last, href, ...way) => {
   const next = () => {
     const at = (element, what) => {
-      element.scrollIntoView({ block: "center" });
+      element.scrollIntoView({ block: "center", behavior: "instant" });
       const box = element.getClientRects()[0];
       const [x, y] = [box.left + Math.min(box.width / 2, 30), box.top + box.height / 2].map(Math.round);
       return element.contains(document.elementFromPoint(x, y)) ? [what, x, y] : null;
@@ -32,7 +32,7 @@ _NEXT = """(async (last, href, ...way) => {
     const nav = document.getElementById("ui-nav");
     if (!nav.checkVisibility()) return at(document.querySelector(".nav-button"), "drawer");
     const shown = (element) => element.checkVisibility() && element.getClientRects().length;
-    const link = [...nav.querySelectorAll("a")].find((a) => a.getAttribute("href") === href && shown(a));
+    const link = [...nav.querySelectorAll("a")].find((a) => a.href === href && shown(a));
     if (link) return at(link, "page");
     let list = nav.querySelector("ul");
     for (const title of way) {
@@ -134,7 +134,7 @@ def clicks_to(window: Window, start: str, page: str) -> list[str]:
     way = window.evaluate(_WAY)
     assert way, f"{page} is not in its navigation"
     window.open(start)
-    if window.evaluate("document.querySelector('#ui-nav [aria-current=page]')?.getAttribute('href')") == way[0]:
+    if window.evaluate("document.querySelector('#ui-nav [aria-current=page]')?.href") == way[0]:
         return []
     clicks: list[str] = []
     while not clicks or clicks[-1] != "page":

@@ -19,6 +19,11 @@ from indexed import Indexed
         ({"Home.md": "# The tea house", "README.md": "# R"}, "Home.md", "The tea house"),
         ({"a.md": "# A", "commonplace.yaml": "start: a\ntitle: Teas\n"}, "a.md", "Teas"),
         ({"Home.md": "# H", "commonplace.yaml": "start: none\n"}, "Home.md", "H"),
+        (
+            {"docs/source/conf.py": "extensions = ['myst_parser']", "docs/source/index.md": "# I"},
+            "docs/source/index.md",
+            "I",
+        ),
     ],
 )
 def test_the_start_page_is_the_declared_one_or_one_with_a_usual_name(

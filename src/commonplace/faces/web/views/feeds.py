@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.site_file import declared_site
 from commonplace.faces.access.callers import allows, require_tier
 from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse
@@ -20,6 +21,8 @@ from commonplace.services.notices import NoticeFilter
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MAX_ENTRIES, MAX_PATHS = 30, 20
 """Maximum number of entries of a feed, and of the paths that an entry lists."""
+UNLISTED = ("agent", "backlinks", "commit", "compare", "edit", "history", "mentions", "raw", "sections")
+"""Views that search engines may not index even in a public base: they repeat the text of a page or its history."""
 FEED_TYPE = "application/atom+xml; charset=utf-8"
 
 
@@ -110,9 +113,11 @@ def opensearch(request: PageRequest) -> PageResponse:
 
 
 def robots(request: PageRequest) -> PageResponse:
-    """The rules for robots: search engines may index no page."""
-    del request
-    return PageResponse(b"User-agent: *\nDisallow: /\n", "text/plain; charset=utf-8")
+    """The rules for robots: search engines may index what is read without a key in a base that declares its address."""
+    is_public = any(declared_site(collection.store).url for collection in request.collections)
+    closed = [f"/{name}/" for name in UNLISTED] if is_public else ["/"]
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in closed)]
+    return PageResponse("".join(f"{line}\n" for line in lines).encode(), "text/plain; charset=utf-8")
 
 
 def _xml(text: str) -> bytes:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from markupsafe import Markup
+
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
+from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.pages import base_title, page
 from commonplace.faces.web.shown import visible_description
 from commonplace.faces.web.views import document
@@ -49,6 +52,7 @@ def overview(request: PageRequest) -> PageResponse:
     """The overview: an account of each collection, with its recent commits."""
     cards = [_card(request, collection) for collection in request.collections]
     added = [card for pages in request.toolsets if (card := pages.card(request)) is not None]
+    collections = [card.collection for card in cards]
     is_empty = not added and not any(card.overview.counts.documents for card in cards)
     return page(
         request,
@@ -57,9 +61,14 @@ def overview(request: PageRequest) -> PageResponse:
         title_of=partial(base_title, request),
         added=added,
         is_empty=is_empty,
+        navigation="" if is_empty or added or len(collections) != 1 else _navigation(request, collections[0]),
         waiting=_waiting(request),
         description=partial(visible_description, request),
     )
+
+
+def _navigation(request: PageRequest, collection: Collection) -> Markup:
+    return NavigationHtml(request.urls, collection.name, SITES.of(collection).navigation).whole("")
 
 
 def _waiting(request: PageRequest) -> list[tuple[Collection, CardRow]]:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from asgi.browsing import Pages
+from commonplace.faces.access.callers import Caller
 from commonplace.faces.web.views.feeds import atom, opensearch, robots
 from support import GitRepo, MakeRepo, new_repo
 
@@ -104,3 +105,14 @@ def test_browsers_get_a_short_name_and_robots_nothing(pages: Pages) -> None:
     name = next(other_element.text for other_element in element.iter() if other_element.tag.endswith("ShortName"))
     assert len(str(name)) <= 16
     assert pages.view(robots) == "User-agent: *\nDisallow: /\n"
+
+
+def test_search_engines_may_index_a_base_that_declares_its_address_and_is_read_without_a_key(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"a.md": "# A\n", "commonplace.yaml": "url: https://tea.example.org\n"})
+    with Pages(tmp_path / "place", repo.path) as served:
+        lines = served.view(robots).splitlines()
+        assert lines[0] == "User-agent: *"
+        assert "Disallow: /history/" in lines
+        assert "Disallow: /" not in lines
+        nobody = served.request_of(Caller("", "read", frozenset()))
+        assert robots(nobody).body == b"User-agent: *\nDisallow: /\n"

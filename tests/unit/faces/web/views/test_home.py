@@ -61,6 +61,22 @@ def test_a_card_counts_and_names_the_beginning_the_hubs_and_the_latest_changes(
     assert 'href="/tree/@two/"' in second
 
 
+def test_the_overview_of_a_base_without_a_start_page_has_its_navigation(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    place = tmp_path_factory.mktemp("no-start")
+    repo = new_repo(place / "one", {"tea/oolong.md": "# Oolong\n", "cup.md": "# Cup\n"})
+    (place / "two").mkdir()
+    (place / "two" / "x.md").write_text("# X\n")
+    with Pages(place, repo.path) as pages:
+        navigation = pages.view(home).partition('id="ui-nav"')[2].partition("</nav>")[0]
+    with Pages(place, repo.path, place / "two") as pages:
+        assert 'id="ui-nav"' not in pages.view(home), "several bases have no navigation in common"
+
+    assert 'href="/p/cup"' in navigation
+    assert 'href="/p/tea/oolong"' in navigation
+
+
 def test_text_that_a_layer_suppresses_describes_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
     place = tmp_path_factory.mktemp("layers")
     linking = {f"{number}.md": "# L\n\n[[full]]\n" for number in range(3)}
