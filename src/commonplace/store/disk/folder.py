@@ -20,7 +20,7 @@ from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, address_or_no
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.store.disk.durable import close_descriptor
-from commonplace.store.disk.ignore_rules import IgnoreRules
+from commonplace.store.disk.ignore_rules import RulesNow
 from commonplace.store.names import missing_file, printable
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
@@ -324,7 +324,7 @@ class FolderScan:
     """One scan of a folder. `skipped` is complete when the iteration has ended."""
 
     folder: Folder
-    rules: IgnoreRules
+    rules: RulesNow
     """Rules of the ignored files, which are skipped without a reason."""
     skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Relative path and reason of each skipped document and of each skipped folder that may contain documents."""
@@ -360,12 +360,13 @@ class FolderScan:
         """The documents of one folder that are not ignored; its subfolders are added to `pending`."""
         count = len(pending)
         documents = self._documents(f"{path}/" if path else "", listing, pending)
-        rules = self.rules.at(path.split("/") if path else [])
+        rules = self.rules.at(path)
         if rules.nothing:
             yield from documents
             return
-        yield from (document for document in documents if not rules.hide(document[0].path.split("/"), is_folder=False))
-        pending[count:] = [folder for folder in pending[count:] if not rules.hide(folder.split("/"), is_folder=True)]
+        begun = len(path) + 1 if path else 0
+        yield from (document for document in documents if not rules.hide(document[0].path[begun:], is_folder=False))
+        pending[count:] = [folder for folder in pending[count:] if not rules.hide(folder[begun:], is_folder=True)]
 
     def _documents(
         self, prefix: str, listing: Iterable[os.DirEntry[str]], pending: list[str]

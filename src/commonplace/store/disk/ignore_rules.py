@@ -34,7 +34,13 @@ _AS_NONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLO
 _ANY_PAGE = "a page of any name.md"
 """A name for which hardly any pattern is written, so that a folder ignores it only if it ignores all pages."""
 _ESCAPED = re.compile(r"\\(.)")
+_GLOB = frozenset("*?[\\")
+"""Characters that make a part of a pattern more than a name."""
+_MAX_FOLDERS = 10_000
+"""Maximum number of folders whose rules are cached; the cache is cleared when it is exceeded."""
 _Stamp = tuple[int, int, int]
+Part = re.Pattern[str] | str | None
+"""A part of a pattern: a regular expression, a name without wildcards, or None for `**`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,57 +52,128 @@ class Pattern:
     folders_only: bool
     anchored: bool
     """Whether the pattern matches a path from the file's own folder; if false, a name at any depth."""
-    parts: tuple[re.Pattern[str] | None, ...]
-    """Regular expressions of the path's parts; None for `**`."""
+    parts: tuple[Part, ...]
 
     def fits(self, path: Sequence[str], *, is_folder: bool) -> bool:
         """Whether the pattern matches this path, relative to the ignore file's folder."""
         if self.folders_only and not is_folder:
             return False
         if not self.anchored:
-            (name,) = self.parts
-            return name is None or name.fullmatch(path[-1]) is not None
+            return _is_named(self.parts[0], path[-1])
         return _fits(self.parts, path)
 
+    def name_below(self, folder: Sequence[str]) -> list[Part]:
+        """The part that names of a folder's entries must match, in a list; [] if the pattern matches none of them.
 
-def parse_patterns(text: str) -> tuple[Pattern, ...]:
+        Args:
+            folder: Parts of the folder's path, relative to the ignore file's folder.
+        """
+        last = len(self.parts) - 1
+        if not self.anchored:
+            return [self.parts[0]]
+        return [self.parts[last]] if last in _begun(self.parts, folder) else []
+
+
+def parse_patterns(text: str) -> Patterns:
     """The patterns of an ignore file, in order; other lines are skipped."""
     return tuple(filter(None, map(parse_pattern, text.splitlines())))
 
 
-OwnRules = tuple[tuple[int, tuple[Pattern, ...]], ...]
+Patterns = tuple[Pattern, ...]
+"""The patterns of one ignore file, in order."""
+OwnRules = tuple[tuple[int, Patterns], ...]
 """Non-empty ignore files, nearest first: the depth of each in the path, and its patterns."""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderRules:
-    """The ignore rules for the entries of one folder."""
+class _EntryPatterns:
+    """The patterns that can match entries of one folder, prepared for many names.
 
-    own: OwnRules
-    gits: OwnRules
-    tracked: Tracked
-    inside: bool = False
-    """Whether Git ignores the folder itself, so that only tracked files in it are served."""
+    Args:
+        files: Ignore files, nearest first.
+        folder: Parts of the folder's path, from the root.
+    """
+
+    def __init__(self, files: OwnRules, folder: Sequence[str]) -> None:
+        self._names: tuple[dict[str, tuple[int, bool]], ...] = {}, {}
+        self._globs: tuple[list[tuple[int, Part, bool]], ...] = [], []
+        patterns = (
+            (pattern, part)
+            for depth, file in files
+            for pattern in reversed(file)
+            for part in pattern.name_below(folder[depth:])
+        )
+        for number, (pattern, part) in enumerate(patterns):
+            for is_folder in (True,) if pattern.folders_only else (False, True):
+                if isinstance(part, str):
+                    self._names[is_folder].setdefault(part, (number, pattern.hides))
+                else:
+                    self._globs[is_folder].append((number, part, pattern.hides))
+
+    def verdict(self, name: str, *, is_folder: bool) -> bool | None:
+        """The result of the last matching pattern for a name in the folder; None if none matches."""
+        named = self._names[is_folder].get(name)
+        for number, part, hides in self._globs[is_folder]:
+            if named is not None and number > named[0]:
+                break
+            if _is_named(part, name):
+                return hides
+        return None if named is None else named[1]
+
+
+class FolderRules:
+    """The ignore rules for the entries of one folder.
+
+    Args:
+        path: Parts of the folder's path, from the root.
+        above: The rules of the folder above; None for the root.
+        own: The patterns of the folder's `.commonplaceignore`.
+        gits: Those of its `.gitignore`; at the root also of the files above it.
+        tracked: See `Tracked`.
+    """
+
+    def __init__(
+        self, path: Sequence[str], above: FolderRules | None, own: Patterns, gits: OwnRules, tracked: Tracked
+    ) -> None:
+        self.above = above
+        self.here = own, gits
+        self.own: OwnRules = (*(((len(path), own),) if own else ()), *(above.own if above else ()))
+        """The non-empty `.commonplaceignore` files that apply, nearest first."""
+        gits = (*gits, *(above.gits if above else ()))
+        self.gits = gits
+        self._path = path
+        self._tracked = tracked
+        self._own_patterns = _EntryPatterns(self.own, path) if self.own else None
+        self._git_patterns = _EntryPatterns(gits, path) if gits else None
+        self._inside = above is not None and above.ignores_in_git(path[-1])
+        """Whether Git ignores the folder itself, so that only tracked files in it are served."""
 
     @property
     def nothing(self) -> bool:
         """Whether there are no rules at all."""
         return not self.own and not self.gits
 
-    def hide(self, path: Sequence[str], *, is_folder: bool) -> bool:
-        """Whether an entry of the folder is ignored.
+    def ignores_in_git(self, name: str) -> bool:
+        """Whether Git ignores a folder in this one, or this one, and no own rule includes the folder again."""
+        return self._inside or (
+            self.excludes(name, is_folder=True) is None and self._is_in_git_patterns(name, is_folder=True)
+        )
 
-        Args:
-            path: Parts of the entry's path, from the root.
-            is_folder: Whether the entry is a folder.
-        """
-        own = verdict(self.own, path, is_folder=is_folder)
+    def excludes(self, name: str, *, is_folder: bool) -> bool | None:
+        """The result of the `.commonplaceignore` files for an entry of the folder; None if no pattern matches."""
+        return self._own_patterns.verdict(name, is_folder=is_folder) if self._own_patterns else None
+
+    def hide(self, name: str, *, is_folder: bool) -> bool:
+        """Whether an entry of the folder is ignored, by its name."""
+        own = self.excludes(name, is_folder=is_folder)
         if own is not None:
             return own
-        if not self.inside and not verdict(self.gits, path, is_folder=is_folder):
+        if not self._inside and not self._is_in_git_patterns(name, is_folder=is_folder):
             return False
-        tracked = self.tracked()
-        return tracked is not None and "/".join(path) not in tracked
+        tracked = self._tracked()
+        return tracked is not None and "/".join([*self._path, name]) not in tracked
+
+    def _is_in_git_patterns(self, name: str, *, is_folder: bool) -> bool:
+        return self._git_patterns is not None and bool(self._git_patterns.verdict(name, is_folder=is_folder))
 
 
 def ignored_write(address: Address, hides: Callable[[Address], bool]) -> InvalidInputError:
@@ -144,7 +221,8 @@ class IgnoreRules:
     def __init__(self, root: Path, tracked: Tracked = frozenset) -> None:
         self._root = root
         self._tracked = tracked
-        self._cache: dict[str, tuple[_Stamp, tuple[Pattern, ...]]] = {}
+        self._cache: dict[str, tuple[_Stamp, Patterns]] = {}
+        self._folders: dict[str, FolderRules] = {}
         top = _top(root)
         self._in_git = top is not None
         self._above: list[tuple[Path, str]] = []
@@ -160,28 +238,17 @@ class IgnoreRules:
         Raises:
             StorageError: an existing ignore file cannot be read for now.
         """
-        parts = address.path.split("/")
-        return bool(address.skipped_folder) or any(
-            self.at(parts[: count - 1]).hide(parts[:count], is_folder=count < len(parts))
-            for count in range(1, len(parts) + 1)
-        )
+        return self.now().hides(address)
 
     def excludes(self, address: Address) -> bool:
         """Whether a file is skipped, or a `.commonplaceignore` excludes it, whatever Git ignores or tracks."""
-        parts = address.path.split("/")
-        counts = range(1, len(parts) + 1)
-        return bool(address.skipped_folder) or any(
-            verdict(self.own_rules(parts[: count - 1]), parts[:count], is_folder=count < len(parts)) is True
-            for count in counts
-        )
+        folders = accumulate(address.path.split("/")[:-1], "{}{}/".format, initial="")
+        has_rules = any(self._read(folder + OWN_FILE) for folder in folders)
+        return bool(address.skipped_folder) or (has_rules and self.now().excludes(address))
 
-    def own_rules(self, folder: Sequence[str]) -> OwnRules:
-        """The `.commonplaceignore` files for the entries of a folder, given by its parts from the root.
-
-        Raises:
-            StorageError: an existing ignore file cannot be read for now.
-        """
-        return tuple(self._files(folder, OWN_FILE))
+    def now(self) -> RulesNow:
+        """The rules at this moment, for one listing: each ignore file is looked at once."""
+        return RulesNow(self)
 
     def digest(self) -> str:
         """12 hex digits that change with the `.commonplaceignore` files met so far; "" if none has a pattern."""
@@ -189,23 +256,30 @@ class IgnoreRules:
         lines = [f"{name} {self._cache[name][0]}" for name in names if self._read(name)]
         return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:12] if lines else ""
 
-    def at(self, folder: Sequence[str]) -> FolderRules:
-        """The rules for the entries of a folder, given by its parts from the root.
+    def below(self, above: FolderRules | None, folder: str) -> FolderRules:
+        """The rules for the entries of a folder, given by its path and the rules of the folder above it.
 
         Raises:
             StorageError: an existing ignore file cannot be read for now.
         """
-        gits = (*self._files(folder, GIT_FILE), *self._from_above()) if self._in_git else ()
-        own = tuple(self._files(folder, OWN_FILE))
-        return FolderRules(own, gits, self._tracked, inside=_is_inside(own, gits, folder))
+        own = self._read(f"{folder}/{OWN_FILE}" if folder else OWN_FILE)
+        path = folder.split("/") if folder else []
+        gits = tuple(self._gits_of(folder, len(path))) if self._in_git else ()
+        rules = self._folders.get(folder)
+        if rules is None or rules.above is not above or rules.here != (own, gits):
+            if len(self._folders) >= _MAX_FOLDERS:
+                self._folders.clear()
+            rules = self._folders[folder] = FolderRules(path, above, own, gits, self._tracked)
+        return rules
 
-    def _files(self, folder: Sequence[str], name: str) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
-        for depth in range(len(folder), -1, -1):
-            patterns = self._read("/".join([*folder[:depth], name]))
-            if patterns:
-                yield depth, patterns
+    def _gits_of(self, folder: str, depth: int) -> Iterator[tuple[int, Patterns]]:
+        """The patterns of a folder's `.gitignore` if it has some; for the root, also those of the files above it."""
+        if patterns := self._read(f"{folder}/{GIT_FILE}" if folder else GIT_FILE):
+            yield depth, patterns
+        if not folder:
+            yield from self._from_above()
 
-    def _from_above(self) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+    def _from_above(self) -> Iterator[tuple[int, Patterns]]:
         """Patterns of the folders above, unless they exclude the served folder itself."""
         for file, below in self._above:
             patterns = self._read(str(file))
@@ -215,7 +289,7 @@ class IgnoreRules:
             if patterns:
                 yield 0, tuple(_moved(patterns, way)) if way else patterns
 
-    def _read(self, path: str) -> tuple[Pattern, ...]:
+    def _read(self, path: str) -> Patterns:
         file = os.path.join(self._root, path)  # noqa: PTH118 - called for every file of a scan
         try:
             status = os.stat(file)  # noqa: PTH116
@@ -237,23 +311,52 @@ class IgnoreRules:
         return known_pair[1]
 
 
-def _is_inside(own: OwnRules, gits: OwnRules, folder: Sequence[str]) -> bool:
-    """Whether Git ignores a folder or one above it, and no own rule includes it again."""
-    for count in range(1, len(folder) + 1 if gits else 1):
-        above = [[(depth, patterns) for depth, patterns in files if depth < count] for files in (own, gits)]
-        mine, theirs = (verdict(files, folder[:count], is_folder=True) for files in above)
-        if mine is None and theirs:
+class RulesNow:
+    """The ignore rules of a folder at one moment; for one thread.
+
+    Args:
+        rules: The rules, which are read when they are needed.
+    """
+
+    def __init__(self, rules: IgnoreRules) -> None:
+        self._rules = rules
+        self._folders: dict[str, FolderRules] = {}
+
+    def at(self, folder: str) -> FolderRules:
+        """The rules for the entries of a folder, given by its path. Raises as `IgnoreRules.hides` does."""
+        if folder not in self._folders:
+            above = self._folders.get("")
+            for path in ("", *accumulate(folder.split("/"), "{}/{}".format)) if folder else ("",):
+                above = self._folders[path] = self._folders.get(path) or self._rules.below(above, path)
+        return self._folders[folder]
+
+    def hides(self, address: Address) -> bool:
+        """Whether a document, or a folder above it, is ignored or skipped."""
+        return self._is_any(address, FolderRules.hide)
+
+    def excludes(self, address: Address) -> bool:
+        """Whether a file is skipped, or a `.commonplaceignore` excludes it."""
+        return self._is_any(address, FolderRules.excludes)
+
+    def _is_any(self, address: Address, test: Callable[..., bool | None]) -> bool:
+        if address.skipped_folder:
             return True
-    return False
+        folder = ""
+        *names, last = address.path.split("/")
+        for name in names:
+            if test(self.at(folder), name, is_folder=True):
+                return True
+            folder = f"{folder}/{name}" if folder else name
+        return bool(test(self.at(folder), last, is_folder=False))
 
 
-def _load(file: str) -> tuple[Pattern, ...]:
+def _load(file: str) -> Patterns:
     with open(file, "rb") as opened:  # noqa: PTH123
         raw = opened.read(MAX_IGNORE_BYTES + 1)
     return parse_patterns(raw.decode("utf-8", "replace")) if len(raw) <= MAX_IGNORE_BYTES else ()
 
 
-def verdict(files: Iterable[tuple[int, tuple[Pattern, ...]]], path: Sequence[str], *, is_folder: bool) -> bool | None:
+def verdict(files: Iterable[tuple[int, Patterns]], path: Sequence[str], *, is_folder: bool) -> bool | None:
     """The result of the first file with a matching pattern; None if none matches."""
     for depth, patterns in files:
         inside = path[depth:]
@@ -269,29 +372,25 @@ def _moved(patterns: Sequence[Pattern], way: Sequence[str]) -> Iterator[Pattern]
         if not pattern.anchored:
             yield pattern
             continue
-        for parts in _rests(pattern.parts, way):
-            yield Pattern(pattern.hides, pattern.folders_only, anchored=True, parts=parts)
+        for number in _begun(pattern.parts, way):
+            if parts := pattern.parts[number:]:
+                yield Pattern(pattern.hides, pattern.folders_only, anchored=True, parts=parts)
 
 
-def _rests(
-    parts: tuple[re.Pattern[str] | None, ...], way: Sequence[str]
-) -> Iterator[tuple[re.Pattern[str] | None, ...]]:
-    """The remaining parts of a path pattern after its beginning has matched a path."""
-    if not way:
-        if parts:
-            yield parts
-        return
-    if not parts:
-        return
-    first = parts[0]
-    if first is None:
-        yield from _rests(parts[1:], way)
-        yield from _rests(parts, way[1:])
-    elif first.fullmatch(way[0]):
-        yield from _rests(parts[1:], way[1:])
+def _begun(parts: Sequence[Part], way: Sequence[str]) -> set[int]:
+    """Indexes of the parts of a path pattern that may be the next to match after its beginning has matched a path."""
+    begun = _without_starstars(parts, 0)
+    for name in way:
+        begun = {
+            further
+            for number in begun
+            if number < len(parts) and _is_named(parts[number], name)
+            for further in _without_starstars(parts, number + (parts[number] is not None))
+        }
+    return begun
 
 
-def _fits(parts: Sequence[re.Pattern[str] | None], path: Sequence[str]) -> bool:
+def _fits(parts: Sequence[Part], path: Sequence[str]) -> bool:
     """Whether path parts match those of a pattern; `**` matches any number of parts."""
     reached = {0}
     for number, part in enumerate(parts):
@@ -299,7 +398,7 @@ def _fits(parts: Sequence[re.Pattern[str] | None], path: Sequence[str]) -> bool:
             last = number == len(parts) - 1
             reached = set(range(min(reached) + last, len(path) + 1)) if reached else reached
         else:
-            reached = {at + 1 for at in reached if at < len(path) and part.fullmatch(path[at])}
+            reached = {at + 1 for at in reached if at < len(path) and _is_named(part, path[at])}
         if not reached:
             return False
     return len(path) in reached
@@ -323,9 +422,27 @@ def parse_pattern(line: str) -> Pattern | None:
     return Pattern(hides, folders_only, anchored, tuple(_part(part) for part in parts))
 
 
-def _part(text: str) -> re.Pattern[str] | None:
+def _without_starstars(parts: Sequence[Part], number: int) -> set[int]:
+    """Indexes of the parts that may be the next to match: each `**` before the last part also matches nothing."""
+    numbers = {number}
+    while number < len(parts) - 1 and parts[number] is None:
+        number += 1
+        numbers.add(number)
+    return numbers
+
+
+def _is_named(part: Part, name: str) -> bool:
+    """Whether a part of a pattern matches a name."""
+    if isinstance(part, str):
+        return part == name
+    return part is None or part.fullmatch(name) is not None
+
+
+def _part(text: str) -> Part:
     if text == "**":
         return None
+    if _GLOB.isdisjoint(text):
+        return text
     escaped = _ESCAPED.sub(lambda match: f"[{match[1]}]" if match[1] != "^" else "^", text)
     return re.compile(translate(escaped.replace("[^", "[!")))
 

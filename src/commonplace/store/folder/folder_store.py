@@ -120,7 +120,7 @@ class FolderStore:
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
         self._before_listing()
-        scan = FolderScan(self._folder, self._rules)
+        scan = FolderScan(self._folder, self._rules.now())
         yield from scan
         self._skipped = scan.skipped
 

@@ -111,32 +111,39 @@ class TreeDiff:
         """Paths of the files that are in only one of two trees, or differ. Raises as `differences` does."""
         return (path for path, _, _ in self.differences(old, new))
 
-    def differences(self, old: str, new: str) -> Iterator[tuple[bytes, bytes, bytes]]:
+    def differences(self, old: str, new: str, *others: str) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The files that are in only one of two trees, or differ; "" is an empty tree.
 
         Yields each path with its id (20 bytes) in the old and in the new tree; b"" if a tree lacks the file. Paths
         longer than `MAX_PATH_BYTES` are omitted.
 
+        Args:
+            old: The old tree.
+            new: The new tree.
+            others: Further old trees: a file counts only if the new tree differs in it from each old one. A folder
+                that the new tree shares with one of them is not read, so a merge costs little however far its parents
+                are apart.
+
         Raises:
             GitError: more than `MAX_ENTRIES` entries differ.
         """
-        waiting = [(b"", old, new)]
+        waiting = [(b"", [old, *others], new)]
         seen = 0
         while waiting:
-            above, element, two = waiting.pop()
-            if element == two or len(above) > MAX_PATH_BYTES:
+            above, olds, mine = waiting.pop()
+            if mine in olds or len(above) > MAX_PATH_BYTES:
                 continue
-            before, after = differing_entries(self._raw.tree(element), self._raw.tree(two))
-            names = {name for name, _ in before.items() ^ after.items()}
+            sides = [differing_entries(self._raw.tree(tree), self._raw.tree(mine)) for tree in olds]
+            names = set[bytes].intersection(*({name for name, _ in was.items() ^ now.items()} for was, now in sides))
             seen += len(names)
-            if seen + (0 if element and two else self._size(element or two)) > MAX_ENTRIES:
+            if seen + (0 if olds[0] and mine else self._size(olds[0] or mine)) > MAX_ENTRIES:
                 raise _too_many()
             for name in names:
-                sides = before.get(name), after.get(name)
-                if any(side and side[0] != FOLDER_MODE for side in sides):
-                    yield above + name, _blob(sides[0]), _blob(sides[1])
-                if any(side and side[0] == FOLDER_MODE for side in sides):
-                    waiting.append((above + name + b"/", _folder(sides[0]), _folder(sides[1])))
+                before, after = [was.get(name) for was, _ in sides], sides[0][1].get(name)
+                if _is_file(after) or all(map(_is_file, before)):
+                    yield above + name, _blob(before[0]), _blob(after)
+                if _folder(after) or all(map(_folder, before)):
+                    waiting.append((above + name + b"/", list(map(_folder, before)), _folder(after)))
 
     def _size(self, tree: str) -> int:
         """Number of entries in a tree and its subtrees. Each distinct tree is read once."""
@@ -170,17 +177,23 @@ def _blob(entry: tuple[bytes, bytes] | None) -> bytes:
     return entry[1] if entry and int(entry[0], 8) not in {MODE_FOLDER, MODE_GITLINK} else b""
 
 
+def _is_file(entry: tuple[bytes, bytes] | None) -> bool:
+    return entry is not None and entry[0] != FOLDER_MODE
+
+
 def _folder(entry: tuple[bytes, bytes] | None) -> str:
     return entry[1].hex() if entry and entry[0] == FOLDER_MODE else ""
 
 
-# Finds the differences between two tree objects without parsing their common beginning and end.
+# Finds the differences between two tree objects without parsing what they have in common.
 #
 # Successive versions of a folder of thousands of files differ in a few bytes. Comparing bytes and skipping entries
 # with one regular expression costs a tenth of parsing both.
 
 
 _ENTRIES = re.compile(rb"(?:\d+ [^\0]+\0.{20})*+", re.DOTALL)
+_RUN = 64
+"""Number of bytes after which a run of common entries is looked for by comparing bytes."""
 _ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
@@ -214,44 +227,57 @@ class RawTreeCache:
 
 
 def differing_entries(old: bytes, new: bytes) -> tuple[RawTree, RawTree]:
-    """The entries of two tree objects without their common beginning and end.
+    """The entries of two tree objects without the runs of entries that they have in common.
 
     The result may contain a few equal entries. Contents that are not a sequence of entries are parsed completely.
     """
-    start = _common_prefix(old, new)
-    begun = _end_of_entries(old, start)
-    most = min(_common_suffix(old, new), len(old) - begun, len(new) - begun)
+    most = _common_suffix(old, new)
     sides: tuple[RawTree, RawTree] = {}, {}
     contents = old, new
-    at = [begun, begun]
-    while True:
-        left = [len(content) - position for content, position in zip(contents, at, strict=True)]
-        if left[0] == left[1] and left[0] <= most:
-            return sides
-        side = 0 if left[0] >= left[1] else 1
-        entry = _ENTRY.match(contents[side], at[side])
-        if entry is None:
+    at = [0, 0]
+    while len(old) - at[0] != len(new) - at[1] or len(old) - at[0] > most:
+        if old[at[0] : at[0] + _RUN] == new[at[1] : at[1] + _RUN]:
+            length = _end_of_entries(old, at[0], at[0] + _common_prefix(old, new, *at)) - at[0]
+            at = [at[0] + length, at[1] + length]
+        entries = _next_entries(contents, at)
+        if not entries:
             return parse_tree(old), parse_tree(new)
-        mode, name, identifier = entry.groups()
-        sides[side][name] = mode, identifier
-        at[side] = entry.end()
+        for side, entry in entries:
+            sides[side][entry[2]] = entry[1], entry[3]
+            at[side] = entry.end()
+    return sides
 
 
-def _end_of_entries(content: bytes, end: int) -> int:
-    """End of the last entry that is completely within the first `end` bytes."""
-    match = _ENTRIES.match(content, 0, end)
-    return match.end() if match else 0
+def _next_entries(contents: tuple[bytes, bytes], at: Sequence[int]) -> list[tuple[int, re.Match[bytes]]]:
+    """The next entry of each side, without one that comes later than the other; [] if a side continues otherwise."""
+    entries = [(side, _ENTRY.match(contents[side], at[side])) for side in (0, 1) if at[side] < len(contents[side])]
+    matches = [(side, entry) for side, entry in entries if entry]
+    first = min((_sort_key(entry) for _, entry in matches), default=b"")
+    return [pair for pair in matches if _sort_key(pair[1]) == first] if len(matches) == len(entries) else []
 
 
-def _common_prefix(element: bytes, two: bytes) -> int:
-    """Length of the common prefix in bytes."""
-    low, high = 0, min(len(element), len(two))
-    while low < high:  # invariant: the first `low` bytes are equal
-        middle = (low + high + 1) // 2
-        if element[low:middle] == two[low:middle]:
-            low = middle
+def _sort_key(entry: re.Match[bytes]) -> bytes:
+    """The name of an entry as Git sorts it: a folder as if its name ended in `/`."""
+    return entry[2] + b"/" if entry[1] == FOLDER_MODE else entry[2]
+
+
+def _end_of_entries(content: bytes, begun: int, end: int) -> int:
+    """End of the last entry that is completely between two positions; the first position must begin an entry."""
+    match = _ENTRIES.match(content, begun, end)
+    return match.end() if match else begun
+
+
+def _common_prefix(element: bytes, two: bytes, begun: int, other: int) -> int:
+    """Number of bytes that are equal from a position in each on. The time grows with this number, not with the rest."""
+    low, step, most = 0, _RUN, min(len(element) - begun, len(two) - other)
+    is_equal = True
+    while step and low < most:  # invariant: the first `low` bytes are equal; steps double until bytes differ
+        high = min(low + step, most)
+        if element[begun + low : begun + high] == two[other + low : other + high]:
+            low = high
+            step = step * 2 if is_equal else step // 2
         else:
-            high = middle - 1
+            is_equal, step = False, step // 2
     return low
 
 

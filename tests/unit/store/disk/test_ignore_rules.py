@@ -12,6 +12,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.store import open_store
+from commonplace.store.disk.folder import Folder, FolderScan
 from commonplace.store.disk.ignore_rules import IgnoreRules, parse_patterns
 from support import GitRepo, new_repo, no_more_files
 
@@ -45,7 +46,9 @@ def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, seed: int) -> None:
         if place == "" or (repo.path / place).is_dir():
             repo.write(f"{place}.gitignore", "\n".join(chance.choices(PATTERNS, k=chance.randint(1, 5))) + "\n")
     rules = IgnoreRules(repo.path.resolve())
-    assert {path for path in paths if rules.hides(Address(path))} == gits_answer(repo, paths)
+    ignored = gits_answer(repo, paths)
+    assert {path for path in paths if rules.hides(Address(path))} == ignored
+    assert {address.path for address, _ in FolderScan(Folder(repo.path), rules.now())} == set(paths) - ignored
 
 
 def served(folder: Path) -> set[str]:
@@ -110,7 +113,7 @@ def test_an_ignore_file_that_cannot_be_opened_for_now_shows_nothing_that_it_hide
     assert rules.hides(Address("drafts/new.md"))
     (tmp_path / ".commonplaceignore").write_text("/other/\n")
     with no_more_files(), pytest.raises(StorageError, match="so it is unknown which files are ignored"):
-        rules.at([])
+        rules.now().at("")
     assert not rules.hides(Address("drafts/new.md"))
 
 
@@ -127,3 +130,21 @@ def test_a_long_pattern_is_matched_in_no_time() -> None:
     assert not pattern.fits(["a" * 250], is_folder=False)
     (deep,) = parse_patterns("/".join(["**", "a"] * 40) + "/b\n")
     assert not deep.fits(["a"] * 400, is_folder=False)
+    assert deep.name_below(["a"] * 400) == ["b"]
+
+
+def test_rules_are_combined_by_folder_and_hold_for_one_listing(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "repo", {f"a/b/c/{number}.md": "x" for number in range(20)})
+    repo.write(".gitignore", "**/" * 30 + "none\n/a/*/c/1?.md\n!14.md\n")
+    served = repo.path / "a" / "b"
+    (served / ".commonplaceignore").write_text("2.md\n")
+    rules = IgnoreRules(served.resolve())
+    expected = {f"c/{number}.md" for number in range(20)} - {f"c/{number}.md" for number in (2, *range(10, 20))} | {
+        "c/14.md"
+    }
+    assert {address.path for address, _ in FolderScan(Folder(served.resolve()), rules.now())} == expected
+    now = rules.now()
+    assert now.at("c") is now.at("c") is rules.now().at("c"), "unchanged files are not combined again"
+    (served / ".commonplaceignore").write_text("!2.md\n")
+    assert now.hides(Address("c/2.md"))
+    assert not rules.hides(Address("c/2.md"))

@@ -150,7 +150,7 @@ class CommitLookup:
             folder = path.rpartition("/")[0]
             if folder not in rules:
                 parts = folder.split("/") if folder else []
-                both = (then.at(parts), tuple(now.own_rules(parts)) if now else ())
+                both = (then.at(parts), now.now().at(folder).own if now else ())
                 rules[folder] = tuple(filter(None, both))
             parts = path.split("/") if rules[folder] else []
             return any(verdict(own_rules, parts, is_folder=is_folder) is True for own_rules in rules[folder])

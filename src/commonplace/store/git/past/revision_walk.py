@@ -143,14 +143,8 @@ def changed_paths(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> Coll
 def changed_blobs(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> dict[bytes, bytes]:
     """The paths of `changed_paths`, each with the file's id in the commit (20 bytes); b"" if the commit lacks it."""
     mine = trees.at(str(commit.tree_id), folder)
-    parents = parents_of(commit)
-    if not parents:
-        return {path: blob for path, _, blob in trees.differences("", mine)}
-    changed = {path: blob for path, _, blob in trees.differences(trees.at(str(parents[0].tree_id), folder), mine)}
-    for parent in parents[1:]:
-        also = set(trees.differing(trees.at(str(parent.tree_id), folder), mine))
-        changed = {path: blob for path, blob in changed.items() if path in also}
-    return changed
+    olds = [trees.at(str(parent.tree_id), folder) for parent in parents_of(commit)] or [""]
+    return {path: blob for path, _, blob in trees.differences(olds[0], mine, *olds[1:])}
 
 
 def parents_of(commit: pygit2.Commit) -> list[pygit2.Commit]:

@@ -18,7 +18,7 @@ from support import Corpora
 
 def scan(root: Path) -> tuple[set[str], dict[str, str]]:
     """Paths found and paths left out with their reasons."""
-    found_scan = FolderScan(Folder(root.resolve()), IgnoreRules(root.resolve()))
+    found_scan = FolderScan(Folder(root.resolve()), IgnoreRules(root.resolve()).now())
     return {address.path for address, _ in found_scan}, dict(found_scan.skipped)
 
 

@@ -69,6 +69,11 @@ def test_of_a_large_folder_only_the_changed_entries_are_parsed() -> None:
     before, after = differing_entries(format_tree(tree), format_tree(changed))
     assert names[5_000] in before
     assert len(before) + len(after) <= 3
+    changed = {**tree, names[10]: (b"100644", bytes(20)), b"page-04000x.md": (b"100644", bytes(20))}
+    del changed[names[9_000]]
+    before, after = differing_entries(format_tree(tree), format_tree(in_order(changed)))
+    assert len(before) + len(after) <= 12, "what lies between two changes is compared as bytes"
+    assert set(before) ^ set(after) == {b"page-04000x.md", names[9_000]}
     assert differing_entries(format_tree(tree), b"") == (tree, {})
 
 
