@@ -15,7 +15,9 @@ from commonplace.faces.web.urls import Urls
 MAX_ROWS = 80
 """Maximum number of rows of an open section on a page; those around the opened row are shown."""
 MAX_OPENED_ROWS = 80
-"""Maximum number of rows of a section with the whole levels below it that open together with it."""
+"""Maximum number of rows of the whole levels that are open on the start page."""
+MAX_LOADED_OPEN_ROWS = 200
+"""Maximum number of rows of a section with the whole levels below it that open when it is loaded."""
 MAX_DIGITS = 7
 MAX_BRANCH_ROWS = 1_000
 """Maximum number of rows of a section in one response."""
@@ -40,7 +42,7 @@ class NavigationHtml:
         current = self.navigation.places.get(path, ())
         opened = {current[:depth] for depth in range(1, len(current) + 1)}
         if len(current) <= 1:
-            opened |= self._fitting(())
+            opened |= self._fitting((), MAX_OPENED_ROWS)
         rows = self._rows((), current, opened)
         return Markup(f"<ul>{''.join(rows)}</ul>")  # noqa: S704 - its texts are escaped
 
@@ -51,18 +53,18 @@ class NavigationHtml:
         """
         nodes = self.navigation.children(place)
         stop = min(end or len(nodes), start + (limit or len(nodes)), len(nodes))
-        opened = self._fitting(place)
+        opened = self._fitting(place, MAX_LOADED_OPEN_ROWS)
         rows = [self._row(nodes[at], (*place, at), (), opened) for at in range(start, stop)]
         if stop < (end or len(nodes)):
             rows.append(self._more(place, stop, end))
         return Markup(f"<ul>{''.join(rows)}</ul>")  # noqa: S704 - its texts are escaped
 
-    def _fitting(self, place: Place) -> AbstractSet[Place]:
-        """The sections below a place that open with it: whole levels, as long as all rows are few."""
+    def _fitting(self, place: Place, limit: int) -> AbstractSet[Place]:
+        """The sections below a place that open with it: whole levels, as long as there are at most `limit` rows."""
         opened: set[Place] = set()
         level: list[Place] = [place]
         rows = len(self.navigation.children(place))
-        while level and rows <= MAX_OPENED_ROWS:
+        while level and rows <= limit:
             opened.update(level)
             below = [(*above, at) for above in level for at in range(len(self.navigation.children(above)))]
             level = [inner for inner in below if self.navigation.children(inner)]
