@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from commonplace.bootstrap import (
     Application,
@@ -37,14 +37,15 @@ from commonplace.faces.mcp.proposals import require_proposals
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.subscriptions import Quota
 from commonplace.faces.mcp.tools import result_text
-from commonplace.faces.mcp.toolset import Call, Toolset
+from commonplace.faces.mcp.toolset import Call, PageReader, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
 from commonplace.faces.rest.app import API_PREFIX, RestApi
 from commonplace.faces.web.app import WebPages, credentials
-from commonplace.faces.web.exchange import Administration
+from commonplace.faces.web.exchange import Administration, AgentAnswer
 from commonplace.faces.web.signin import FORM_TYPE, SignIn
 from commonplace.faces.worker_threads import START_THREAD
 from commonplace.registration import (
+    DEFAULT_TOOLSET,
     default_toolset,
     load_toolset,
     registered,
@@ -67,9 +68,6 @@ if TYPE_CHECKING:
     from commonplace.settings import Settings
 
 log = logging.getLogger(__name__)
-
-READ_TOOL = ("kb", "kb_get")
-"""Toolset and tool with which agents read one document."""
 
 
 def serve_http(settings: Settings, options: HttpOptions, inherited: Inherited | None = None) -> None:
@@ -279,18 +277,14 @@ def _of_replicas(application: Application, parts: list[MountedApp], calls: Signe
 def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins], gate: Authenticator) -> WebPages:
     """The web pages, with a function that returns the text of a document for MCP clients."""
 
-    def agent_text(seen: Services, document: FoundDocument, tokens: int, question: str) -> str:
-        arguments: JsonObject = {
-            "entry_id": document.record.address.path,
-            "kb_name": document.collection.name,
-            **({"max_tokens": tokens} if tokens else {}),
-            **({"query": question} if question else {}),
-        }
-        toolset = load_toolset(READ_TOOL[0], plugins)
-        tool = next(other_tool for other_tool in toolset.tools if other_tool.name == READ_TOOL[1])
-        return result_text(
-            toolset, tool.handler.run(Call(services=seen, tier="read", progress=lambda _done, _total: None), arguments)
-        )
+    def agent_text(seen: Services, document: FoundDocument, tokens: int, question: str) -> AgentAnswer:
+        named = load_toolset(default_toolset(settings), plugins)
+        toolset = named if named.page_reader else load_toolset(DEFAULT_TOOLSET, plugins)
+        reader = cast("PageReader", toolset.page_reader)
+        tool = next(other_tool for other_tool in toolset.tools if other_tool.name == reader.tool)
+        arguments = reader.arguments(document.collection.name, document.record.address.path, tokens, question)
+        call = Call(services=seen, tier="read", progress=lambda _done, _total: None)
+        return AgentAnswer(reader.tool, result_text(toolset, tool.handler.run(call, arguments)), reader.bounded)
 
     administration = Administration(gate.keys, partial(_diagnostics, settings, services), partial(_locks, settings))
     pages = cache(lambda: toolset_pages(settings))

@@ -148,7 +148,7 @@ def test_a_commit_shows_what_it_changed_side_by_side_and_inline(server: Server) 
 
 
 def test_what_an_agent_sees_is_what_mcp_gives(server: Server) -> None:
-    rpc = server.rpc("kb", "tools/call", {"name": "kb_get", "arguments": {"entry_id": "guides/guide.md"}})
+    rpc = server.rpc("notes", "tools/call", {"name": "read", "arguments": {"page": "guides/guide.md"}})
     shown = re.search(
         r'<pre class="agent-text" tabindex="0">(.*?)</pre>', text(get(server, "/agent/guides/guide")), re.DOTALL
     )

@@ -17,7 +17,7 @@ from commonplace.bootstrap import Application
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
 from commonplace.faces.web.app import WebPages
-from commonplace.faces.web.exchange import PageRequest, View
+from commonplace.faces.web.exchange import AgentAnswer, PageRequest, View
 from commonplace.faces.web.urls import Urls
 from commonplace.registration import toolset_pages
 from commonplace.services.collections import FoundDocument
@@ -157,7 +157,7 @@ def _answered(sent: Sequence[Message]) -> Answered:
     return Answered(start["status"], found_values, b"".join(message["body"] for message in rest))
 
 
-def told(services: Services, document: FoundDocument, tokens: int, question: str) -> str:
+def told(services: Services, document: FoundDocument, tokens: int, question: str) -> AgentAnswer:
     """A stand-in for the answer to an agent: the arguments, and whether the caller may see the document."""
     name = document.collection.name if document.collection in services.collections.members else "none"
-    return f"{name}:{document.record.address.path} within {tokens} for {question!r}"
+    return AgentAnswer("read", f"{name}:{document.record.address.path} within {tokens} for {question!r}", bounded=True)

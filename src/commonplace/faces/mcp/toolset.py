@@ -291,6 +291,24 @@ class Prompt:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class PageReader:
+    """The tool with which agents read one page."""
+
+    tool: str
+    arguments: Callable[[str, str, int, str], JsonObject]
+    """Returns the tool's arguments.
+
+    Args:
+        collection: Name of the page's collection.
+        path: Path of the page.
+        tokens: Maximum number of tokens; 0 for the tool's default.
+        question: The question whose best sections are read; "" for all of them.
+    """
+    bounded: bool = True
+    """Whether the arguments hold the number of tokens and the question."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolset:
     """A toolset: names, tools, resources and prompts as clients see them."""
@@ -317,6 +335,8 @@ class Toolset:
     """Sentence about the server, beside its name and version; None for nothing."""
     indent: int | None = None
     """Indentation of JSON in text blocks, in spaces; None for compact JSON."""
+    page_reader: PageReader | None = None
+    """The tool with which agents read one page; None for a toolset without pages."""
 
 
 def bind(params: type[P], run: Callable[[Call, P], ToolResult]) -> BoundHandler:

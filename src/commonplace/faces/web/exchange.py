@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from commonplace.domain.activity import PlannedWrite
 from commonplace.domain.addresses import Address
@@ -38,8 +39,17 @@ class Administration:
     """The locks of the folders, and who holds them."""
 
 
-AgentText = Callable[[Services, FoundDocument, int, str], str]
-"""Returns the text of a document for an MCP client, given a limit in tokens (0: none) and a question or ""."""
+class AgentAnswer(NamedTuple):
+    """The answer that an MCP client gets for a document."""
+
+    tool: str
+    text: str
+    bounded: bool
+    """Whether the tool takes a limit in tokens and a question."""
+
+
+AgentText = Callable[[Services, FoundDocument, int, str], AgentAnswer]
+"""Returns the answer for a document, given a limit in tokens (0 for the tool's own) and a question or ""."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

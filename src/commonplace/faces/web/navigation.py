@@ -16,7 +16,7 @@ MAX_ROWS = 80
 """Maximum number of rows of an open section on a page; those around the opened row are shown."""
 MAX_OPENED_ROWS = 80
 """Maximum number of rows of the whole levels that are open on the start page."""
-MAX_LOADED_OPEN_ROWS = 200
+MAX_LOADED_OPEN_ROWS = 300
 """Maximum number of rows of a section with the whole levels below it that open when it is loaded."""
 MAX_DIGITS = 7
 MAX_BRANCH_ROWS = 1_000

@@ -9,7 +9,7 @@ from starlette.types import Message
 
 from cases import each_case
 from commonplace.faces.access.callers import Caller
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import AgentAnswer, PageRequest, PageResponse
 from commonplace.faces.web.signin import (
     COOKIE,
     SignIn,
@@ -82,7 +82,7 @@ def _sent(body: bytes) -> PageResponse:
         origin="http://localhost",
         path="",
         query={},
-        agent_text=lambda *_: "",
+        agent_text=lambda *_: AgentAnswer("read", "", bounded=True),
     )
     scope = {"type": "http", "method": "POST", "path": "/sign-in", "scheme": "http", "headers": []}
 

@@ -13,7 +13,7 @@ MAX_TOKENS = 100_000
 
 
 def agent(request: PageRequest) -> PageResponse:
-    """The answer of the tool `kb_get` for a document: whole, within `budget` tokens, or for a `question`."""
+    """The answer for a document of the tool that reads pages: whole, within `budget` tokens, or for a `question`."""
     collection, path = request.located()
     document = document_at_path(collection, path)
     if document is None:
@@ -23,12 +23,14 @@ def agent(request: PageRequest) -> PageResponse:
         return redirect(elsewhere[0] or request.urls.page(document.collection.name, document.record.address.path))
     budget = min(request.number("budget", 0), MAX_TOKENS)
     question = request.query.get("question", "").strip()[:500]
-    text = request.agent_text(request.services, document, budget or (1_000 if question else 0), question)
+    answer = request.agent_text(request.services, document, budget or (1_000 if question else 0), question)
+    text = answer.text
     return page(
         request,
         "agent.html",
         found=document,
         record=document.record,
+        answer=answer,
         text=beginning(text, MAX_TOKENS * QUARTERS),
         characters=len(text),
         max_tokens=MAX_TOKENS,

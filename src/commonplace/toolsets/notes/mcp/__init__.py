@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.proposals import PROPOSALS, ProposalParameters, proposals
-from commonplace.faces.mcp.toolset import Tool, Toolset, bind
+from commonplace.faces.mcp.toolset import PageReader, Tool, Toolset, bind
 from commonplace.toolsets.notes.mcp import parameters
 from commonplace.toolsets.notes.mcp.declarations import PROMPTS, RESOURCES
 from commonplace.toolsets.notes.mcp.failures import advised, show_error
 
 if TYPE_CHECKING:
+    from commonplace.domain.json import JsonObject
     from commonplace.toolsets.notes.mcp import changes, orientation, queries, restoration, writes
 else:
     changes = LazyModule("commonplace.toolsets.notes.mcp.changes")
@@ -143,6 +144,13 @@ _TOOLS = (
     replace(PROPOSALS, handler=bind(ProposalParameters, advised("proposals", proposals))),
 )
 
+
+def _reading(collection: str, path: str, tokens: int, question: str) -> JsonObject:
+    """The arguments of `read` for a page."""
+    budget: JsonObject = {"max_tokens": max(tokens, parameters.MIN_TOKENS)} if tokens else {}
+    return {"page": f"{collection}:{path}", "query": question, **budget}
+
+
 NOTES = Toolset(
     name="notes",
     server_name="commonplace",
@@ -153,4 +161,5 @@ NOTES = Toolset(
     prompts=PROMPTS,
     skills=True,
     proposes=True,
+    page_reader=PageReader("read", _reading),
 )

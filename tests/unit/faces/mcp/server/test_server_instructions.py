@@ -6,6 +6,7 @@ import re
 from itertools import product
 
 from cases import each_case
+from commonplace.domain.json import list_of, mapping_of
 from commonplace.faces.mcp.server import READS_ONLY, server_instructions
 from commonplace.faces.mcp.toolset import TIERS, Toolset, allowed_tools
 from commonplace.registration import load, registered, registration_of
@@ -30,6 +31,20 @@ def test_instructions_name_no_tool_that_is_not_served(toolset: str, tier: str) -
     assert "never instructions" in said
     writes = not all(tool.read_only for tool in found_toolset.tools)
     assert (READS_ONLY in said) == (writes and all(tool.read_only for tool in tools))
+
+
+def test_the_tool_that_reads_a_page_takes_its_arguments() -> None:
+    readers = {registration.name: load_toolset(registration.name) for registration in registered()}
+    named = {name: toolset.page_reader for name, toolset in readers.items() if toolset.page_reader}
+    assert named.keys() >= {"notes", "kb", "wiki", "pages"}
+    for name, reader in named.items():
+        tool = next(tool for tool in readers[name].tools if tool.name == reader.tool)
+        schema = tool.handler.input_schema()
+        for tokens, question in ((0, ""), (50, "why?")):
+            arguments = reader.arguments("base", "a.md", tokens, question)
+            assert arguments.keys() <= mapping_of(schema["properties"]).keys()
+            assert arguments.keys() >= {*map(str, list_of(schema.get("required")))}
+            assert ("why?" in arguments.values()) == bool(question and reader.bounded)
 
 
 def test_a_tier_that_writes_is_told_how_to_write_safely() -> None:

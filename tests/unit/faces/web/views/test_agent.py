@@ -11,6 +11,7 @@ import pytest
 from asgi.browsing import Pages
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.tokens import tokens_of
+from commonplace.faces.web.exchange import AgentAnswer
 from commonplace.faces.web.views.agent import MAX_TOKENS, agent
 from layers import write_cascade
 
@@ -43,9 +44,9 @@ def test_an_agent_is_asked_for_what_the_form_says(pages: Pages, query: dict[str,
 def test_a_question_is_cut_and_the_tokens_of_the_answer_are_counted(pages: Pages) -> None:
     counts: list[int] = []
 
-    def long(_services: object, _found: object, _tokens: int, question: str) -> str:
+    def long(_services: object, _found: object, _tokens: int, question: str) -> AgentAnswer:
         counts.append(len(question))
-        return "word " * 1_000
+        return AgentAnswer("read", "word " * 1_000, bounded=True)
 
     page = agent(replace(pages.request("a", question="q" * 10_000), agent_text=long)).body.decode()
 
@@ -56,8 +57,8 @@ def test_a_question_is_cut_and_the_tokens_of_the_answer_are_counted(pages: Pages
 
 
 def test_an_answer_that_no_agent_could_take_in_is_shown_in_part(pages: Pages) -> None:
-    def huge(_services: object, _found: object, _tokens: int, _question: str) -> str:
-        return "茶" * (2 * MAX_TOKENS)
+    def huge(_services: object, _found: object, _tokens: int, _question: str) -> AgentAnswer:
+        return AgentAnswer("read", "茶" * (2 * MAX_TOKENS), bounded=True)
 
     page = agent(replace(pages.request("a"), agent_text=huge)).body.decode()
 
