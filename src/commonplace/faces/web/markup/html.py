@@ -327,10 +327,12 @@ class HtmlWriter:
         label = "".join(_texts(events, "Image"))
         piped = isinstance(data["link_type"], str) or data["link_type"]["WikiLink"]["has_pothole"]
         shown = self.scope.link(link_key(data, b"", image=True))
-        if shown.embed:
-            self.out.append(shown.embed(label if piped else "", str(data["title"])))
-        else:
-            self.out.append(f"{shown.open}{escape(label or str(data['dest_url']), quote=False)}</a>")
+        title = str(data["title"])
+        html = shown.embed(label if piped else "", title) if shown.embed else ""
+        text = escape(label or title or str(data["dest_url"]), quote=False)
+        if self._links and not html.startswith("<img"):
+            html = text  # an image that is itself a link would end the link around it
+        self.out.append(html or f"{shown.open}{text}</a>")
 
     def _code(self, data: str | dict[str, str], events: Events) -> None:
         code = "".join(_texts(events, "CodeBlock"))

@@ -28,6 +28,10 @@ def html(markdown: str, anchors: dict[int, str] | None = None) -> str:
         ("## A *b* ##", "<h2>A <em>b</em></h2>\n"),
         ("![a *b*](https://x.example/y.png)", '<p><a class="external" href="https://x.example/y.png">a b</a></p>\n'),
         (
+            "[![a](https://x.example/y.png)](https://z.example)",
+            '<p><a class="external" href="https://z.example">a</a></p>\n',
+        ),
+        (
             "[https://x.example](https://y.example)",
             '<p><a class="external" href="https://y.example">https://x.example</a></p>\n',
         ),
