@@ -59,6 +59,7 @@ def test_a_person_signs_in_and_is_where_they_wanted_to_be(browser: httpx2.Client
     refused = browser.get(wanted_text)
     assert refused.status_code == 401
     assert urlsplit(issuer).netloc in refused.text
+    assert browser.get("/robots.txt").text == "User-agent: *\nDisallow: /\n"
     sent = browser.get(begin_link(refused))
     requested_values = {name: values[0] for name, values in parse_qs(urlsplit(sent.headers["location"]).query).items()}
     assert requested_values["response_type"] == "code"

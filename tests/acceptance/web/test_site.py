@@ -26,6 +26,7 @@ style: files/own.css
 footer: By the [[Tides|crew]] & <script>alert(1)</script>.
 start: Tides
 edit_url: https://forge.example/edit/{path}
+url: https://notes.example
 hidden_keys: [secretkey]
 navigation:
   - Tides.md
@@ -272,6 +273,11 @@ def test_the_page_whose_title_is_typed_is_offered_before_its_sections(plain: Ser
     assert urls[0] == "/p/guides/moor#ropes"
     urls = re.findall(r'data-url="([^"]*)"', text(get(plain, "/suggest?q=ebb")))
     assert urls[0] == "/p/Tides"
+
+
+def test_a_base_with_an_address_of_its_own_is_open_to_search_engines(own: Server, plain: Server) -> None:
+    assert "Disallow: /\n" not in text(own.ask("GET", "/robots.txt"))
+    assert "Disallow: /\n" in text(plain.ask("GET", "/robots.txt"))
 
 
 def test_a_page_says_to_other_programs_what_it_is(own: Server) -> None:

@@ -165,9 +165,14 @@ class WebPages:
         self._live.end()
 
     def is_open(self, scope: Scope) -> bool:
-        """Whether a request needs no key: only sign-in pages, static files and `robots.txt`."""
+        """Whether a request needs no key: only sign-in pages, static files and `robots.txt`.
+
+        Where nothing needs a key, `robots.txt` is for a caller as every page is, and may open the bases to robots.
+        """
         path: str = scope["path"]
-        return path in signin.PATHS or path.startswith(f"{pages.PREFIX}/") or path == "/robots.txt"
+        gate = self._sign_in.gate
+        is_robots = path == "/robots.txt" and not (gate is not None and gate.is_open)
+        return path in signin.PATHS or path.startswith(f"{pages.PREFIX}/") or is_robots
 
     def max_body(self, scope: Scope) -> int:
         """Maximum size of a request's body in bytes."""
