@@ -194,7 +194,9 @@ class VectorQuery:
         layout = self._layout
         if self._scan is None or not layout.paths:
             return Background()
-        places = np.unique(np.linspace(0, len(layout.paths) - 1, MAX_SAMPLED_DOCUMENTS).astype(np.int64))
+        # `np.unique` is left out here and below: the first use of it loads a tenth of numpy.
+        documents = len(layout.paths)
+        places = np.linspace(0, documents - 1, min(documents, MAX_SAMPLED_DOCUMENTS)).astype(np.int64)
         starts = layout.starts[places]
         ends = np.minimum(layout.starts[places + 1], starts + SAMPLED_EACH)
         entries: list[Numbers] = [np.arange(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
@@ -273,11 +275,12 @@ class VectorQuery:
     def _documents(self, entries: Numbers, products: Vectors) -> list[NearDocument]:
         """The documents of entries, each by the first of its entries."""
         layout = self._layout
-        owners = layout.owners[entries]
-        first = np.sort(np.unique(owners, return_index=True)[1])
+        first: dict[int, int] = {}
+        for at, owner in enumerate(layout.owners[entries].tolist()):
+            first.setdefault(owner, at)
         return [
-            NearDocument(layout.paths[int(owners[at])], int(layout.ordinals[entries[at]]), float(products[at]))
-            for at in first
+            NearDocument(layout.paths[owner], int(layout.ordinals[entries[at]]), float(products[at]))
+            for owner, at in first.items()
         ]
 
     def _passage(self, entry: int, owner: int, similarity: float) -> ChunkHit:
