@@ -49,6 +49,7 @@ def test_the_domain_loads_no_framework(module: str) -> None:
     ("name", "tools"),
     [("notes", "commonplace.toolsets.notes.mcp.queries"), ("kb", "commonplace.toolsets.kb.mcp.entries")],
 )
+@pytest.mark.sampled(2)
 def test_a_server_loads_what_serves_its_calls_after_the_first_answer(tmp_path: Path, name: str, tools: str) -> None:
     arguments = ["mcp", str(tmp_path), "--toolset", name]
     serving = "from commonplace.faces.mcp.transports import stdio; from commonplace.main import main; "

@@ -24,12 +24,6 @@ def _check(project: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_the_project_itself_is_clean() -> None:
-    if not (ROOT / ".git").exists():
-        pytest.skip("the checkout has no Git repository, so nothing is tracked")
-    assert _check(ROOT) == (0, "")
-
-
 @pytest.mark.parametrize(
     ("path", "line", "said"),
     [

@@ -126,6 +126,7 @@ def test_the_typescript_clients_list_and_call_every_tool(requested_values: dict[
     assert skills == [{"files": files, "directoryRead": True}] * (2 // step)
 
 
+@pytest.mark.soak
 def test_the_inspector_lists_and_calls_every_tool(requested_values: dict[str, Any], amount: Amount) -> None:
     programs = Path(environment(INSPECTOR)["PATH"].split(os.pathsep)[0])
     launcher = (programs / "mcp-inspector").resolve()

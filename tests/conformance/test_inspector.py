@@ -48,6 +48,7 @@ def inspected(url: str, transport: str, era: str, *requested_texts: str, folder:
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.sampled(2)
 def test_the_inspector_finds_nothing_wrong_over_sse(era: str, server: Server, tmp_path: Path) -> None:
     url = f"{server.url}/sse/wiki"
     tools = inspected(url, "sse", era, "--method", "tools/list", "--strict", folder=tmp_path)["tools"]
@@ -59,6 +60,7 @@ def test_the_inspector_finds_nothing_wrong_over_sse(era: str, server: Server, tm
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("method", ["resources/list", "resources/templates/list", "prompts/list"])
+@pytest.mark.sampled(2)
 def test_the_inspector_finds_nothing_wrong_with_what_is_no_tool(
     method: str, era: str, server: Server, tmp_path: Path
 ) -> None:

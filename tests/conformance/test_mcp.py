@@ -91,6 +91,7 @@ def _outcome(suite: str, server: Server) -> Outcome:
 
 
 @pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.sampled(2)
 def test_with_fixtures_everything_passes_but_an_extension_that_is_not_offered(suite: str, server: MakeServer) -> None:
     outcome = _outcome(suite, server("with fixtures"))
     assert {name for name in outcome.failing if not name.startswith(EXTENSION)} == set()
@@ -99,6 +100,7 @@ def test_with_fixtures_everything_passes_but_an_extension_that_is_not_offered(su
 
 
 @pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.sampled(3)
 def test_as_shipped_nothing_fails_but_what_needs_fixtures(suite: str, server: MakeServer) -> None:
     outcome = _outcome(suite, server("as shipped"))
     assert {name for name in outcome.failing if not name.startswith(EXTENSION)} == set(NEEDS_FIXTURES[suite])

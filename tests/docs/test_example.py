@@ -112,10 +112,3 @@ def test_make_run_answers_one_question_and_prints_the_entry(cache_dir: Path) -> 
     entry = json.loads(printed[printed.index("{\n") :])["mcpServers"]["kb"]
     assert Path(entry["command"]).name == "commonplace"
     assert entry["args"] == ["mcp", str(EXAMPLE)]
-
-
-def test_make_run_asks_a_foreign_folder_for_its_own_title(tmp_path: Path, cache_dir: Path) -> None:
-    for number in range(9):
-        (tmp_path / f"n{number}.md").write_text(f"# Keeping bees in year {number}\n\nHoney.\n", encoding="utf-8")
-    assert run_demo(cache_dir, str(tmp_path)).count("Keeping bees in year") >= 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"n{number}.md" for number in range(9)]

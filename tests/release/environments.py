@@ -58,10 +58,11 @@ def environment(folder: Path, *requirements: str) -> Path:
 
     Skips the test where no package index answers, unless REQUIRE_TOOLS says that it must.
     """
-    venv.create(folder, with_pip=True)
+    venv.create(folder)
     # What is started compiles what it needs; pip would compile all of some sixty packages.
     options = ("-q", "--no-input", "--no-compile")
-    command = [str(folder / "bin" / "python"), "-m", "pip", "install", *options, *requirements]
+    into = ("--python", str(folder / "bin" / "python"))  # of the pip that is here: one of its own takes longer to make
+    command = [sys.executable, "-m", "pip", *into, "install", *options, *requirements]
     done = subprocess.run(
         command, env=outside(folder), capture_output=True, text=True, check=False, timeout=SECONDS, cwd=folder
     )

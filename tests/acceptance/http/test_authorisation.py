@@ -249,7 +249,7 @@ def test_every_cell_of_programs_of_this_machine(site: Site) -> None:
                 became = outcome(site, act, by_stdio(site, enter_context, kb, act), before)
                 if became != expected("mcp", tier, act, limited=False):
                     wrong.append(f"stdio, {tier}, {act}: {became}")
-            for act in ACTS:
+            for act in ACTS if tier in {TIERS[0], TIERS[-1]} else ():
                 if act.startswith("accept"):
                     site.proposal(act)
                 if act.startswith("undo"):

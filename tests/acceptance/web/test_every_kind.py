@@ -25,6 +25,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.mark.timeout(600)  # of many pages, each read three times
 @pytest.mark.parametrize("kind", list(BASES))
+@pytest.mark.sampled(2)
 def test_everybody_can_use_every_page(browser: Browser, tmp_path: Path, kind: str, amount: Amount) -> None:
     wrongs: dict[str, object] = {}
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
