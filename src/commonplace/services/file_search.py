@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
@@ -20,8 +21,10 @@ from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, by_paragraphs
 from commonplace.services.statuses import status_day
 
-READ_SECONDS = 0.12
-"""CPU seconds in which the files of one collection are read."""
+SEARCH_SECONDS = 0.16
+"""CPU seconds in which the files of one collection are listed and read."""
+READ_SECONDS = 0.04
+"""Those in which files are read if listing them took longer."""
 MAX_FILE_BYTES = 500_000
 """Maximum size in bytes of a file that is read."""
 MAX_PAGES = 6
@@ -45,11 +48,12 @@ class FileSections:
 
 
 def sections_in_files(collection: Collection, question: str) -> FileSections:
-    """The sections with the rarest words of a question, in as many files as can be read in `READ_SECONDS`."""
+    """The sections with the rarest words of a question, in as many files as can be read in `SEARCH_SECONDS`."""
+    until = time.thread_time() + SEARCH_SECONDS
     words = _telling_words(question)
     files = [(address, stat.size) for address, stat in collection.store.scan()]
-    files.sort(key=lambda item: (-len(_words_in(item[0].path.casefold(), words)), item[0].path))  # by names first
-    holders = _words_by_file(collection, files, words)
+    files.sort(key=lambda item: (-_count_in(item[0].path.casefold(), words), item[0].path))  # by names first
+    holders = _words_by_file(collection, files, words, max(until, time.thread_time() + READ_SECONDS))
     counts = Counter(word for there in holders.values() for word in there)
     worths = {word: rarity(counts[word], len(holders)) for word in sorted(words)}
     best = sorted(holders, key=lambda address: (-sum(worths[word] for word in holders[address]), address.path))
@@ -63,16 +67,19 @@ def _best(sections: Sequence[EvidenceSection]) -> list[EvidenceSection]:
 
 
 def _words_by_file(
-    collection: Collection, files: Sequence[tuple[Address, int]], words: frozenset[str]
+    collection: Collection, files: Sequence[tuple[Address, int]], words: frozenset[str], until: float
 ) -> dict[Address, frozenset[str]]:
-    """The words that each file has, for the first files: as many as can be read in time."""
+    """The words that each file has, for the first files: as many as can be read until a time of the thread."""
     holders: dict[Address, frozenset[str]] = {}
-    until = time.thread_time() + READ_SECONDS
-    for address, size in files:
-        if time.thread_time() > until:
-            break
-        text = _text(collection, address) if size <= MAX_FILE_BYTES else ""
-        holders[address] = _words_in(f"{address.path}\n{text}".casefold(), words)
+    with collection.store.reading() as read:
+        for address, size in files:
+            if time.thread_time() > until:
+                break
+            text = ""
+            with suppress(KnowledgeError):  # it was deleted meanwhile, or cannot be read
+                text = read(address).decode("utf-8", "replace") if size <= MAX_FILE_BYTES else ""
+            text = f"{address.path}\n{text}".casefold()
+            holders[address] = frozenset(word for word in words if word in text)
     return holders
 
 
@@ -83,15 +90,8 @@ def _telling_words(question: str) -> frozenset[str]:
     return frozenset(without_stop_words(words, language) or words)
 
 
-def _words_in(text: str, words: frozenset[str]) -> frozenset[str]:
-    return frozenset(word for word in words if word in text)
-
-
-def _text(collection: Collection, address: Address) -> str:
-    try:
-        return collection.store.read(address).decode("utf-8", "replace")
-    except KnowledgeError:  # it was deleted meanwhile, or cannot be read
-        return ""
+def _count_in(text: str, words: frozenset[str]) -> int:
+    return len([word for word in words if word in text])
 
 
 def _sections(collection: Collection, address: Address, worths: Mapping[str, float]) -> list[EvidenceSection]:
