@@ -43,7 +43,6 @@ _QUOTE_KEYS = ("quote", "quotation")
 COPY_KEYS = ("copy", "saved")
 ITEM_KEYS = frozenset((*TARGET_KEYS, *_QUOTE_KEYS, *_READ_KEYS, *COPY_KEYS, "commit", "section"))
 """Keys of an item of `sources`."""
-_BLANKS = re.compile(r"\s+")
 _MARKUP = re.compile(
     r"[*_`~\\]|!?\[|\](?:\([^()\s]*(?:\s[^()]*)?\))?|^[ \t]*(?:>|#{1,6}[ \t]|[-*+][ \t])", re.MULTILINE
 )
@@ -219,7 +218,7 @@ def _split(reference: str) -> Citation:
 def comparable(text: str) -> str:
     """A text as quotations are compared: without markup, case, kinds of quotes and dashes, and line ends."""
     plain = _MARKUP.sub("", text)
-    return _BLANKS.sub(" ", normalize("NFKC", plain.translate(_SAME))).strip().casefold()
+    return " ".join(normalize("NFKC", plain.translate(_SAME)).split()).casefold()
 
 
 def is_comparable(quotation: str) -> bool:

@@ -24,7 +24,7 @@ from commonplace.services.statuses import status_day
 SEARCH_SECONDS = 0.16
 """CPU seconds in which the files of one collection are listed and read."""
 READ_SECONDS = 0.04
-"""Those in which files are read if listing them took longer."""
+"""CPU seconds in which files are read if listing them took longer."""
 MAX_FILE_BYTES = 500_000
 """Maximum size in bytes of a file that is read."""
 MAX_PAGES = 6

@@ -168,6 +168,11 @@ def test_the_path_of_a_page_that_was_not_there_yet_is_refused_without_an_index_o
                 client.text("read", page=page, at="v10")
             assert "gone20.md was not there at v10." in caught.value.text
             assert 'changes {"page": "gone20.md"}' in caught.value.text
+        for page in ("never.md", "deep/never.md"):
+            with pytest.raises(RefusedError, match=r"never\.md was not there at v10, looked up by its path alone"):
+                client.text("read", page=page, at="v10")
+        with pytest.raises(RefusedError, match="There is no page 'Never written'"):
+            client.text("read", page="Never written", at="v10")
     done = commonplace("read", "gone20", "--at", "v10", "--kb", repo.path)
     assert done.returncode == 3
     assert "gone20.md is not in the commit" in done.stderr

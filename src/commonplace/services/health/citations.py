@@ -15,7 +15,7 @@ from threading import Lock
 from commonplace.domain.addresses import Address, address_or_none, parse_address
 from commonplace.domain.changes import Commit
 from commonplace.domain.citations import Citation, citations_of, comparable, holds_quotation, is_comparable
-from commonplace.domain.document_reader import find_fragment, read_document
+from commonplace.domain.document_reader import Fragments, find_fragment, read_document
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of, shortened
@@ -53,6 +53,7 @@ class CitationRules:
         self._pages: dict[tuple[str, str], Record | None] = {}
         self._files: dict[Address, bytes | None] = {}
         self._documents: dict[Address, Document] = {}
+        self._fragments: dict[Address, Fragments] = {}
         self._texts: dict[tuple[Address, str], str] = {}
         self._spans: dict[tuple[Address, str], tuple[int, int, int] | None] = {}
         self._versions: dict[Address, list[tuple[Commit, str]]] = {}
@@ -239,11 +240,13 @@ class CitationRules:
             return 0, -1, 0
         key = address, fragment
         if key not in self._spans:
-            try:
-                start, end, section = find_fragment(self._document(address), fragment)
-                self._spans[key] = start, end, section.ordinal if section else 0
-            except KnowledgeError:
-                self._spans[key] = None
+            self._spans[key] = None
+            with suppress(KnowledgeError):  # the page cannot be read
+                if address not in self._fragments:
+                    self._fragments[address] = Fragments(self._document(address))
+                if row := self._fragments[address].find(fragment):
+                    start, end, section = row
+                    self._spans[key] = start, end, section.ordinal if section else 0
         return self._spans[key]
 
     def _text(self, address: Address, fragment: str, start: int, end: int) -> str:

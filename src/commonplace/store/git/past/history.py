@@ -386,6 +386,8 @@ class GitHistory:
         blob = object_at(commit, self._path(address))
         if isinstance(blob, pygit2.Blob):
             return _Version(commit, address, str(blob.id))
+        if self._spans.is_later(self.head(), address, str(commit.id)):
+            return None
         trees = TreeDiff(self.repository)
         sources = self._sources(trees, address)
         if sources is None:

@@ -305,12 +305,12 @@ class RenameFinder:
         """
         if not renames:
             return frozenset()
-        before = str(parents_of(commit)[0].tree_id)
-        folder = self._folder + b"/" if self._folder else b""
+        folder = f"{os.fsdecode(self._folder)}/" if self._folder else ""
+        blobs = trees.blobs(str(parents_of(commit)[0].tree_id), [folder + old.path for old in renames.values()])
         return frozenset(
             new
-            for new, old in renames.items()
-            if trees.at(before, folder + os.fsencode(old.path)) == changed.get(os.fsencode(new.path), b"").hex()
+            for new, blob in zip(renames, blobs, strict=True)
+            if blob == changed.get(os.fsencode(new.path), b"").hex()
         )
 
     def _found(self, differences: Sequence[tuple[bytes, bytes, bytes]], message: str) -> Renames:

@@ -6,12 +6,12 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, is_document_path
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import is_revision
 from commonplace.faces.mcp.toolset import Call
 from commonplace.faces.retained import day
-from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import trashed
 from commonplace.services.past import as_of, document_then, moment_of
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
@@ -89,3 +89,24 @@ def version_of(collection: Collection, address: Address, at: str) -> tuple[bytes
         return None
     older = f" as {then.path}" if then != address else ""
     return raw, f"AS IT WAS at {line_of(at, 40)} ({commit[:SHORT_REVISION]}){older}, not as it is now"
+
+
+def is_path_then(collections: Collections, collection: Collection, name: str, at: str) -> bool:
+    """Whether a name is a path at a moment, so that no page of then can have it as its title, alias or file name.
+
+    It is one with a folder that was there then, or with a suffix of a page if no file of then has this name.
+
+    Args:
+        collections: The collections; with several, a name without a prefix may be that of another one's page.
+        collection: The collection that the name selects.
+        name: The name, without a fragment.
+        at: The moment, as for `version_of`.
+    """
+    if collection.past is None or (len(collections.members) > 1 and not name.startswith(f"{collection.name}:")):
+        return False
+    then = collection.past.commits.store(moment_of(collection, at).commit.id)
+    path = name.removeprefix(f"{collection.name}:").strip()
+    folder = path.rpartition("/")[0]
+    if folder:
+        return is_document_path(path) or bool(then.files(folder))
+    return is_document_path(path) and all(address.path.rpartition("/")[2] != path for address, _ in then.scan())

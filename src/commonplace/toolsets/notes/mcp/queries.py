@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
@@ -19,13 +20,13 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.tokens import QUARTERS, fitting, size_of, tokens_of
 from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.services.collections import Collection, unfinished_notice
+from commonplace.services.collections import Collection, Collections, unfinished_notice
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.past.moments import PAST_READY_SECONDS, day_of
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
-from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, page_at, version_of
+from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, is_path_then, page_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import (
     BoundedAnswer,
     LineRange,
@@ -287,19 +288,13 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
         NotFoundError: kind "revision": the page that the reference names now did not exist then.
     """
     collections = call.services.collections
-    is_there = False
-    try:
-        page = find_page(collections, reference)
-        collection, address, fragment = page.collection, page.record.address, page.fragment
-        is_there = True
-    except NotFoundError:  # the page may have existed at that moment
-        name, _, fragment = reference.partition("#")
-        path = page_path(collections, name)
-        collection, address = path.collection, path.address
+    name = reference.partition("#")[0]
+    collection, address, fragment, looked_up = _named_now(collections, reference)
     version = version_of(collection, address, arguments.at)
-    if version is None and is_there:  # this page is meant; to look for another takes an index of the moment
+    # The page that is there now is meant, or a path. To look for another name takes an index of the moment.
+    if version is None and (not looked_up or is_path_then(collections, collection, name, arguments.at)):
         raise NotFoundError(
-            f"{shown_path(collections, collection, address)} was not there at {line_of(arguments.at, 40)}.",
+            f"{shown_path(collections, collection, address)} was not there at {line_of(arguments.at, 40)}{looked_up}.",
             kind="revision",
             hint=f"{next_call('changes', page=address.path)}; what had the name then: "
             f"search {json.dumps({'query': reference, 'at': arguments.at}, ensure_ascii=False)}",
@@ -322,6 +317,17 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     shifted = LineRange(wanted_range.first + first - 1, wanted_range.last + first - 1, wanted_range.skipped)
     _add_range(head, wanted_range.text_of(lines), path_shown, shifted, answer)
     return True
+
+
+def _named_now(collections: Collections, reference: str) -> tuple[Collection, Address, str, str]:
+    """The page that a reference names now, and its fragment; else the path that it is, and words about this."""
+    try:
+        page = find_page(collections, reference)
+    except NotFoundError:  # the page may have existed at another moment
+        name, _, fragment = reference.partition("#")
+        path = page_path(collections, name)
+        return path.collection, path.address, fragment, ", looked up by its path alone"
+    return page.collection, page.record.address, page.fragment, ""
 
 
 def _add_range(head: str, text: str, path: str, lines: LineRange, answer: BoundedAnswer) -> ShownLines:

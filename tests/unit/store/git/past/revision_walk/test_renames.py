@@ -189,6 +189,7 @@ def messages(repo: GitRepo, path: str) -> list[tuple[str, str]]:
     assert line(cold, path) == line(warm, path)
     for commit in repo.git("rev-list", "HEAD").split():
         assert cold.address_at(Address(path), commit) == warm.address_at(Address(path), commit)
+        assert cold.address_at(Address("never.md"), commit) is warm.address_at(Address("never.md"), commit) is None
     return line(cold, path)
 
 
