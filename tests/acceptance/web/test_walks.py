@@ -109,7 +109,11 @@ def test_every_kind_of_page_is_right_in_six_widths(
         paths += [f"/{kind}/{chosen[-1]}" for kind in OF_PAGES]
         for number, path in enumerate(paths):
             opened(page, f"{server.url}{path}")
-            for width, scheme, wrong in violations_in(page, WIDTHS, SCHEMES):
+            for width, scheme, violations in violations_in(page, WIDTHS, SCHEMES):
+                # Levels of headings that a text skips are its author's.
+                wrong = [
+                    text for text in violations if not (path.startswith("/p/") and text.startswith("heading-order"))
+                ]
                 if wrong:
                     wrongs[f"{path} {width} {scheme}"] = wrong
                 if pictures:

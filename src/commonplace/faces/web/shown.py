@@ -9,7 +9,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
-from itertools import chain
+from itertools import accumulate, chain
+from unicodedata import east_asian_width
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -45,9 +46,13 @@ MAX_CACHED_CHARS = 24_000_000
 MAX_OUTLINE = 250
 """Maximum number of headings in the outline. Above it, only the first two levels are listed, up to this number."""
 MAX_NAME = 18
-"""Maximum characters of a neighbour's name in the local graph."""
-MAX_NAMED = 10
-"""Maximum number of neighbours for which the local graph shows names."""
+"""Maximum width of a neighbour's name in the local graph, in Latin characters."""
+MAX_IN_CIRCLE = 10
+"""Maximum number of neighbours that the local graph shows in a circle; more are in two columns."""
+GRAPH_WIDTH, GRAPH_HEIGHT = 300, 230
+"""Width and least height of the local graph."""
+COLUMN, NAME_HEIGHT = 46, 19
+"""Distance of the columns from the middle, and of names in a column."""
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _URL = re.compile(r"https?://\S+")
 _TASK_PLACE = re.compile(rf' {TASK_ATTRIBUTE}="\d+"')
@@ -311,39 +316,52 @@ def shown_commit(commit: Commit) -> ShownCommit:
 
 
 def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequence[Neighbour]) -> Markup:
-    """An SVG of a document and the documents linked with it; empty if there are none."""
+    """An SVG of a document and the documents linked with it, with their names; empty if there are none."""
     if not around:
         return Markup("")
-    width, height, radius = 300, 230, 84
+    places = _in_circle(len(around)) if len(around) <= MAX_IN_CIRCLE else _in_columns(len(around))
+    height = max(GRAPH_HEIGHT, 2 * NAME_HEIGHT + max(int(y) for _, y, _ in places))
+    middle = f"{GRAPH_WIDTH // 2}", f"{height // 2}"
     lines: list[str] = []
     nodes: list[str] = []
-    for number, neighbour in enumerate(around):
-        angle = 2 * math.pi * number / len(around) - math.pi / 2
-        x, y = width / 2 + radius * 1.15 * math.cos(angle), height / 2 + radius * math.sin(angle)
+    for neighbour, (x, y, side) in zip(around, places, strict=True):
         kind = "both" if neighbour.outgoing and neighbour.incoming else "out" if neighbour.outgoing else "in"
-        lines.append(f'<line class="{kind}" x1="{width // 2}" y1="{height // 2}" x2="{x:.1f}" y2="{y:.1f}"/>')
+        lines.append(f'<line class="{kind}" x1="{middle[0]}" y1="{middle[1]}" x2="{x:.1f}" y2="{y:.1f}"/>')
         url, title = escape(urls.page(collection.name, neighbour.record.address.path)), escape(neighbour.record.title)
+        at = {"before": (x - 10, y + 4), "after": (x + 10, y + 4)}.get(side, (x, y + 17))
         nodes.append(
             f'<a href="{url}" aria-label="{title}"><title>{title}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
-            + (
-                f'<text x="{x:.1f}" y="{y + 17:.1f}">{escape(_short(neighbour.record.title))}</text>'
-                if len(around) <= MAX_NAMED
-                else ""
-            )
-            + "</a>"
+            f'<text class="{side}" x="{at[0]:.1f}" y="{at[1]:.1f}">{escape(_short(neighbour.record.title))}</text></a>'
         )
-    center = f'<circle class="self" cx="{width // 2}" cy="{height // 2}" r="8"/>'
+    center = f'<circle class="self" cx="{middle[0]}" cy="{middle[1]}" r="8"/>'
     label = escape(f"Pages linked with {record.title}")
-    svg = f'<svg class="local-graph" viewBox="0 0 {width} {height}" role="group" aria-label="{label}">'
+    svg = f'<svg class="local-graph" viewBox="0 0 {GRAPH_WIDTH} {height}" role="group" aria-label="{label}">'
     return Markup(f"{svg}{''.join(lines)}{center}{''.join(nodes)}</svg>")  # noqa: S704 - its texts are escaped
 
 
+def _in_circle(count: int) -> list[tuple[float, float, str]]:
+    """The points of few neighbours, their names below them."""
+    angles = [2 * math.pi * number / count - math.pi / 2 for number in range(count)]
+    middle, radius = (GRAPH_WIDTH / 2, GRAPH_HEIGHT / 2), 84
+    return [
+        (middle[0] + radius * 1.15 * math.cos(angle), middle[1] + radius * math.sin(angle), "below") for angle in angles
+    ]
+
+
+def _in_columns(count: int) -> list[tuple[float, float, str]]:
+    """The points of many neighbours in two columns, their names beside them."""
+    half = GRAPH_WIDTH / 2
+    return [
+        (half + (-COLUMN, COLUMN)[number % 2], NAME_HEIGHT * (1 + number // 2), ("before", "after")[number % 2])
+        for number in range(count)
+    ]
+
+
 def _short(title: str) -> str:
-    """A title truncated to `MAX_NAME` characters, at a word boundary if possible."""
-    if len(title) <= MAX_NAME:
-        return title
-    cut = title[:MAX_NAME]
-    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut[:-1]}…"
+    """A title truncated to the width of `MAX_NAME` Latin characters, at a word boundary if possible."""
+    widths = accumulate(2 if east_asian_width(character) in "WF" else 1 for character in title)
+    cut = title[: sum(width <= MAX_NAME for width in widths)]
+    return title if cut == title else f"{cut[: cut.rfind(' ')] if ' ' in cut else cut[:-1]}…"
 
 
 # Withheld text: parts of a document that a toolset suppresses on all pages but the document's own.

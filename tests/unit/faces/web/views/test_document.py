@@ -285,3 +285,18 @@ def test_a_folder_is_shown_as_it_was_and_leads_to_what_was_in_it(earlier: tuple[
         tree(pages.request("old"))
     with pytest.raises(InvalidInputError):
         tree(pages.request("", at="nonsense"))
+
+
+@pytest.mark.parametrize(("count", "side"), [(3, "below"), (13, "before")])
+def test_the_graph_of_a_page_names_every_neighbour(
+    tmp_path_factory: pytest.TempPathFactory, count: int, side: str
+) -> None:
+    place = tmp_path_factory.mktemp("near")
+    others = {f"n{number:02}.md": f"# 茶屋の名前がとても長い頁 {number:02}\n" for number in range(count)}
+    links = " ".join(f"[[n{number:02}]]" for number in range(count))
+    repo = new_repo(place / "base", {"hub.md": f"# Hub\n\n{links}\n", **others})
+    with Pages(place, repo.path) as served:
+        graph = served.view(document, "hub").partition('<svg class="local-graph"')[2].partition("</svg>")[0]
+    assert graph.count("<text class=") == graph.count("<line ") == count
+    assert f'<text class="{side}"' in graph
+    assert ">茶屋の名前がとて…</text>" in graph, "nine wide letters have room"
