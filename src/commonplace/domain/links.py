@@ -341,7 +341,7 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
     if source is None:
         return _of_reference(path, lookup, markdown=markdown)
     site = site_of(lookup.sites, source) if lookup.sites else None
-    if site and site.graph and not (markdown or is_document_path(path)):
+    if site and site.graph and not markdown:
         return _in_graph(site, site.graph, target.strip(), source, lookup)
     return _by_rules(path, source, lookup, site if markdown else None, markdown=markdown)
 
@@ -361,6 +361,8 @@ def _in_graph(site: SiteTree, graph: Graph, name: str, source: Address | None, l
         if fitting:
             return _only(fitting, way)
     file = next(filter(None, map(lookup.at, graph.other_files(name, site.folder))), None)
+    if file is None and is_document_path(path := slashed(name).strip()):  # after names: `a.markdown` of `a.markdown.md`
+        return _by_rules(path, source, lookup, None, markdown=False)
     return (file, Way.PATH) if file else _NOWHERE
 
 

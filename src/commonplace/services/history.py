@@ -389,11 +389,18 @@ class LastCommits(NamedTuple):
 def last_commits(collection: Collection, address: Address) -> LastCommits | None:
     """The last commits of a file under this path; None if no commit has it."""
     history = collection.store.history
-    touched = history.log(address, limit=5) if history.available else []
-    for commit in touched:
-        if history.address_at(address, commit.id) == address:  # of another path, the page was renamed to this one
-            return LastCommits(touched[0], commit.id)
-    return None
+    touched = next(iter(history.log(address, limit=1)), None) if history.available else None
+    if touched is None:
+        return None
+    if history.address_at(address, touched.id) == address:  # of another path, the page was renamed to this one
+        return LastCommits(touched, touched.id)
+    with suppress(NotFoundError):  # the first commit, or a shallow clone's, has no parent
+        parent = collection.past.commits.commit(f"{touched.id}^") if collection.past else None
+        if parent and history.address_at(address, parent.id) == address:
+            return LastCommits(touched, parent.id)
+    versions = (commit for commit in history.log(address, limit=5) if history.address_at(address, commit.id) == address)
+    containing = next(versions, None)
+    return LastCommits(touched, containing.id) if containing else None
 
 
 def moved_on(collection: Collection, address: Address, removed: Commit) -> Address | None:

@@ -56,7 +56,16 @@ def _logseq_name(path: str, rng: random.Random) -> str:
 
 def _dendron_vault(rng: random.Random) -> dict[str, str]:
     vault = {"dendron.yml": "workspace:\n  vaults:\n    - fsPath: notes\n    - fsPath: work\n"}
-    names = ["root", "lang", "lang.python.data", "lang.python.loops", "daily.journal.2026.11.29", "proj.a", "proj.b.c"]
+    names = [
+        "root",
+        "lang",
+        "lang.python.data",
+        "lang.python.loops",
+        "lang.markdown",
+        "daily.journal.2026.11.29",
+        "proj.a",
+        "proj.b.c",
+    ]
     for number, name in enumerate([*names, "root"]):
         first, second = rng.choice(names), rng.choice(names)
         folder = "work" if number == len(names) or name.startswith("proj") else "notes"

@@ -106,17 +106,16 @@ class DocumentSpans:
             self._lock.release()
         return ends.first.hex() if ends else ""
 
-    def is_later(self, head: str, address: Address, commit: str) -> bool:
-        """Whether a document of the commits up to `head` was made after a commit, or never, under any of its names.
+    def begin_of(self, head: str, address: Address) -> str | None:
+        """The first commit up to `head` of a document, under any of its names; "" if there is none, None if not known.
 
-        False if this is not known, and for other files.
+        That of another file is never known.
         """
         with self._cached(head) as walked:
             if walked is None or not address.is_document:
-                return False
+                return None
             ends = walked.ends.get(address)
-        first = ends.first.hex() if ends else ""
-        return not first or (first != commit and self._repository.holds(first, commit))
+        return ends.first.hex() if ends else ""
 
     def changes_of(self, head: str, address: Address) -> DocumentChanges | None:
         """The changes of a document up to a commit; None if they are not cached or the lock is not free.

@@ -386,7 +386,7 @@ class GitHistory:
         blob = object_at(commit, self._path(address))
         if isinstance(blob, pygit2.Blob):
             return _Version(commit, address, str(blob.id))
-        if self._spans.is_later(self.head(), address, str(commit.id)):
+        if self._is_later(address, str(commit.id)):
             return None
         trees = TreeDiff(self.repository)
         sources = self._sources(trees, address)
@@ -396,6 +396,11 @@ class GitHistory:
         if older and not (len(older) == 1 and _was_named_once(sources[older[0].address])):
             return self._walked_version_at(commit, address, trees)
         return older[0] if older else None
+
+    def _is_later(self, address: Address, commit: str) -> bool:
+        """Whether a document is known to be newer than a commit, under any of its names, or to be in no commit."""
+        first = self._spans.begin_of(self.head(), address)
+        return first == "" or (first not in {None, commit} and self.repository.holds(first or "", commit))
 
     def _version_in(
         self, trees: TreeDiff, commit: pygit2.Commit, address: Address, changes: DocumentChanges
@@ -441,6 +446,8 @@ class GitHistory:
         """The commits that changed a document, newest first, through its renames."""
         head = self.head()
         if not head:
+            return iter(())
+        if self._spans.begin_of(head, address) == "":
             return iter(())
         changes = self._spans.changes_of(head, address)
         if changes is not None and changes.is_linear:

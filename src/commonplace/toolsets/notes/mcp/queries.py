@@ -44,9 +44,9 @@ from commonplace.toolsets.notes.service.evidence_texts import without_repeats
 from commonplace.toolsets.notes.service.known_names import require_known_folder, require_known_tag, require_known_type
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
-    find_page,
     folder_prefix,
     page_in_files,
+    page_or_none,
     page_path,
     shown_path,
 )
@@ -321,9 +321,8 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
 
 def _named_now(collections: Collections, reference: str) -> tuple[Collection, Address, str, str]:
     """The page that a reference names now, and its fragment; else the path that it is, and words about this."""
-    try:
-        page = find_page(collections, reference)
-    except NotFoundError:  # the page may have existed at another moment
+    page = page_or_none(collections, reference)
+    if page is None:  # the page may have existed at another moment
         name, _, fragment = reference.partition("#")
         path = page_path(collections, name)
         return path.collection, path.address, fragment, ", looked up by its path alone"

@@ -61,15 +61,22 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
         NotFoundError: kind "document"; context holds `nearest`. It also holds `folder` if the reference is a folder's
             path, and `place`, the path of the daily page, if the reference is a date.
     """
-    sides = [_chosen(collections, text) for text in _sides(reference)]
-    for chosen, rest in sides:
+    page = page_or_none(collections, reference)
+    if page is None:
+        raise _unknown(*_chosen(collections, _unwrapped(reference)))
+    return page
+
+
+def page_or_none(collections: Collections, reference: str) -> FoundPage | None:
+    """The page that `find_page` returns; None if there is none, without the time for what is near to it."""
+    for chosen, rest in [_chosen(collections, text) for text in _sides(reference)]:
         for name, fragment in reference_splits(rest):
             for collection in chosen:
                 record = _record(collection, name) if name else None
                 if record is not None:
                     record_read(collection.store.identity, record.address.path)
                     return FoundPage(collection, record, fragment)
-    raise _unknown(*sides[0])
+    return None
 
 
 def page_in_files(collections: Collections, reference: str) -> FoundPage | None:
