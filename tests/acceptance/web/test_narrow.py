@@ -18,6 +18,8 @@ WIDTHS = (320, 390, 768, 1024, 1248, 1920)
 LONG = "".join(f"## Part {number}\n\n" + "Words about boats and ropes. " * 40 + "\n\n" for number in range(12))
 FILES = {
     "README.md": "# A harbour with quite a long name for its site\n\nSee [[Page 30]].\n",
+    "long/a.md": f"# {'Longname' * 60}\n",
+    "long/b.md": "# After a long name\n",
     **{f"many/page {number}.md": f"---\ntags: [a]\n---\n# Page {number}\n\n{LONG}" for number in range(90)},
 }
 
@@ -44,6 +46,8 @@ def page_of(browser: Browser, width: int, *, scripts: bool = True) -> Page:
 @pytest.mark.sampled(6)
 def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, server: Server, width: int) -> None:
     page = page_of(browser, width)
+    opened(page, f"{server.url}/p/long/b")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "the link to the page before is broken"
     opened(page, f"{server.url}/p/many/page%2030")
     assert page.locator("#ui-top").bounding_box()["height"] <= 56  # type: ignore[index]
     assert page.evaluate("document.documentElement.scrollWidth") <= width

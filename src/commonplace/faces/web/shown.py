@@ -51,7 +51,7 @@ MAX_IN_CIRCLE = 10
 """Maximum number of neighbours that the local graph shows in a circle; more are in two columns."""
 GRAPH_WIDTH, GRAPH_HEIGHT = 300, 230
 """Width and least height of the local graph."""
-COLUMN, NAME_HEIGHT = 46, 19
+COLUMN, NAME_HEIGHT = 38, 19
 """Distance of the columns from the middle, and of names in a column."""
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _URL = re.compile(r"https?://\S+")
@@ -330,7 +330,7 @@ def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequ
         url, title = escape(urls.page(collection.name, neighbour.record.address.path)), escape(neighbour.record.title)
         at = {"before": (x - 10, y + 4), "after": (x + 10, y + 4)}.get(side, (x, y + 17))
         nodes.append(
-            f'<a href="{url}" aria-label="{title}"><title>{title}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
+            f'<a href="{url}"><title>{title}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
             f'<text class="{side}" x="{at[0]:.1f}" y="{at[1]:.1f}">{escape(_short(neighbour.record.title))}</text></a>'
         )
     center = f'<circle class="self" cx="{middle[0]}" cy="{middle[1]}" r="8"/>'
