@@ -149,9 +149,12 @@ def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
         return path.collection, path.address
     chosen, _ = folder_prefix(call.services.collections, reference)
     name = fold(path.address.id)
-    gone = ((collection, address) for collection in chosen for address in gone_pages(collection))
-    named = (pair for pair in gone if ends_path(name, pair[1], fold) and not pair[0].store.ignores(pair[1]))
-    return next(named, None)
+    gone = (
+        (collection, address)
+        for collection in chosen
+        for address in gone_pages(collection, lambda address: ends_path(name, address, fold))
+    )
+    return next((pair for pair in gone if not pair[0].store.ignores(pair[1])), None)
 
 
 def _since(chosen: Sequence[Collection], text: str) -> tuple[datetime | None, str]:

@@ -102,12 +102,16 @@ def _is_meant(collection: Collection, change_filter: ChangeFilter, address: Addr
     return change_filter.address in {None, address} and not collection.store.ignores(address)
 
 
-def gone_pages(collection: Collection) -> list[Address]:
-    """Every page that is gone and that a commit or the trash knows, the last changed one first."""
+def gone_pages(collection: Collection, is_meant: Callable[[Address], bool]) -> list[Address]:
+    """The chosen pages that are gone and that a commit or the trash knows, the last changed one first."""
     store = collection.store
-    when = {address: span.last.when for address, span in store.history.touched().items()}
+    commits = store.history.last_touching(is_meant)
+    if commits is None:
+        when = {address: span.last.when for address, span in store.history.touched().items() if is_meant(address)}
+    else:
+        when = {address: commit.when for commit, _ in commits for address in commit.addresses}
     for item in store.trash.items() if store.trash else ():
-        if item.address.is_document:
+        if item.address.is_document and is_meant(item.address):
             when[item.address] = max(int(item.when), when.get(item.address, 0))
     there = collection.index.revisions().keys() | not_served(store)
     return sorted(when.keys() - there, key=lambda address: (-when[address], address.path))

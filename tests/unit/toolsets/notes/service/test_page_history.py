@@ -154,8 +154,8 @@ def test_deleted_pages_are_those_that_are_gone_now_with_the_commit_that_has_them
     collection: Collection, repo: GitRepo
 ) -> None:
     (page,) = deleted_pages(collection, ChangeFilter(), 5, lambda: None)
-    assert (page.address, page.last_in) == (Address("gone.md"), repo.git("rev-parse", "HEAD~3"))
     assert page.deleted_in.message.strip() == "Remove"
+    assert (page.address, page.last_in) == (Address("gone.md"), repo.git("rev-parse", f"{page.deleted_in.id}^"))
     assert deleted_pages(collection, ChangeFilter(prefix="in/"), 5, lambda: None) == []
 
 
