@@ -391,12 +391,12 @@ class WriterStatus:
 
 
 class RemoteStatus(NamedTuple):
-    """The remote as this server meets it: seconds since it last answered, accepted a push, and stopped to answer."""
+    """Seconds since a remote last answered, accepted a push, stopped to answer, and refused a push, with its words."""
 
     answered: float | None = None
     pushed: float | None = None
     silent: float | None = None
-    """None if it answers."""
+    refused: tuple[float, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -361,8 +361,12 @@ class SemanticIndex(Protocol):
         """The documents that a search compares at the moment. Cheap, and never waits for the model."""
         ...
 
-    def status(self) -> EmbeddingStatus:
-        """The current status."""
+    def status(self, *, trying: bool = False) -> EmbeddingStatus:
+        """The current status.
+
+        Args:
+            trying: Whether to use the model first, which tells whether it works; takes the time of one query.
+        """
         ...
 
     def embed(self, progress: Progress | None = None) -> None:

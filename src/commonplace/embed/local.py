@@ -90,10 +90,12 @@ class LocalSemanticIndex:
             return Coverage(documents, obstacle=MODEL_LOADING)
         return Coverage(documents, max(documents - self._vectors.space.documents, 0))
 
-    def status(self) -> EmbeddingStatus:
-        """The current status."""
+    def status(self, *, trying: bool = False) -> EmbeddingStatus:
+        """The current status, after use of the model if `trying`."""
         if reason := self._model.missing:
             return EmbeddingStatus(status="missing", reason=reason)
+        if trying:
+            self._model.try_out()
         embedded: dict[str, str] = {}
         chunks = 0
         reason = self._model.failure or self._vectors.failure

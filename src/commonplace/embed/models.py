@@ -7,7 +7,7 @@ import resource
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -107,6 +107,11 @@ class Model:
     def failure(self) -> str:
         """The last error, and what to do; "" if the last use succeeded."""
         return self._failure.advice if self._failure else ""
+
+    def try_out(self) -> None:
+        """Use the model once, so that `failure` is of now."""
+        with suppress(KnowledgeError):
+            self.texts(["a"])
 
     @property
     def name(self) -> str:

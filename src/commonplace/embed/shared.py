@@ -85,10 +85,14 @@ class SharedSemanticIndex:
             self._covered = time.monotonic(), coverage
         return coverage
 
-    def status(self) -> EmbeddingStatus:
-        """The current status."""
+    def status(self, *, trying: bool = False) -> EmbeddingStatus:
+        """The current status, after use of the model if `trying`."""
         if reason := self._model.missing:
             return EmbeddingStatus(status="missing", reason=reason)
+        if trying:
+            self._model.try_out()
+            if failure := self._model.failure:
+                return EmbeddingStatus(status="failing", model=self._model.name, reason=failure)
         try:
             counts = self._vectors.counts(self._base, model_digest(self._model))
         except KnowledgeError as error:

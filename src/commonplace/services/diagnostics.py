@@ -35,9 +35,14 @@ def embedding_gap(state: EmbeddingStatus) -> str:
     return f"Search by meaning knows {known_text}; {who}."
 
 
-def embedding_status(collection: Collection) -> EmbeddingStatus:
-    """The status of a collection's vectors: the model, the number of embedded texts, and the last error."""
-    return collection.semantic_index.status() if collection.semantic_index else EMBEDDING_OFF
+def embedding_status(collection: Collection, *, trying: bool = False) -> EmbeddingStatus:
+    """The status of a collection's vectors: the model, the number of embedded texts, and the last error.
+
+    Args:
+        collection: The collection.
+        trying: Whether to use the model first, which tells whether it works.
+    """
+    return collection.semantic_index.status(trying=trying) if collection.semantic_index else EMBEDDING_OFF
 
 
 # Diagnostics of an installation and its folders.
@@ -86,7 +91,7 @@ _SCHEMA_HINTS = {
 
 def embedding(collection: Collection) -> Iterator[Diagnostic]:
     """The status of semantic search. The index must be up to date."""
-    state = embedding_status(collection)
+    state = embedding_status(collection, trying=True)
     if state.status == "failing":
         hint = "Search goes by words until then."
         yield Diagnostic("meaning", Severity.WARNING, collection.name, f"Search by meaning fails: {state.reason}", hint)

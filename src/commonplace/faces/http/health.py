@@ -179,6 +179,8 @@ def _replica_state(status: ReplicaStatus) -> JsonObject:
             "silent_seconds": _rounded(remote.silent),
         },
     }
+    if remote.refused is not None:
+        state["refused"] = {"seconds": _rounded(remote.refused[0]), "reason": remote.refused[1]}
     state |= _writer_state(status.writer)
     if status.packs is not None:
         state["packs"] = status.packs
@@ -314,7 +316,8 @@ def _rows(states: Sequence[JsonObject]) -> Iterator[Sequence[str]]:
         collections = _part(state, "collections")
         for name in collections or [""]:
             values = _part(collections, name)
-            yield [*begin, name, *_cells(values), files, _cell(values.get("write_problem") or server.get("problem"))]
+            problem = values.get("write_problem") or server.get("problem") or _refusal(_part(values, "refused"))
+            yield [*begin, name, *_cells(values), files, _cell(problem)]
 
 
 def _cells(values: Mapping[str, Json]) -> list[str]:
@@ -336,6 +339,10 @@ def _cells(values: Mapping[str, Json]) -> list[str]:
         _cell(values.get("packs")),
         f"{free / 1e9:.1f} GB" if isinstance(free, int) else "",
     ]
+
+
+def _refusal(refused: Mapping[str, Json]) -> str:
+    return f"The remote refused a write {_ago(refused['seconds'])} ago: {refused['reason']}" if refused else ""
 
 
 def _part(state: Mapping[str, Json], name: str) -> Mapping[str, Json]:

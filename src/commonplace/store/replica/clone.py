@@ -97,6 +97,8 @@ class RemoteContact:
         """Beginning of the first call that failed since the last answer."""
         self._unpushed: tuple[float, float] | None = None
         """Beginning of the first push that failed since the last answer to a push, and end of the last one."""
+        self._refusal: tuple[float, str] | None = None
+        """Time at which a rule of the remote forbade a push, and its words; until it accepts one."""
 
     @contextmanager
     def call(self, step: Step) -> Generator[Callable[[bool], None]]:
@@ -127,7 +129,12 @@ class RemoteContact:
     def accepted(self) -> None:
         """Record that the remote has accepted a push."""
         with self._lock:
-            self._pushed = self._clock()
+            self._pushed, self._refusal = self._clock(), None
+
+    def refused(self, words: str) -> None:
+        """Record that a rule of the remote forbids a push."""
+        with self._lock:
+            self._refusal = self._clock(), words
 
     def status(self) -> RemoteStatus:
         """The state now. A call that lasts longer than `HANGS_SECONDS` counts as not answered from its beginning on."""
@@ -139,8 +146,9 @@ class RemoteContact:
             if self._unpushed and now - self._unpushed[1] < PUSH_MEMORY_SECONDS:
                 waiting.append(self._unpushed[0])
             times = self._answered, self._pushed, min(waiting) if waiting else None
+            refused = (now - self._refusal[0], self._refusal[1]) if self._refusal else None
         answered, pushed, silent = (None if when is None else now - when for when in times)
-        return RemoteStatus(answered, pushed, silent)
+        return RemoteStatus(answered, pushed, silent, refused)
 
 
 class ReplicaClone:
@@ -444,8 +452,10 @@ class ReplicaClone:
                 self._target = ""
             return False
         self._target = ""
+        words = outcome.rejection or outcome.reason
+        self.contact.refused(words)
         raise GitError(
-            f"The remote of {self.source.name} refused the write: {outcome.rejection or outcome.reason}.",
+            f"The remote of {self.source.name} refused the write: {words}.",
             kind="remote",
             hint="Its rules forbid it; ask its owner. Nothing was written.",
         )

@@ -58,7 +58,7 @@ def _status(session: Session) -> None:
     rows: list[Json] = []
     with session.opened() as collections:
         for collection in collections:
-            state = embedding_status(collection)
+            state = embedding_status(collection, trying=True)
             rows.append(_json(collection, state))
             if not session.out.as_json:
                 session.out.line(f"{session.out.styled(BOLD, one_line(collection.name))}: {_text(state)}")
