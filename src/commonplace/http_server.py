@@ -37,7 +37,7 @@ from commonplace.faces.mcp.proposals import require_proposals
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.subscriptions import Quota
 from commonplace.faces.mcp.tools import result_text
-from commonplace.faces.mcp.toolset import Call, PageReader, Toolset
+from commonplace.faces.mcp.toolset import Call, ReadCall, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
 from commonplace.faces.rest.app import API_PREFIX, RestApi
 from commonplace.faces.web.app import WebPages, credentials
@@ -279,8 +279,8 @@ def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins],
 
     def agent_text(seen: Services, document: FoundDocument, tokens: int, question: str) -> AgentAnswer:
         named = load_toolset(default_toolset(settings), plugins)
-        toolset = named if named.page_reader else load_toolset(DEFAULT_TOOLSET, plugins)
-        reader = cast("PageReader", toolset.page_reader)
+        toolset = named if named.read_call else load_toolset(DEFAULT_TOOLSET, plugins)
+        reader = cast("ReadCall", toolset.read_call)
         tool = next(other_tool for other_tool in toolset.tools if other_tool.name == reader.tool)
         arguments = reader.arguments(document.collection.name, document.record.address.path, tokens, question)
         call = Call(services=seen, tier="read", progress=lambda _done, _total: None)

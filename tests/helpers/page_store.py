@@ -164,9 +164,9 @@ class _RecordDates:
         """A text that changes with the pages."""
         return f"{self._store.changes:040x}"
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
+    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
         """Nothing."""
-        del address, limit, offset
+        del address, limit, offset, after
         return []
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:

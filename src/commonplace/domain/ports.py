@@ -109,11 +109,20 @@ class History(Protocol):
         """Whether earlier commits than those that are here were not fetched."""
         ...
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
+    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
         """Commits that touched the document (None: anything in the folder), newest first.
 
         The commits of a document are followed through its renames as by `git log --follow`, except that a copy begins
         a history of its own. Each has the document's address in it as `addresses`.
+
+        Args:
+            address: The document; None for the folder.
+            limit: Maximum number of commits.
+            offset: Number of newest commits to leave out.
+            after: A commit of the branch; only commits that are not in its history count, whatever their dates.
+
+        Raises:
+            NotFoundError: kind "revision": the branch has no commit `after`.
         """
         ...
 

@@ -52,9 +52,9 @@ class NoHistory:
         """Return false."""
         return False
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
+    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
         """No commits."""
-        del address, limit, offset
+        del address, limit, offset, after
         return []
 
     def count(self) -> int:

@@ -292,7 +292,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class PageReader:
+class ReadCall:
     """The tool with which agents read one page."""
 
     tool: str
@@ -335,7 +335,7 @@ class Toolset:
     """Sentence about the server, beside its name and version; None for nothing."""
     indent: int | None = None
     """Indentation of JSON in text blocks, in spaces; None for compact JSON."""
-    page_reader: PageReader | None = None
+    read_call: ReadCall | None = None
     """The tool with which agents read one page; None for a toolset without pages."""
 
 

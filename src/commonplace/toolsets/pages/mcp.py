@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 from commonplace.domain.errors import Code, ConfigError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import iso_timestamp
-from commonplace.faces.mcp.toolset import Call, PageReader, Parameters, Tool, ToolResult, Toolset, bind, result_schema
+from commonplace.faces.mcp.toolset import Call, Parameters, ReadCall, Tool, ToolResult, Toolset, bind, result_schema
 from commonplace.toolsets.pages.rules.page import Page
 from commonplace.toolsets.pages.rules.queries import (
     MAX_PAGE_LIMIT,
@@ -271,7 +271,7 @@ PAGES = Toolset(
     name="pages",
     server_name="commonplace",
     proposes=True,
-    page_reader=PageReader("read_page", lambda _collection, path, _tokens, _question: {"path": path}, bounded=False),
+    read_call=ReadCall("read_page", lambda _collection, path, _tokens, _question: {"path": path}, bounded=False),
     instructions=INSTRUCTIONS,
     tools=(
         Tool(

@@ -118,4 +118,4 @@ def test_a_name_that_is_too_long_for_the_local_graph_ends_with_a_whole_word(
         svg = local_graph(Urls("base"), collection, record, neighbours(collection, record.address))
 
     assert f">{named}</text>" in svg
-    assert f'aria-label="{title}"' in svg
+    assert f"<title>{title}</title>" in svg

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pygit2
+from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.changes import Commit, CommitSpan, Revision
@@ -84,6 +86,8 @@ class GitHistory:
         """Cached ancestors of the current commit."""
         self._counted = ("", 0)
         """A commit, and the number of commits up to it that touched the folder."""
+        self._later = ("", "", frozenset[str]())
+        """A tip, a commit, and the ids of the commits up to the tip that are not in the history of that commit."""
 
     @property
     def available(self) -> bool:
@@ -103,24 +107,41 @@ class GitHistory:
         """Author's date and id of a commit, of its first parent, and so on; None if they are not cached."""
         return self._spans.first_parents(head)
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
+    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
         """Commits that touched the document, or (None) anything in the folder, newest first.
 
         The commits of a document are followed through its renames, and each has the document's address in it. Commits
         of the folder include their touched documents; for a merge, only those that the merge itself changed. Ignored
         documents are not among them.
         """
-        if address is not None:
-            with _naming(address):
-                versions = islice(() if self._hides(address) else self._versions(address), offset, offset + limit)
-                return [commit_value(version.commit, (version.address,)) for version in versions]
         head = self.head()
-        if not head:
+        within = self._not_in(after) if after else None
+        if address is not None:
+            return list(islice(self._log_of(address, within), offset, offset + limit))
+        if not head or within == frozenset():
             return []
         trees = TreeDiff(self.repository)
         hides = cache(self.rename_finder.hides)  # for one listing: ignore files change
-        commits = commits_touching(self.repository, head, self.prefix.rstrip("/"))
+        commits = commits_touching(self.repository, head, self.prefix.rstrip("/"), within=within)
         return [self._with_documents(trees, commit, hides) for commit, _ in islice(commits, offset, offset + limit)]
+
+    def _log_of(self, address: Address, within: AbstractSet[str] | None) -> Iterator[Commit]:
+        """The commits of a document, newest first: of these ones if they are given."""
+        with _naming(address):
+            for version in () if self._hides(address) else self._versions(address):
+                if within is None or str(version.commit.id) in within:
+                    yield commit_value(version.commit, (version.address,))
+
+    def _not_in(self, commit: str) -> frozenset[str]:
+        """The ids of the commits of the current branch that are not in the history of one of them."""
+        base = named_object(self.repository, self.ancestors, self.head(), checked(commit))
+        if not isinstance(base, pygit2.Commit):
+            raise _no_such_commit(commit)
+        head, after = self.head(), str(base.id)
+        if self._later[:2] != (head, after):
+            walk = self.repository.walk(head, SortMode.NONE, hidden=[after])
+            self._later = head, after, frozenset(str(later.id) for later in walk)
+        return self._later[2]
 
     def _with_documents(self, trees: TreeDiff, commit: pygit2.Commit, hides: Callable[[Address], bool]) -> Commit:
         """A commit with the documents that it touched, as `log` lists it."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
 from itertools import islice
 from threading import Lock
@@ -69,7 +70,11 @@ class PathFollower(NamedTuple):
 
 
 def commits_touching(
-    repository: GitRepository, head: str, path: str, follower: PathFollower | None = None
+    repository: GitRepository,
+    head: str,
+    path: str,
+    follower: PathFollower | None = None,
+    within: AbstractSet[str] | None = None,
 ) -> Iterator[tuple[pygit2.Commit, str]]:
     """The commits reachable from `head` that changed the entry at a path ("" for any entry), newest first.
 
@@ -80,6 +85,7 @@ def commits_touching(
         head: A commit.
         path: Path in the repository.
         follower: Cached facts about the path, and the rule for its renames; None to follow no rename.
+        within: Ids of the commits to walk below `head`: those that are not in the history of some commit; None for all.
 
     Yields:
         Each commit with the path that the entry had in it.
@@ -97,7 +103,7 @@ def commits_touching(
             yield commit, path
         if str(commit.id) == follower.first:
             continue
-        for parent in followed:
+        for parent in _those_in(within, followed):
             before = follower.path_before(trees, commit, parent, path) if touched else path
             earlier = follower.next_of(parent, before)
             if (str(earlier.id), before) not in met:
@@ -133,6 +139,11 @@ def _followed(
     mine = trees.at(str(commit.tree_id), path)
     same = next((parent for parent in parents if trees.at(str(parent.tree_id), path) == mine), None)
     return (bool(mine or parents), parents) if same is None else (False, [same])
+
+
+def _those_in(ids: AbstractSet[str] | None, commits: Sequence[pygit2.Commit]) -> Sequence[pygit2.Commit]:
+    """The commits with these ids; all for None."""
+    return commits if ids is None else [commit for commit in commits if str(commit.id) in ids]
 
 
 def changed_paths(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> Collection[bytes]:

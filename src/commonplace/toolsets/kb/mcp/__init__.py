@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.faces.lazy_module import LazyModule
-from commonplace.faces.mcp.toolset import PageReader, Toolset
+from commonplace.faces.mcp.toolset import ReadCall, Toolset
 from commonplace.toolsets.kb.mcp.declarations import PROMPTS, RESOURCES
 from commonplace.toolsets.kb.mcp.tools import TOOLS
 
@@ -39,5 +39,5 @@ KB = Toolset(
     prompts=PROMPTS,
     skills=True,
     proposes=True,
-    page_reader=PageReader("kb_get", _reading),
+    read_call=ReadCall("kb_get", _reading),
 )

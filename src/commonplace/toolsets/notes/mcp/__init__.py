@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.proposals import PROPOSALS, ProposalParameters, proposals
-from commonplace.faces.mcp.toolset import PageReader, Tool, Toolset, bind
+from commonplace.faces.mcp.toolset import ReadCall, Tool, Toolset, bind
 from commonplace.toolsets.notes.mcp import parameters
 from commonplace.toolsets.notes.mcp.declarations import PROMPTS, RESOURCES
 from commonplace.toolsets.notes.mcp.failures import advised, show_error
@@ -161,5 +161,5 @@ NOTES = Toolset(
     prompts=PROMPTS,
     skills=True,
     proposes=True,
-    page_reader=PageReader("read", _reading),
+    read_call=ReadCall("read", _reading),
 )

@@ -27,7 +27,7 @@ class ChangeFilter:
     prefix: str = ""
     since: datetime | None = None
     after: str = ""
-    """A commit of the folder's branch (7 or more digits). Only commits after it match."""
+    """A commit of the folder's branch (7 or more digits). Only commits that are not in its history match."""
     by: str = ""
     """Part of the name or address of the author, or of an agent or program that the message credits."""
 
@@ -61,11 +61,12 @@ def commits(collection: Collection, change_filter: ChangeFilter, go_on: Callable
     Raises:
         NotFoundError: kind "revision": the branch has no commit `after`.
     """
-    later = _later(collection, change_filter.after, go_on) if change_filter.after else None
-    walk = _walk(collection, change_filter.address, go_on)
+    if change_filter.after and not collection.store.history.available:
+        raise NotFoundError(
+            f"There is no commit {change_filter.after[:40]!r} here.", kind="revision", hint="Give a date."
+        )
+    walk = _walk(collection, change_filter.address, go_on, change_filter.after)
     for commit in dated_since(walk, change_filter.since.timestamp()) if change_filter.since else walk:
-        if later is not None and commit.id not in later:
-            return
         page_commit = _kept(commit, change_filter)
         if page_commit is not None:
             yield page_commit
@@ -117,30 +118,19 @@ def gone_pages(collection: Collection, is_meant: Callable[[Address], bool]) -> l
     return sorted(when.keys() - there, key=lambda address: (-when[address], address.path))
 
 
-def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:
+def _walk(
+    collection: Collection, address: Address | None, go_on: Callable[[], None], after: str = ""
+) -> Iterator[Commit]:
     """The commits that changed a page, or anything in the folder if `address` is None, newest first."""
     history = collection.store.history
     seen = 0
     while history.available and seen < MAX_COMMITS:
         go_on()
-        batch = history.log(address, limit=BATCH_COMMITS, offset=seen)
+        batch = history.log(address, limit=BATCH_COMMITS, offset=seen, after=after)
         yield from (commit for commit in batch if commit.is_shown)
         seen += len(batch)
         if len(batch) < BATCH_COMMITS:
             return
-
-
-def _later(collection: Collection, after: str, go_on: Callable[[], None]) -> frozenset[str]:
-    """The ids of the folder's commits after a commit. A commit that did not change the folder is placed by its date."""
-    ids: dict[str, int] = {}
-    for commit in _walk(collection, None, go_on):
-        if commit.id.startswith(after.lower()):
-            return frozenset(ids)
-        ids[commit.id] = commit.latest
-    if collection.past is None:
-        raise NotFoundError(f"There is no commit {after[:40]!r} here.", kind="revision", hint="Give a date.")
-    known_commit = collection.past.commits.commit(after)
-    return frozenset(identifier for identifier, when in ids.items() if when > known_commit.latest)
 
 
 def _kept(commit: Commit, change_filter: ChangeFilter) -> PageCommit | None:

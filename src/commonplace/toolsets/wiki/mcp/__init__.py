@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.faces.mcp.toolset import PageReader, Tool, Toolset, bind
+from commonplace.faces.mcp.toolset import ReadCall, Tool, Toolset, bind
 from commonplace.toolsets.wiki.mcp import tools
 from commonplace.toolsets.wiki.mcp import tools as parameters
 from commonplace.toolsets.wiki.mcp.text_output import show_error
@@ -144,5 +144,5 @@ WIKI = Toolset(
     show_error=show_error,
     default_tier="write",
     proposes=True,
-    page_reader=PageReader("read_note", lambda _collection, path, _tokens, _question: {"path": path}, bounded=False),
+    read_call=ReadCall("read_note", lambda _collection, path, _tokens, _question: {"path": path}, bounded=False),
 )

@@ -35,7 +35,7 @@ def test_instructions_name_no_tool_that_is_not_served(toolset: str, tier: str) -
 
 def test_the_tool_that_reads_a_page_takes_its_arguments() -> None:
     readers = {registration.name: load_toolset(registration.name) for registration in registered()}
-    named = {name: toolset.page_reader for name, toolset in readers.items() if toolset.page_reader}
+    named = {name: toolset.read_call for name, toolset in readers.items() if toolset.read_call}
     assert named.keys() >= {"notes", "kb", "wiki", "pages"}
     for name, reader in named.items():
         tool = next(tool for tool in readers[name].tools if tool.name == reader.tool)

@@ -106,6 +106,22 @@ def test_commits_are_those_made_or_rebased_since_a_moment(
     assert subjects(collection, since=datetime(2024, 1, 3, 12, tzinfo=UTC)) == ["Rebased", "Change a", "Remove"]
 
 
+def test_commits_of_a_branch_that_was_merged_later_are_after_a_commit_though_they_are_older(
+    collection: Collection, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (main,) = repo.git("branch", "--show-current").split()
+    repo.git("switch", "--quiet", "--create", "side", "HEAD~3")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_DATE", "2024-01-01T13:00:00Z")
+    repo.commit("Side", **{"side.md": "1\n"})
+    repo.git("switch", "--quiet", main)
+    before = repo.git("rev-parse", "HEAD")
+    repo.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
+    assert subjects(collection, after=before) == ["Merge", "Side"]
+    assert subjects(collection, after=before, address=Address("side.md")) == ["Side"]
+    assert subjects(collection, after=before, address=A) == []
+
+
 def test_commits_after_a_commit_are_those_after_it_whatever_it_touched(collection: Collection, repo: GitRepo) -> None:
     second = repo.git("rev-parse", "HEAD~2")
     assert subjects(collection, after=second) == ["Change a", "Remove"]
