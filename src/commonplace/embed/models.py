@@ -111,7 +111,7 @@ class Model:
     def try_out(self) -> None:
         """Use the model once, so that `failure` is of now."""
         with suppress(KnowledgeError):
-            self.texts(["a"])
+            self._question("a")
 
     @property
     def name(self) -> str:

@@ -99,3 +99,12 @@ def test_missing_libraries_are_told_without_a_path_of_this_machine(
     assert "onnxruntime" in missing
     assert missing.endswith("Run: commonplace model install")
     assert str(Path(sys.executable).parent) not in missing
+
+
+def test_trying_a_model_out_tells_what_is_wrong_with_it_now(tmp_path: Path) -> None:
+    with embedding_server() as server:
+        model = remote(server, tmp_path)
+        model.try_out()
+        assert model.failure == ""
+    model.try_out()
+    assert "cannot be reached" in model.failure

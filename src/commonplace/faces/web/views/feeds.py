@@ -113,8 +113,9 @@ def opensearch(request: PageRequest) -> PageResponse:
 
 
 def robots(request: PageRequest) -> PageResponse:
-    """The rules for robots: search engines may index what is read without a key in a base that declares its address."""
-    is_public = any(declared_site(collection.store).url for collection in request.collections)
+    """The rules for robots: search engines may index what is read without a key if every base declares its address."""
+    addresses = [declared_site(collection.store).url for collection in request.collections]
+    is_public = bool(addresses) and all(addresses)
     closed = [f"/{name}/" for name in UNLISTED] if is_public else ["/"]
     lines = ["User-agent: *", *(f"Disallow: {path}" for path in closed)]
     return PageResponse("".join(f"{line}\n" for line in lines).encode(), "text/plain; charset=utf-8")

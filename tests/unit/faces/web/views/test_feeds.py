@@ -116,3 +116,6 @@ def test_search_engines_may_index_a_base_that_declares_its_address_and_is_read_w
         assert "Disallow: /" not in lines
         nobody = served.request_of(Caller("", "read", frozenset()))
         assert robots(nobody).body == b"User-agent: *\nDisallow: /\n"
+    other = new_repo(tmp_path / "other", {"a.md": "# A\n"})
+    with Pages(tmp_path / "two", repo.path, other.path) as served:
+        assert served.view(robots) == "User-agent: *\nDisallow: /\n", "the other base declares no address"
