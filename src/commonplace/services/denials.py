@@ -24,6 +24,7 @@ from commonplace.domain.words.grams import WORD
 from commonplace.domain.words.scripts import fold_text
 from commonplace.domain.words.text_decoder import readable_text
 from commonplace.services.collections import Collection
+from commonplace.services.site.documents import BoundedCache
 
 SEARCHED = "names, tags, description or text"
 """The parts of a page that a search by words looks at; the names are title, aliases and id."""
@@ -41,6 +42,8 @@ MAX_LONGER_WORDS = 10
 """Maximum number of longer words that are searched instead of their part."""
 MAX_OCCURRENCES = 20
 """Maximum number of occurrences in a document whose longer words are taken."""
+MAX_CACHED_PAGES = 100_000
+"""Maximum number of pages that the cached results of looking through files name."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -219,6 +222,9 @@ class _Matches:
         return f"{texts} stands in {', '.join(paths)}{more}{part}"
 
 
+_MATCHES: BoundedCache[_Matches] = BoundedCache(MAX_CACHED_PAGES)
+
+
 def _matches(
     collections: Sequence[Collection],
     queries: Sequence[SearchQuery],
@@ -228,13 +234,31 @@ def _matches(
     """Search the files for texts, regardless of case, Unicode normalization and the length of blanks.
 
     Documents for which the expression holds count as those that contain all; without one, all texts must be there.
+    The result is cached until an index changes, unless the time was too short for all files.
     """
-    sought = [_Sought(text) for text in dict.fromkeys(texts)]
-    expression = expression or Junction("all", tuple(map(Leaf, sought)))
+    texts = tuple(dict.fromkeys(texts))
+    states = tuple((collection.store.identity, collection.index.generation) for collection in collections)
+    names = tuple(collection.name for collection in collections)
+    # The expression is that of the text of the queries.
+    key = (states, names, _scope(queries), texts, queries[0].text if expression else None)
+    cached = _MATCHES.get(key)
+    if cached is not None:
+        return cached
+    matches = _searched(collections, _scope(queries), texts, expression)
+    if matches.read < matches.total:
+        return matches
+    return _MATCHES.put(key, matches, sum(map(len, matches.pages.values())) + len(matches.with_all) + 1)
+
+
+def _searched(
+    collections: Sequence[Collection], scope: Filter, texts: Sequence[str], expression: Expression[_Sought] | None
+) -> _Matches:
+    """Like `_matches`, but not cached."""
+    sought = [_Sought(text) for text in texts]
+    all_of_them = Junction("all", tuple(map(Leaf, sought)))
     pages: dict[str, list[_Page]] = {item.text: [] for item in sought}
     with_all: list[_Page] = []
     longer: dict[str, None] = {}
-    scope = _scope(queries)
     listed = [(collection, sorted(collection.index.revisions(scope))) for collection in collections]
     read, deadline = 0, time.monotonic() + MAX_SECONDS
     for page, text in _texts(listed):
@@ -245,7 +269,8 @@ def _matches(
         for item in present:
             pages[item.text].append(page)
             longer.update(dict.fromkeys(item.longer_words(text)))
-        if present and _is_met(expression, text):
+        has_all = expression is None and len(present) == len(sought)
+        if present and (has_all or _is_met(expression or all_of_them, text)):
             with_all.append(page)
     total = sum(len(addresses) for _, addresses in listed)
     return _Matches(pages, with_all, list(longer)[:MAX_LONGER_WORDS], read, total, len(collections) > 1)

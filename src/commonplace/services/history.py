@@ -10,12 +10,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
+from commonplace.domain.ports import History
 from commonplace.domain.proposals import ServedView
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import is_proposed, not_served
 from commonplace.services.past import moment_of, require_history
+from commonplace.services.site.documents import BoundedCache
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
 from commonplace.services.writes.documents import index_written
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of
@@ -63,12 +65,29 @@ def log(collection: Collection, address: Address | None, *, limit: int, offset: 
     return [commit for commit in commits if commit.is_shown]
 
 
+MAX_LAST_CHANGES = 20_000
+"""Maximum number of files whose last change is cached."""
+_LAST_CHANGES: BoundedCache[Commit] = BoundedCache(MAX_LAST_CHANGES)
+
+
 def last_change(collection: Collection, address: Address) -> Commit | None:
     """The last commit that changed the bytes of a file, through its renames; None if no commit has it.
 
-    A commit that only renames the file is passed over.
+    A commit that only renames the file is passed over. Cached for the current commit.
     """
     history = collection.store.history
+    if not (head := history.head()):
+        return None
+    key = (collection.store.identity, address, head, history.is_shallow)
+    cached = _LAST_CHANGES.get(key)
+    if cached is None:
+        cached = _last_change(history, address)
+        # None is not cached: an ignored file has no versions until it is not ignored any more.
+        return cached and _LAST_CHANGES.put(key, cached, 1)
+    return cached
+
+
+def _last_change(history: History, address: Address) -> Commit | None:
     last: Commit | None = None
     content = b""
     for commit, version in history.versions(address):

@@ -63,13 +63,16 @@ class FoundChunks:
     """A sentence about parts of the search that could not be answered; "" if there are none."""
 
 
-def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode = "keyword") -> FoundHits:
+def search(
+    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode = "keyword", *, explained: bool = True
+) -> FoundHits:
     """Ranked documents of all the collections together.
 
     Args:
         collections: The collections to search.
         query: The query; `offset` and `limit` count over all collections.
         mode: The mode; `hybrid` falls back to words if there is no model, or if the sort is not by score.
+        explained: Whether hits come with a notice about words that no page has; files may be read for it.
 
     Raises:
         InvalidInputError: the text is blank.
@@ -77,19 +80,19 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     """
     reranker = collections[0].reranker if collections and mode != "keyword" and query.records else None
     if reranker is None or query.offset >= MAX_RERANKED_HITS or query.sort != "score" or not query.descending:
-        return _found(collections, query, mode)
+        return _found(collections, query, mode, explained=explained)
     wide = replace(query, offset=0, limit=max(MAX_RERANKED_HITS, query.offset + query.limit))
-    found_hits = _found(collections, wide, mode)
+    found_hits = _found(collections, wide, mode, explained=explained)
     hits, notice = reranked(found_hits.hits, query.text, reranker)
     page = tuple(hits[query.offset : query.offset + query.limit])
     return replace(found_hits, hits=page, notice=" ".join(filter(None, (found_hits.notice, notice))))
 
 
-def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> FoundHits:
+def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, *, explained: bool) -> FoundHits:
     """A page of hits in the order of the collections' own scores."""
     search_query = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
     unfinished = unfinished_notice(collections)
-    results, denied, similarities = _answered(collections, search_query, mode)
+    results, denied, similarities = _answered(collections, search_query, mode, explained=explained)
     uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
     notices = (unfinished or denied, *(result.notice for _, result in results), uncompared)
     notice = " ".join(dict.fromkeys(filter(None, notices)))
@@ -177,10 +180,12 @@ def search_collection(collection: Collection, *queries: SearchQuery) -> list[Sea
 
 
 def _answered(
-    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
+    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, *, explained: bool
 ) -> tuple[list[tuple[Collection, SearchResult]], str, Mapping[str, SimilarityScores]]:
     """The results of the collections, a sentence about what they do not have, and the similarities."""
     results, similarities = _results(collections, query, mode)
+    if not explained and any(result.total for _, result in results):
+        return results, "", similarities
     denial = denial_of(collections, [query], [result for _, result in results], by_meaning=bool(similarities))
     if denial is None:
         return results, "", similarities

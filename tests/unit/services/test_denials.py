@@ -14,6 +14,7 @@ from commonplace.services import denials
 from commonplace.services.collections import Collection
 from commonplace.services.denials import SEARCHED
 from commonplace.services.searches import FoundHits, search
+from commonplace.services.site.documents import BoundedCache
 from indexed import Indexed
 
 FILES = {
@@ -124,6 +125,7 @@ def test_pages_that_could_not_be_read_in_time_are_not_spoken_for(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(denials, "MAX_SECONDS", -1.0)
+    monkeypatch.setattr(denials, "_MATCHES", BoundedCache(1))
     for text in ('"<u>two"', "verkehrsordnung", "verkehrsordnung soup"):
         _, hits = answer(collection, text)
         assert f"in its {SEARCHED}; 0 of {len(FILES)} pages could be read in time" in hits.notice, text
@@ -146,3 +148,23 @@ def test_many_pages_are_counted(tmp_path: Path) -> None:
         hits = search([base.collection], SearchQuery(text='"<u>tag"'))
     assert "stands in page-0.md, page-1.md, page-2.md and 4 more." in hits.notice
     assert hits.total == 7
+
+
+def test_files_are_looked_through_once_until_a_page_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[object] = []
+    searched = denials._searched
+
+    def counted(*arguments: object) -> object:
+        looked.append(arguments)
+        return searched(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(denials, "_searched", counted)
+    with Indexed(tmp_path, FILES) as base:
+        for _ in range(2):
+            assert "No page contains a word of 'zugvogel'" in answer(base.collection, "zugvogel")[1].notice
+        assert len(looked) == 1
+        base.update("birds.md", "# Birds\n\nDer Bergzugvogelflug.\n")
+        assert "stands in birds.md" in answer(base.collection, "zugvogel")[1].notice
+        assert len(looked) == 2
+        quiet = search([base.collection], SearchQuery(text="lentil brunswick"), explained=False)
+        assert (len(quiet.hits), quiet.notice, len(looked)) == (1, "", 2)

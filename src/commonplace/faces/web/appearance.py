@@ -16,7 +16,6 @@ from commonplace.domain.site_file import MAX_IMAGE_BYTES, MAX_STYLE_BYTES, SITE_
 from commonplace.faces.web.exchange import PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.services.collections import Collection
-from commonplace.services.sites import SITES
 
 PAPER, DARK_PAPER = (0xFD, 0xFC, 0xF9), (0x17, 0x19, 0x1C)
 """Background of pages in each scheme, as in `app.css`."""
@@ -46,14 +45,16 @@ def appearance(request: PageRequest, collection: Collection | None) -> Appearanc
         collection = collections[0]
     if collection is None or collection.is_past:
         return Appearance()
-    settings = SITES.of(collection).settings
+    settings = request.site(collection).settings
     urls, name = request.urls, collection.name
     style = style_sheet(collection, settings)
     return Appearance(
         logo=urls.file(name, settings.logo) if picture_fits(collection, settings.logo) else "",
         favicon=urls.file(name, settings.favicon) if picture_fits(collection, settings.favicon) else "",
         style=urls.view("style", name, "", v=blake2b(style.encode(), digest_size=6).hexdigest()) if style else "",
-        footer=footer_html(Renderer(request.collections, collection, request.urls), settings.footer),
+        footer=footer_html(Renderer(request.collections, collection, request.urls), settings.footer)
+        if settings.footer
+        else NO_TEXT,
     )
 
 

@@ -18,6 +18,7 @@ from commonplace.faces.access.callers import Caller, allows
 from commonplace.faces.web.urls import Urls, split_path
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.services import Services
+from commonplace.services.sites import SITES, Site
 from commonplace.services.write_watch import named_limits, require_allowed
 from commonplace.settings import Tier
 
@@ -87,6 +88,8 @@ class PageRequest:
     """The caller of a view that edits, at the tier `propose`. The services then show and write the own proposal."""
     proposed: Mapping[str, str] = field(default_factory=dict[str, str])
     """Ids of the proposals that the request wrote, by name of the collection."""
+    sites: dict[tuple[str, bool], Site] = field(default_factory=dict[tuple[str, bool], Site])
+    """The sites that `site` has returned for this request, by identity and whether the collection is of the past."""
 
     @property
     def tier(self) -> Tier:
@@ -118,6 +121,15 @@ class PageRequest:
     def collections(self) -> Collections:
         """The collections that the caller may see."""
         return self.services.collections
+
+    def site(self, collection: Collection) -> Site:
+        """The site of a collection: looked up once for a request that only reads."""
+        if self.method != "GET":
+            return SITES.of(collection)
+        key = (collection.store.identity, collection.is_past)
+        if key not in self.sites:
+            self.sites[key] = SITES.of(collection)
+        return self.sites[key]
 
     def located(self) -> tuple[Collection, str]:
         """The collection that the path names, and the path within the collection.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 
 from markupsafe import Markup
 
 from commonplace.domain.navigation import Navigation, NavigationNode, Place
 from commonplace.faces.web.urls import Urls
+from commonplace.services.site.documents import BoundedCache
 
 MAX_ROWS = 80
 """Maximum number of rows of an open section on a page; those around the opened row are shown."""
@@ -21,6 +22,12 @@ MAX_LOADED_OPEN_ROWS = 300
 MAX_DIGITS = 7
 MAX_BRANCH_ROWS = 1_000
 """Maximum number of rows of a section in one response."""
+
+
+MAX_NAVIGATIONS = 8
+"""Maximum number of navigations of which rows are cached."""
+_ROWS: BoundedCache[dict[Place, str]] = BoundedCache(MAX_NAVIGATIONS)
+"""Rows by place, for each version of a navigation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,13 @@ class NavigationHtml:
     urls: Urls
     collection: str
     navigation: Navigation
+    _same_rows: dict[Place, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the rows that were written before for the same navigation."""
+        key = (self.urls, self.collection, self.navigation.version)
+        rows = _ROWS.get(key)
+        object.__setattr__(self, "_same_rows", _ROWS.put(key, {}, 1) if rows is None else rows)
 
     def whole(self, path: str) -> Markup:
         """The navigation with the way to a page open, and at the top, as many levels as fit."""
@@ -94,6 +108,15 @@ class NavigationHtml:
             yield self._more(place, stop, 0)
 
     def _row(self, node: NavigationNode, place: Place, current: Place, opened: AbstractSet[Place]) -> str:
+        """The row of a node; that of a closed section or of another page is the same on every page."""
+        if place == current or place in opened:
+            return self._made_row(node, place, current, opened)
+        row = self._same_rows.get(place)
+        if row is None:
+            row = self._same_rows[place] = self._made_row(node, place, current, opened)
+        return row
+
+    def _made_row(self, node: NavigationNode, place: Place, current: Place, opened: AbstractSet[Place]) -> str:
         title = escape(node.title)
         link = ""
         if node.path:

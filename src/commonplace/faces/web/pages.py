@@ -19,7 +19,6 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.messages import message_catalogue
 from commonplace.services.collections import Collection
 from commonplace.services.history import commits_writes
-from commonplace.services.sites import SITES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -76,7 +75,7 @@ def page(request: PageRequest, template: str, code: int = 200, /, **values: obje
 def language_of(request: PageRequest, collection: Collection | None) -> str:
     """The language of a page around its text: that of its base, else the one that all bases share, else English."""
     shown = [collection] if collection is not None and not collection.is_past else list(request.collections)
-    languages = {SITES.of(shown_collection).settings.language or ENGLISH for shown_collection in shown}
+    languages = {request.site(shown_collection).settings.language or ENGLISH for shown_collection in shown}
     return languages.pop() if len(languages) == 1 else ENGLISH
 
 
@@ -84,7 +83,7 @@ def site_name(request: PageRequest) -> str:
     """The title of the pages: that of the only base that the reader may see, otherwise the names of the bases."""
     collections = list(request.collections)
     if len(collections) == 1:
-        return SITES.of(collections[0]).title
+        return request.site(collections[0]).title
     names = [collection.name for collection in collections]
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "") or "commonplace"  # noqa: PLR2004
 
@@ -92,7 +91,7 @@ def site_name(request: PageRequest) -> str:
 def base_title(request: PageRequest, collection: Collection) -> str:
     """The name of a base on pages: the title of its site if it is the only base, otherwise its name in URLs."""
     is_only = len(list(request.collections)) == 1 and not collection.is_past
-    return SITES.of(collection).title if is_only else collection.name
+    return request.site(collection).title if is_only else collection.name
 
 
 def breadcrumbs(request: PageRequest, collection: Collection, folder: str) -> list[tuple[str, str]]:

@@ -30,6 +30,16 @@ def test_the_way_to_the_page_is_open_and_marked_once() -> None:
     assert 'href="https://example.org/?a=&quot;b&quot;"' in shown
 
 
+def test_rows_of_other_pages_are_never_marked_and_those_of_another_navigation_are_its_own() -> None:
+    for path in ("Home.md", "a/index.md", "a/deep.md", "Home.md", "many/3.md"):
+        shown = NavigationHtml(Urls("base"), "base", TREE).whole(path)
+        assert shown.count('aria-current="page"') == 1
+        assert f'href="/p/{path.removesuffix(".md")}" aria-current="page"' in shown
+    renamed = Navigation((NavigationNode("Start", "Home.md"), *TREE.roots[1:]))
+    assert ">Start<" in NavigationHtml(Urls("base"), "base", renamed).whole("absent.md")
+    assert 'href="/p/@base/Home"' in NavigationHtml(Urls("other"), "base", TREE).whole("absent.md")
+
+
 def test_a_long_section_shows_the_rows_around_the_page() -> None:
     shown = HTML.whole("many/150.md")
     assert shown.count('href="/p/many/') == MAX_ROWS

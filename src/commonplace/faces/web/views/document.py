@@ -42,7 +42,7 @@ from commonplace.services.site.documents import (
     required_document,
 )
 from commonplace.services.site.documents import mentions as unlinked_mentions
-from commonplace.services.sites import SITES, Site
+from commonplace.services.sites import Site
 
 START_COMMITS = 5
 """Number of recent commits on the start page."""
@@ -91,7 +91,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
     links = backlinks(request.collections, collection, record.address, SHOWN_BACKLINKS)
     commit = last_change(collection, record.address)
     edit = shown.edit_url(request, found_document, text)
-    site = SITES.of(collection)
+    site = request.site(collection)
     html = shown.for_reader(shown.rendered(request, collection, text, (part.start, part.end)), edit)
     return page(
         request,

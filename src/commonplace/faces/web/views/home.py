@@ -17,7 +17,6 @@ from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import latest
 from commonplace.services.site.documents import FOLDERS, SiteFolder, document_at_path
 from commonplace.services.site.overview import ORPHANS, OVERVIEWS, CollectionOverview, wanted_pages
-from commonplace.services.sites import SITES
 
 MAX_FOLDERS = 14
 SHOWN_COMMITS = 8
@@ -44,7 +43,9 @@ def home(request: PageRequest) -> PageResponse:
     """The home page: the start page of the only base if it has one, otherwise the overview."""
     collections = list(request.collections)
     added = any(pages.card(request) is not None for pages in request.toolsets)
-    start = None if added or len(collections) != 1 else document_at_path(collections[0], SITES.of(collections[0]).start)
+    start = (
+        None if added or len(collections) != 1 else document_at_path(collections[0], request.site(collections[0]).start)
+    )
     return document.page_of(request, start, is_start=True) if start else overview(request)
 
 
@@ -68,7 +69,7 @@ def overview(request: PageRequest) -> PageResponse:
 
 
 def _navigation(request: PageRequest, collection: Collection) -> Markup:
-    return NavigationHtml(request.urls, collection.name, SITES.of(collection).navigation).whole("")
+    return NavigationHtml(request.urls, collection.name, request.site(collection).navigation).whole("")
 
 
 def _waiting(request: PageRequest) -> list[tuple[Collection, CardRow]]:
@@ -80,7 +81,7 @@ def _waiting(request: PageRequest) -> list[tuple[Collection, CardRow]]:
 def _card(request: PageRequest, collection: Collection) -> CollectionCard:
     folders = FOLDERS.of(collection)
     top = [folders[path] for path in folders[""].folders]
-    start = SITES.of(collection).start
+    start = request.site(collection).start
     return CollectionCard(
         collection=collection,
         overview=OVERVIEWS.of(collection),

@@ -133,7 +133,7 @@ def suggest(request: PageRequest) -> PageResponse:
                 text=query.words, filter=query.filter(), status=query.status, limit=SUGGESTED, sections=1, snippet=120
             )
             mark = marker(query.words)
-            found_hits = searches.search(chosen, search_query, "keyword").hits
+            found_hits = searches.search(chosen, search_query, "keyword", explained=False).hits
             hits = [
                 shown_hit for hit in found_hits for shown_hit in _suggested(_shown(then, hit, mark, ""), query.words)
             ][:SUGGESTED]

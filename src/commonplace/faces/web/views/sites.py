@@ -7,13 +7,12 @@ from commonplace.faces.web.appearance import style_sheet
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.navigation import NavigationHtml, place_of
 from commonplace.faces.web.pages import page
-from commonplace.services.sites import SITES
 
 
 def section(request: PageRequest) -> PageResponse:
     """The pages of one section of the navigation; with `fragment`, only its rows, for the same navigation."""
     collection, path = request.located()
-    navigation = SITES.of(collection).navigation
+    navigation = request.site(collection).navigation
     place = place_of(path)
     start, end = request.number("from", 0), request.number("to", 0)
     version = request.query.get("fragment", "")
@@ -32,5 +31,5 @@ def section(request: PageRequest) -> PageResponse:
 def style(request: PageRequest) -> PageResponse:
     """The style sheet of a base: its accent, and the rules of its own."""
     collection, _ = request.located()
-    rules = style_sheet(collection, SITES.of(collection).settings)
+    rules = style_sheet(collection, request.site(collection).settings)
     return PageResponse(rules.encode("utf-8", "replace"), "text/css; charset=utf-8")
