@@ -13,7 +13,7 @@ from commonplace.index import open_index
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import collection_issues
 from commonplace.services.health import finding_cache
-from commonplace.services.site.documents import BoundedCache
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.toolsets.notes.service import overview
 from indexed import Indexed
 from support import Amount

@@ -23,8 +23,8 @@ from commonplace.domain.words.amounts import amount
 from commonplace.domain.words.grams import WORD
 from commonplace.domain.words.scripts import fold_text
 from commonplace.domain.words.text_decoder import readable_text
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection
-from commonplace.services.site.documents import BoundedCache
 
 SEARCHED = "names, tags, description or text"
 """The parts of a page that a search by words looks at; the names are title, aliases and id."""

@@ -14,10 +14,10 @@ from commonplace.domain.ports import History
 from commonplace.domain.proposals import ServedView
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.words.moments import parse_moment
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import is_proposed, not_served
 from commonplace.services.past import moment_of, require_history
-from commonplace.services.site.documents import BoundedCache
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
 from commonplace.services.writes.documents import index_written
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of

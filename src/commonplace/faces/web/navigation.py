@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from commonplace.domain.navigation import Navigation, NavigationNode, Place
 from commonplace.faces.web.urls import Urls
-from commonplace.services.site.documents import BoundedCache
+from commonplace.services.bounded_cache import BoundedCache
 
 MAX_ROWS = 80
 """Maximum number of rows of an open section on a page; those around the opened row are shown."""

@@ -32,9 +32,10 @@ from commonplace.faces.web.exchange import CardRow, PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
 from commonplace.faces.web.urls import Urls
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.proposals import decisions
-from commonplace.services.site.documents import BoundedCache, Neighbour, parsed_document
+from commonplace.services.site.documents import Neighbour, parsed_document
 from commonplace.services.sites import Site
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.services.writes.saves import MAX_EDITED_BYTES

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -22,6 +22,7 @@ from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, Se
 from commonplace.domain.query_parser import plain_query
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection, Collections, FoundDocument, record_of_new_file
 from commonplace.services.links import by_name, target_by_name
 from commonplace.services.listing import every_document
@@ -30,38 +31,6 @@ from commonplace.services.listing import every_document
 
 
 T = TypeVar("T")
-
-
-class BoundedCache(Generic[T]):
-    """A cache of values by key that evicts the least recently used ones.
-
-    Args:
-        limit: Maximum sum of the sizes of all values; the last added value is never evicted.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lock = Lock()
-        self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        self._size = 0
-
-    def get(self, key: Hashable) -> T | None:
-        """The value of a key; None if it is not cached."""
-        with self._lock:
-            cached = self._values.get(key)
-            if cached is not None:
-                self._values.move_to_end(key)
-            return cached[0] if cached is not None else None
-
-    def put(self, key: Hashable, value: T, size: int) -> T:
-        """Cache a value of this size, and return it."""
-        with self._lock:
-            if key not in self._values:
-                self._values[key] = value, size
-                self._size += size
-            while self._size > self._limit and len(self._values) > 1:
-                self._size -= self._values.popitem(last=False)[1][1]
-        return value
 
 
 def state_of(collection: Collection) -> tuple[object, ...]:

@@ -11,10 +11,11 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Filter, Record
 from commonplace.services import links as document_links
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import Issue, collection_issues
 from commonplace.services.links import WantedPage
-from commonplace.services.site.documents import BoundedCache, PerState, records, state_of
+from commonplace.services.site.documents import PerState, records, state_of
 
 MAX_HUBS = 8
 """Maximum number of hubs that are shown."""

@@ -11,8 +11,9 @@ from hashlib import blake2b
 from commonplace.domain.query import Record
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import base_title, page
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection
-from commonplace.services.site.documents import GRAPHS, BoundedCache, state_of
+from commonplace.services.site.documents import GRAPHS, state_of
 from commonplace.services.site.overview import OVERVIEWS
 
 MAX_SHARE = 0.6

@@ -15,10 +15,11 @@ from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Record
 from commonplace.domain.snippets import strip_markdown
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import located_findings
 from commonplace.services.health.page_rules import LocatedFinding
-from commonplace.services.site.documents import BoundedCache, state_of
+from commonplace.services.site.documents import state_of
 
 
 @dataclass(frozen=True, slots=True)
