@@ -10,10 +10,10 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.index import open_index
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import collection_issues
 from commonplace.services.health import finding_cache
-from commonplace.services.bounded_cache import BoundedCache
 from commonplace.toolsets.notes.service import overview
 from indexed import Indexed
 from support import Amount
