@@ -155,15 +155,18 @@ def _head_lines(found_proposal: FoundProposal, report: ProposalReport) -> list[s
 
 
 def _file_lines(file: FileReport) -> list[str]:
-    diff = file.diff.removesuffix("\n").split("\n")[2:] if file.diff else []
     return [
-        _action_line(file.file),
-        *map(escaped_controls, diff),
+        *diff_lines(_action_line(file.file), file.diff),
         *([one_line(f"moved since: the page is {file.now.path} now")] if file.now else []),
         *(one_line(f"! {_conflict_line(conflict)}") for conflict in file.conflicts),
         *(one_line(f"! {finding.path}: {finding.message}") for finding in file.new_findings),
         *(one_line(f"mends {finding.path}: {finding.message}") for finding in file.mended),
     ]
+
+
+def diff_lines(title: str, diff: str) -> list[str]:
+    """A unified diff below a title, without its two lines of names."""
+    return [one_line(title), *map(escaped_controls, diff.removesuffix("\n").split("\n")[2:])]
 
 
 def _conflict_line(conflict: TextConflict) -> str:

@@ -16,6 +16,7 @@ from support import GitRepo, new_repo
 
 ERAS = ("auto", "legacy")
 Mode = Literal["auto", "legacy"]
+Action = Literal["accept", "decline", "cancel"]
 PAGES: dict[str, str | bytes] = {"a.md": "# A\n\none\n", "b.md": "# B\n\n[a](a.md)\n"}
 REPLACE = {"page": "a", "changes": [{"do": "replace", "old": "one", "text": "ONE"}]}
 
@@ -23,7 +24,7 @@ REPLACE = {"page": "a", "changes": [{"do": "replace", "old": "one", "text": "ONE
 class Person:
     """Who answers the questions of a server."""
 
-    def __init__(self, answer: str = "yes", word: str = "", action: str = "accept") -> None:
+    def __init__(self, answer: str = "yes", word: str = "", action: Action = "accept") -> None:
         self.asked: list[str] = []
         self.answer, self.word, self.action = answer, word, action
         self.meanwhile: Callable[[], object] = lambda: None
@@ -34,7 +35,7 @@ class Person:
         self.meanwhile()
         self.meanwhile = lambda: None
         if self.action != "accept":
-            return ElicitResult(action="decline")
+            return ElicitResult(action=self.action)
         return ElicitResult(action="accept", content={"answer": self.answer, "word": self.word})
 
 
@@ -85,13 +86,14 @@ def test_what_only_the_trash_has_comes_back_and_no_diff_moves_a_terminal_s_curso
 
 
 @pytest.mark.parametrize("mode", ERAS)
-@pytest.mark.parametrize("action", ["accept", "decline"])
-def test_a_no_writes_nothing_and_its_words_arrive(tmp_path: Path, mode: Mode, action: str) -> None:
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+def test_a_no_writes_nothing_and_its_words_arrive(tmp_path: Path, mode: Mode, action: Action) -> None:
     repo, person = new_repo(tmp_path / "tea", PAGES), Person("no", "Keep it", action)
     with asking(repo, person, mode=mode) as client:
         client.text("read", page="a")
         before = served(repo.path)
-        with pytest.raises(RefusedError, match="The person said no" + (": Keep it" if action == "accept" else "")):
+        said = {"accept": "said no: Keep it", "decline": "said no", "cancel": "closed the question without an answer"}
+        with pytest.raises(RefusedError, match=f"The person {said[action]}"):
             client.text("edit", **REPLACE)
         assert served(repo.path) == before
         assert branches(repo) == []
@@ -109,12 +111,25 @@ def test_an_answer_can_leave_it_as_a_proposal(tmp_path: Path, mode: Mode) -> Non
         assert "PROPOSED, not yet in the base" in client.text("edit", **REPLACE)
         assert served(repo.path) == before
         (branch,) = branches(repo)
-        assert branch.partition("/")[2] in client.text("proposals", action="list")
-        client.text("proposals", action="accept", id=branch.partition("/")[2])
-    assert "ONE" in (repo.path / "a.md").read_text()
+        name = branch.partition("/")[2]
+        assert name in client.text("proposals", action="list")
+        person.answer = "no"
+        for call in ({"action": "accept", "id": name}, {"action": "undo", "id": "HEAD"}):
+            with pytest.raises(RefusedError, match="The person said no"):
+                client.text("proposals", **call)
+        assert served(repo.path) == before
+        person.answer = "yes"
+        client.text("proposals", action="accept", id=name)
+        assert "ONE" in (repo.path / "a.md").read_text()
+        client.text("proposals", action="undo", id="HEAD")
+    assert "one" in (repo.path / "a.md").read_text()
+    accepted, undone = person.asked[-2:]
+    assert "-one\n+ONE" in accepted
+    assert "-ONE\n+one" in undone
+    assert len(person.asked) == 5
 
 
-def test_a_client_that_cannot_ask_gets_a_proposal_and_is_told(tmp_path: Path) -> None:
+def test_a_client_that_cannot_ask_proposes_and_goes_on_from_what_it_proposed(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "tea", PAGES)
     before = served(repo.path)
     with asking(repo, None) as client:
@@ -122,8 +137,21 @@ def test_a_client_that_cannot_ask_gets_a_proposal_and_is_told(tmp_path: Path) ->
         said = client.text("edit", **REPLACE)
         assert "cannot ask its person" in said
         assert "PROPOSED" in said
+        assert "ONE" in client.text("read", page="a")
+        client.text("edit", page="a", changes=[{"do": "replace", "old": "ONE", "text": "1"}])
+        (branch,) = branches(repo)
+        for action in ("accept", "undo"):
+            with pytest.raises(RefusedError, match="A person decides"):
+                client.text("proposals", action=action, id=branch.partition("/")[2])
     assert served(repo.path) == before
-    assert len(branches(repo)) == 1
+    assert repo.git("show", f"{branch}:a.md").endswith("\n1")
+    with asking(repo, None, "bulk") as client:
+        client.text("read", page="b")
+        (old,) = branches(repo)
+        assert "cannot ask its person" in client.text("delete", page="b")
+        (name,) = {*branches(repo)} - {old}
+        with pytest.raises(RefusedError, match="A person decides"):
+            client.text("proposals", action="accept", id=name.partition("/")[2])
 
 
 @pytest.mark.parametrize("mode", ERAS)

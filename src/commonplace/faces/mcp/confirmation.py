@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, cast
+from itertools import accumulate
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from commonplace.domain.activity import PlannedWrite, WriteWatch, at_moment, current_watch, session_id, watched_by
 from commonplace.domain.errors import ConfigError, ConflictError, ForbiddenError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.proposals import Proposer, record_proposed, recording_proposed
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.lazy_module import LazyModule
-from commonplace.faces.mcp.toolset import Call, Tool, ToolResult
+from commonplace.faces.mcp.toolset import PROPOSE, Call, Tool, ToolResult
 
 if TYPE_CHECKING:
     from commonplace.faces import proposal_output
@@ -39,7 +41,10 @@ MAX_SHOWN = 4_000
 MAX_FILES = 20
 """Maximum number of files that a person is shown."""
 CANNOT_ASK = "This client cannot ask its person before a write, so it waits as a proposal."
-ANSWERS = ("yes", "no", "as a proposal")
+DECISIONS = ("yes", "no")
+ANSWERS = (*DECISIONS, "as a proposal")
+CANCELLED = "cancelled"
+"""In place of an answer: the question was closed."""
 MAX_ANSWER_TIME = timedelta(hours=1)
 """Maximum time between a question and its answer in the newer era; later, the person is asked again."""
 _NAME = re.compile("confirm-([0-9]{16})-[0-9a-f]{32}")
@@ -73,6 +78,24 @@ class _TrialWatch:
 
     def reading(self, base: str, path: str) -> None:
         """Do nothing."""
+
+
+class _StoppedWrite(BaseException):
+    """Ends a call at its first write, of which nothing is made."""
+
+
+@dataclass(slots=True)
+class _StoppingWatch(_TrialWatch):
+    """Ends the call at its first write, and keeps what it would have been."""
+
+    def writing(self, write: PlannedWrite) -> NoReturn:
+        """Check a write against the limits, then end the call.
+
+        Raises:
+            _StoppedWrite: always, unless the limits forbid the write.
+        """
+        with _TrialWatch.writing(self, write):
+            raise _StoppedWrite
 
 
 @dataclass(slots=True)
@@ -123,12 +146,7 @@ def confirmed(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str
         ConfigError: the tool's writes cannot be shown before they are made.
         KnowledgeError: an error of the tool.
     """
-    if not row.proposes:
-        raise ConfigError(
-            f"{row.name} cannot be shown before it is done, and this server asks first.",
-            kind="confirm",
-            hint="Serve without --confirm to use it.",
-        )
+    _require_shown(row)
     proposer = Proposer(call.caller, session_id("confirm", secrets.token_hex(16)), "", _client(call))
     moment = _moment(call)
     with ExitStack() as discarding, at_moment(moment):
@@ -138,12 +156,86 @@ def confirmed(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str
             return _made(call, plan, run, discarding), ()
         if not call.peer.can("elicitation"):
             return _left(shown, proposed, discarding), (CANNOT_ASK,)
-        answer, word = _answer(call, proposer, plan, row, moment)
+        answer, word = _answer(call, row, _Question(plan, _lines(call, proposer), ANSWERS, moment))
         if answer == "yes":
             return _made(call, plan, run, discarding), ()
         if answer == "as a proposal":
             return _left(shown, proposed, discarding), ()
-    raise ForbiddenError(
+    raise _refused(answer, word)
+
+
+def decided(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]:
+    """Run the tool that decides on proposals; what it would write is made after the client's person has agreed.
+
+    It is stopped at its first write, which the person is shown. So an undo in several folders is one call for each.
+
+    Args:
+        row: The tool.
+        call: The call, at a tier that writes.
+        run: Runs the tool.
+
+    Returns:
+        The result, and lines to add to it.
+
+    Raises:
+        InputNeeded, ForbiddenError, ConflictError, KnowledgeError: as from `confirmed`.
+    """
+    watch = _StoppingWatch(inner=current_watch())
+    moment = _moment(call)
+    with at_moment(moment), ExitStack() as nothing:
+        with suppress(_StoppedWrite), watched_by(watch):
+            return run(call), ()
+        if call.services.confirm != "bulk" or _is_bulk(watch.plan):
+            if not call.peer.can("elicitation"):
+                raise ForbiddenError(
+                    "A person decides on this, and this client cannot ask its person. Nothing was written.",
+                    kind="confirm",
+                    hint="Ask for a decision in the browser or on the command line: commonplace proposals, "
+                    "commonplace undo.",
+                )
+            answer, word = _answer(call, row, _Question(watch.plan, _plan_lines(watch.plan), DECISIONS, moment))
+            if answer != "yes":
+                raise _refused(answer, word)
+        return _made(call, watch.plan, run, nothing), ()
+
+
+def unasked(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]:
+    """Run a tool of a client that cannot ask its person, at the tier `propose`.
+
+    Args:
+        row: The tool.
+        call: The call, on the services of proposals.
+        run: Runs the tool.
+
+    Returns:
+        The result, and lines to add to it.
+
+    Raises:
+        ConfigError: the tool's writes cannot be shown before they are made.
+        KnowledgeError: an error of the tool.
+    """
+    _require_shown(row)
+    return run(call), (CANNOT_ASK,) if row.tier != PROPOSE else ()
+
+
+def _require_shown(row: Tool) -> None:
+    if not row.proposes:
+        raise ConfigError(
+            f"{row.name} cannot be shown before it is done, and this server asks first.",
+            kind="confirm",
+            hint="Serve without --confirm to use it.",
+        )
+
+
+def _refused(answer: str, word: str) -> ForbiddenError:
+    """The error for a write that the person does not want, or did not decide on."""
+    if answer == CANCELLED:
+        return ForbiddenError(
+            "The person closed the question without an answer. Nothing was written.",
+            kind="confirm",
+            hint="Ask whether it is wanted, then repeat the call.",
+        )
+    return ForbiddenError(
         f"The person said no{f': {word}' if word else ''}. Nothing was written.",
         kind="confirm",
         hint="Ask what is wanted instead.",
@@ -186,24 +278,51 @@ def _moment(call: Call) -> datetime:
     return now
 
 
-def _answer(
-    call: Call, proposer: Proposer, plan: Sequence[PlannedWrite], row: Tool, moment: datetime
-) -> tuple[str, str]:
-    """One of `ANSWERS`, and the person's words."""
-    digest = _digest(plan)
-    elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a person is asked before writes."""
+
+    plan: Sequence[PlannedWrite]
+    lines: Sequence[str]
+    """The writes as they are shown."""
+    answers: Sequence[str]
+    """The answers that are offered."""
+    moment: datetime
+    """The date of the writes."""
+
+
+def _answer(call: Call, row: Tool, question: _Question) -> tuple[str, str]:
+    """One of the answers or `CANCELLED`, and the person's words."""
+    digest = _digest(question.plan)
+    elapsed = question.moment - datetime(1970, 1, 1, tzinfo=UTC)
     name = f"confirm-{elapsed // timedelta(microseconds=1):016}-{digest[:32]}"
     properties: JsonObject = {
-        "answer": {"type": "string", "enum": list(ANSWERS), "title": "Write it?"},
+        "answer": {"type": "string", "enum": list(question.answers), "title": "Write it?"},
         "word": {"type": "string", "title": "Words to the agent"},
     }
     schema: JsonObject = {"type": "object", "properties": properties, "required": ["answer"]}
-    message = "\n".join([f"{row.title}: {row.name}", *_lines(call, proposer), f"Digest: {digest}"])
+    message = "\n".join([f"{row.title}: {row.name}", *question.lines, f"Digest: {digest}"])
     request: JsonObject = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
     result = call.peer.ask({name: request})[name]
+    if result.get("action") == "cancel":
+        return CANCELLED, ""
     content = cast("JsonObject", result.get("content") or _NOTHING) if result.get("action") == "accept" else _NOTHING
     answer = str(content.get("answer", "no"))
-    return answer if answer in ANSWERS else "no", str(content.get("word") or "")[:1_000]
+    return answer if answer in question.answers else "no", str(content.get("word") or "")[:1_000]
+
+
+def _plan_lines(plan: Sequence[PlannedWrite]) -> list[str]:
+    """The diffs of writes, as much of them as a person is shown."""
+    files = [
+        (f"{write.name}:{address.path}", reports.diff_text(address, (write.before.get(address), after)))
+        for write in plan
+        for address, after in sorted(write.after.items())
+    ]
+    lines = [line for path, diff in files[:MAX_FILES] for line in proposal_output.diff_lines(path, diff)]
+    lengths = accumulate(len(line) + 1 for line in lines)
+    shown = [line for line, length in zip(lines, lengths, strict=True) if length <= MAX_SHOWN]
+    rest = f"and more: {amount(len(files), 'file')} and {amount(len(lines), 'line')} in all"
+    return shown if len(shown) == len(lines) and len(files) <= MAX_FILES else [*shown, rest]
 
 
 def _lines(call: Call, proposer: Proposer) -> list[str]:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import cast
+from typing import TypedDict, cast
 
 import anyio.from_thread
 import mcp_types as types
@@ -102,8 +102,11 @@ class ConnectedPeer:
         return {name: answers[name] for name in requests}
 
     def answered(self) -> Sequence[str]:
-        """The names of the requests that the client has answered in this call; none in the older era."""
-        return tuple(_answers(self.context)) if is_modern(self.context) else ()
+        """The names of this server's requests that the client has answered in this call; none in the older era."""
+        if not is_modern(self.context):
+            return ()
+        state, answers = _state(self.context), _answers(self.context)
+        return tuple(name for name in (*state["answers"], *state["asked"]) if name in answers)
 
     def log(self, level: Level, text: str) -> None:
         """Send a log message if the client wants messages of this level."""
@@ -158,7 +161,8 @@ def is_modern(context: Context) -> bool:
 def input_required(needed: InputNeeded) -> types.InputRequiredResult:
     """The result for a client of the newer era when a call needs its input."""
     requests = _REQUESTS.validate_python(dict(needed.requests))
-    return types.InputRequiredResult(input_requests=requests, request_state=json.dumps(dict(needed.known)))
+    state = _State(answers=dict(needed.known), asked=list(needed.requests))
+    return types.InputRequiredResult(input_requests=requests, request_state=json.dumps(state))
 
 
 def unable(error: UnableError) -> MCPError:
@@ -168,12 +172,23 @@ def unable(error: UnableError) -> MCPError:
 
 
 def _answers(context: Context) -> dict[str, JsonObject]:
-    """The client's answers in this and earlier rounds. The seal of the state was verified before."""
-    params = context.params or {}
-    state = params.get("requestState")
-    before = cast("dict[str, JsonObject]", json.loads(state)) if isinstance(state, str) else {}
-    now = params.get("inputResponses")
-    return before | (cast("dict[str, JsonObject]", now) if isinstance(now, dict) else {})
+    """The client's answers in this and earlier rounds."""
+    now = (context.params or {}).get("inputResponses")
+    return _state(context)["answers"] | (cast("dict[str, JsonObject]", now) if isinstance(now, dict) else {})
+
+
+class _State(TypedDict):
+    """What a client carries from one round of a call to the next, under a seal that was verified before."""
+
+    answers: dict[str, JsonObject]
+    """The answers of earlier rounds."""
+    asked: list[str]
+    """The names of the requests of the last round."""
+
+
+def _state(context: Context) -> _State:
+    state = (context.params or {}).get("requestState")
+    return cast("_State", json.loads(state)) if isinstance(state, str) else _State(answers={}, asked=[])
 
 
 def _dumped(result: types.Result) -> JsonObject:

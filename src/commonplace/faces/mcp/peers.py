@@ -38,7 +38,7 @@ class Peer(Protocol):
         ...
 
     def answered(self) -> Sequence[str]:
-        """The names of the requests that the client has answered in this call; none in the older era."""
+        """The names of this server's requests that the client has answered in this call; none in the older era."""
         ...
 
     def log(self, level: Level, text: str) -> None:

@@ -47,6 +47,8 @@ class Runner:
 
     services: Services
     tier: Tier
+    proposes_unasked: bool = False
+    """Whether a client that cannot ask its person has the tier `propose`."""
     levels: LogLevels = field(default_factory=LogLevels)
     waits: CommitWaits = field(default_factory=CommitWaits)
 
@@ -100,7 +102,7 @@ class Runner:
         peer = ConnectedPeer(context, self.levels)
         call = Call(
             services=services,
-            tier=self.tier,
+            tier=PROPOSE if self.proposes_unasked and not peer.can("elicitation") else self.tier,
             progress=peer.step,
             client=client,
             caller=caller.id if caller else "",

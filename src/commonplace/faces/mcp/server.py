@@ -15,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 from pydantic import ValidationError
 
 from commonplace import __version__
-from commonplace.faces.access.callers import caller_of
+from commonplace.faces.access.callers import allows, caller_of
 from commonplace.faces.access.used_once import secret_for
 from commonplace.faces.mcp.handlers import (
     EXTENSION,
@@ -50,7 +50,8 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     Raises:
         ConfigError: there is no such tier.
     """
-    runner = Runner(services, tier)
+    asks = services.confirm == "always" and toolset.proposes and allows(tier, "write")
+    runner = Runner(services, tier, proposes_unasked=asks)
     skills = SkillHandlers(runner, Skills()) if toolset.skills else None
     toolset = _completed(toolset, tier, skills)
     tools = ToolHandlers(toolset, runner)

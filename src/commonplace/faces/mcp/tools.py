@@ -152,11 +152,15 @@ class ToolHandlers:
 
     def _confirmed(self, row: Tool, call: Call, arguments: JsonObject) -> tuple[ToolResult, Sequence[str]]:
         """Run a tool, after the client's person has agreed if this server asks first."""
-        asks = call.services.confirm != "never" and allows(call.tier, "write")
-        if row.read_only or row.tier == PROPOSE or not asks:
+        asks = call.services.confirm != "never" and allows(self._runner.tier, "write")
+        if row.read_only or not asks:
             return _shown(row, call, arguments), ()
-        row = row if self._toolset.proposes and self._toolset.repeats else replace(row, proposes=False)
-        return confirmation.confirmed(row, call, lambda tried: _shown(row, tried, arguments))
+        ask = confirmation.decided if row.tier == PROPOSE else confirmation.confirmed
+        if call.tier == PROPOSE:
+            ask = confirmation.unasked
+        elif not (self._toolset.proposes and self._toolset.repeats):
+            row = replace(row, proposes=False)
+        return ask(row, call, lambda tried: _shown(row, tried, arguments))
 
     @property
     def names(self) -> frozenset[str]:

@@ -272,7 +272,7 @@ def _chosen(
 
 def _plain_report(branches: ProposalBranches, file: ProposedFile) -> FileReport:
     base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
-    return FileReport(file, _diff(file, base, proposed), (), (), ())
+    return FileReport(file, diff_text(file.address, (base, proposed), file.moved_from), (), (), ())
 
 
 class _Comparison:
@@ -336,13 +336,20 @@ class _Comparison:
         return frozenset(kind_of_finding(finding) for file in documents for finding in self._new(file))
 
 
-def _diff(file: ProposedFile, base: bytes | None, proposed: bytes | None) -> str:
+def diff_text(address: Address, contents: tuple[bytes | None, bytes | None], source: Address | None = None) -> str:
+    """Unified diff of a file's bytes before and after, None for no file; "" if one of them is not UTF-8.
+
+    Args:
+        address: The file afterwards.
+        contents: Its bytes before and after.
+        source: Where it was before; None for the same place.
+    """
+    base, proposed = contents
     try:
-        before, after = ([line.decode() for line in split_lines(raw or b"")] for raw in (base, proposed))
+        before, after = ([line.decode() for line in split_lines(raw or b"")] for raw in contents)
     except UnicodeDecodeError:
         return ""
-    source = file.moved_from or file.address
-    old, new = source.path if base is not None else "/dev/null", file.address.path
+    old, new = (source or address).path if base is not None else "/dev/null", address.path
     lines = unified_diff(before, after, old, new if proposed is not None else "/dev/null")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, TypeVar
 
 import anyio
 import mcp_types as types
@@ -18,6 +18,7 @@ from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 
 Mode = Literal["auto", "legacy"]
+T = TypeVar("T")
 MODES: tuple[Mode, ...] = ("auto", "legacy")
 FORM: JsonObject = {
     "method": "elicitation/create",
@@ -32,6 +33,17 @@ FORM: JsonObject = {
 def called(run: Callable[[Call], ToolResult], mode: Mode, **more: Any) -> types.CallToolResult:
     """The result of a call of a tool that does this."""
 
+    async def talk(client: Client) -> types.CallToolResult:
+        result = await client.call_tool("act", {})
+        assert isinstance(result, types.CallToolResult)
+        return result
+
+    return served(run, talk, mode=mode, **more)
+
+
+def served(run: Callable[[Call], ToolResult], talk: Callable[[Client], Awaitable[T]], **more: Any) -> T:
+    """What a client gets of a server whose tool does this."""
+
     def handler(call: Call, arguments: JsonObject) -> ToolResult:
         del arguments
         return run(call)
@@ -41,13 +53,11 @@ def called(run: Callable[[Call], ToolResult], mode: Mode, **more: Any) -> types.
     toolset = Toolset(name="x", server_name="x", instructions="", tools=(tool,), show_error=str, asks=True)
     server: Any = build_server(toolset, Services(collections=Collections(list)), "read")
 
-    async def talk() -> types.CallToolResult:
-        async with Client(server, mode=mode, **more) as client:
-            result = await client.call_tool("act", {})
-            assert isinstance(result, types.CallToolResult)
-            return result
+    async def connected() -> T:
+        async with Client(server, **more) as client:
+            return await talk(client)
 
-    return anyio.run(talk)
+    return anyio.run(connected)
 
 
 def text(result: types.CallToolResult) -> str:
@@ -115,3 +125,22 @@ def test_messages_below_the_level_that_a_session_asked_for_are_not_sent() -> Non
 
     anyio.run(talk)
     assert received == ["debug", "warning", "error", "warning", "error"]
+
+
+def test_an_answer_counts_as_asked_for_only_with_the_state_that_asked() -> None:
+    answered: list[Sequence[str]] = []
+
+    def run(call: Call) -> ToolResult:
+        answered.append(call.peer.answered())
+        call.peer.ask({"one": FORM})
+        return "done"
+
+    async def both(client: Client) -> None:
+        asked = await client.session.call_tool("act", {}, allow_input_required=True)
+        assert isinstance(asked, types.InputRequiredResult)
+        given: Any = {"one": types.ElicitResult(action="accept", content={"name": "x"})}
+        for state in (None, asked.request_state):
+            await client.session.call_tool("act", {}, input_responses=given, request_state=state)
+
+    served(run, both, elicitation_callback=answer)
+    assert answered == [(), (), ("one",)]
