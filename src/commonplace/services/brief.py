@@ -27,7 +27,7 @@ from commonplace.services.file_search import sections_in_files
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.health.contradictions import ClaimIndex
 from commonplace.services.health.page_rules import LocatedFinding, record_findings
-from commonplace.services.history import dated_since, moved_on, uncommitted_addresses
+from commonplace.services.history import moved_on, uncommitted_addresses
 from commonplace.services.reviews import REVIEW_RULES
 from commonplace.services.services import Services
 
@@ -247,40 +247,43 @@ def _changed(services: Services, since: float, building: Sequence[Collection], m
         if not collection.store.history.available:
             missing.append(f"{collection.name}: has no Git history; what changed is not known.")
             continue
-        then = _commit_then(collection, since) if collection not in building else ""
-        last, is_compared = _last_commits(collection, since, then, until, missing)
-        committed = {page.address: page for page in _committed(collection, last, then, until, is_compared)}
+        then = _commit_then(collection, since)
+        compared = "" if collection in building else then
+        last, is_compared = _last_commits(collection, then, compared, until, missing)
+        committed = {page.address: page for page in _committed(collection, last, compared, until, is_compared)}
         for page in _uncommitted(collection, since, missing):
-            committed[page.address] = replace(page, last=last.get(page.address))
+            commit = last.get(page.address)
+            committed[page.address] = replace(page, last=commit, state=f"then {page.state}" if commit else page.state)
         pages += committed.values()
     return sorted(pages, key=lambda page: -page.when)
 
 
 def _last_commits(
-    collection: Collection, since: float, then: str, until: float, missing: list[str]
+    collection: Collection, then: str, compared: str, until: float, missing: list[str]
 ) -> tuple[dict[Address, Commit], bool]:
-    """The last commit of each page that changed since a moment, and whether all these differ from how they were then.
+    """The last commit of each page that changed since a commit, and whether all these differ from how they were then.
 
     Before the history has been read as a whole, and for more than `MAX_DIFFERING` pages, only recent commits are looked
-    at, as far as the processor time suffices.
+    at, as far as the processor time suffices. These are the commits that came into the branch since, however old they
+    are.
     """
     history = collection.store.history
-    pages = history.differing(then) if then else set[Address]()
-    commits = history.last_touching(among=pages) if then and len(pages) <= MAX_DIFFERING else None
+    pages = history.differing(compared) if compared else set[Address]()
+    commits = history.last_touching(among=pages) if compared and len(pages) <= MAX_DIFFERING else None
     if commits is not None:
         return {address: commit for commit, _ in commits for address in commit.addresses}, True
     last: dict[Address, Commit] = {}
     read = [0]
-    for commit in dated_since(_log(collection, until, read, missing), int(since)):
+    for commit in _log(collection, then, until, read, missing):
         for address in commit.addresses:
             last.setdefault(address, commit)
     return last, False
 
 
-def _log(collection: Collection, until: float, read: list[int], missing: list[str]) -> Iterator[Commit]:
-    """The latest commits, newest first."""
+def _log(collection: Collection, then: str, until: float, read: list[int], missing: list[str]) -> Iterator[Commit]:
+    """The latest commits since a commit, newest first."""
     while read[0] < MAX_COMMITS and time.thread_time() < until:
-        batch = collection.store.history.log(None, limit=STEP, offset=read[0])
+        batch = collection.store.history.log(None, limit=STEP, offset=read[0], after=then)
         read[0] += len(batch)
         yield from batch
         if len(batch) < STEP:
@@ -351,8 +354,17 @@ def _store_at(collection: Collection, commit: str) -> Store | None:
 
 
 def _commit_then(collection: Collection, since: float) -> str:
-    """Id of the last commit before a moment; "" without one."""
-    commit = collection.past.commits.latest(int(since) - 1) if collection.past else None
+    """Id of the last commit that the branch had before a moment; "" without one.
+
+    A commit that was made elsewhere before, and picked or rebased onto the branch since, was not there.
+    """
+    if collection.past is None:
+        return ""
+    commits, before = collection.past.commits, int(since) - 1
+    commit = commits.latest(before)
+    while commit and commit.latest > before:
+        commit, steps = commits.before(commit.id, 1)
+        commit = commit if steps else None
     return commit.id if commit else ""
 
 

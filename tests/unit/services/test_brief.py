@@ -193,3 +193,33 @@ def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatc
         assert brief_lines(first, [], 4_000, lambda _, path: path, "Rest.")[-1].endswith(
             "no changed page is known. Rest."
         )
+
+
+def test_a_brief_tells_what_was_merged_and_picked_since_however_old_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = new_repo(tmp_path / "base")
+
+    def commit(day: str, *, made: str = "", **files: str) -> None:
+        for role, date in (("AUTHOR", made or day), ("COMMITTER", day)):
+            monkeypatch.setenv(f"GIT_{role}_DATE", f"{date}T12:00:00Z")
+        repo.commit(day, **files)
+
+    commit("2024-01-01", **{"a.md": "# A\n"})
+    repo.git("checkout", "--quiet", "-b", "side")
+    commit("2024-06-01", **{"merged.md": "# Merged\n"})
+    repo.git("checkout", "--quiet", "-")
+    commit("2025-01-01", **{"a.md": "# A\n\nb\n"})
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-01-01T12:00:00Z")
+    repo.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
+    commit("2026-01-02", made="2024-07-01", **{"picked.md": "# Picked\n"})
+    since = datetime(2025, 6, 1, tzinfo=UTC).timestamp()
+    with Indexed(tmp_path) as base:
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        services = Services(collections=Collections(lambda: [replace(base.collection, past=past)]))
+        for _ in ("ready", "building"):
+            changed = brief(services, "", None, since=since).changed
+            assert {page.address.path for page in changed} == {"merged.md", "picked.md"}
+            base.index.__dict__["_ready"] = Event()
+        past.close()

@@ -44,7 +44,7 @@ CANNOT_ASK = "This client cannot ask its person before a write, so it waits as a
 DECISIONS = ("yes", "no")
 ANSWERS = (*DECISIONS, "as a proposal")
 CANCELLED = "cancelled"
-"""In place of an answer: the question was closed."""
+"""The answer of a question that was closed."""
 MAX_ANSWER_TIME = timedelta(hours=1)
 """Maximum time between a question and its answer in the newer era; later, the person is asked again."""
 _NAME = re.compile("confirm-([0-9]{16})-[0-9a-f]{32}")
@@ -280,7 +280,7 @@ def _moment(call: Call) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a person is asked before writes."""
+    """A question to a person about writes, before they are made."""
 
     plan: Sequence[PlannedWrite]
     lines: Sequence[str]

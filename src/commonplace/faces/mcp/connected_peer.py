@@ -178,7 +178,7 @@ def _answers(context: Context) -> dict[str, JsonObject]:
 
 
 class _State(TypedDict):
-    """What a client carries from one round of a call to the next, under a seal that was verified before."""
+    """The state that a client carries from one round of a call to the next; its seal was verified before."""
 
     answers: dict[str, JsonObject]
     """The answers of earlier rounds."""
