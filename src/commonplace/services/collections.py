@@ -484,13 +484,15 @@ def _record_of_new_path(collection: Collection, reference: str) -> Record | None
 
 
 def pages_in(store: Store, folder: str) -> Iterator[Address]:
-    """The pages directly in a folder that are not ignored."""
-    return (address for address, _ in store.files(folder) if address.is_document and store.stat(address) is not None)
+    """The pages directly in a folder that are not ignored, sorted; each is looked at only when it is its turn."""
+    named = sorted(address for address, _ in store.files(folder) if address.is_document)
+    return (address for address in named if store.stat(address) is not None)
 
 
 def is_served_page(store: Store, address: Address) -> bool:
     """Whether a page is in its folder and not ignored, and the folder is reached as `is_served_folder` says."""
-    return address in pages_in(store, address.folder) and is_served_folder(store, address.folder)
+    is_there = address.is_document and any(address == named for named, _ in store.files(address.folder))
+    return is_there and store.stat(address) is not None and is_served_folder(store, address.folder)
 
 
 def is_served_folder(store: Store, folder: str) -> bool:

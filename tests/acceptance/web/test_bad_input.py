@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -70,3 +72,35 @@ def test_a_page_with_many_backlinks_counts_them_and_names_the_first(server: Serv
     assert backlinks.count("<li>") == 50
     assert '<a href="/backlinks/hub?page=2">251 more</a>' in backlinks
     assert page.count('r="6"/>') == 24, "neighbours that are drawn"
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_a_folder_of_twenty_thousand_pages_and_names_of_any_kind_are_shown(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {f"many/{at:05}.md": f"# Page {at}\n\nWords.\n" for at in range(20_000)}
+    files |= {
+        "Home.md": "# First start\n\nSee [[guide]].\n",
+        "index.md": "# Second start\n",
+        "guide.md": "# The page\n",
+        "guide/one.md": "# In the folder of the same name\n",
+        "folder.md/inner.md": "# In a folder named as a page\n",
+        "emoji.md": "---\ntitle: \U0001f6a2\U0001f30a\n---\n\nShips.\n",
+        "\U0001f680.md": "Without a heading.\n",
+        "rtl.md": "---\ntitle: \u05de\u05d3\u05e8\u05d9\u05da\n---\n\n\u05d8\u05e7\u05e1\u05d8.\n",
+    }
+    with served(new_repo(tmp_path / "base", files).path) as running:
+        assert "First start" in get(running, "/").body.decode()
+        for path, text in {
+            "/p/index": "Second start",
+            "/p/guide": "The page",
+            "/p/guide/one": "In the folder of the same name",
+            "/p/folder.md/inner": "In a folder named as a page",
+            "/tree/folder.md/": "In a folder named as a page",
+            "/p/emoji": "\U0001f6a2\U0001f30a",
+            f"/p/{quote(chr(0x1F680))}": "Without a heading.",
+            "/p/rtl": 'lang="he" dir="rtl"',
+        }.items():
+            assert text in get(running, path).body.decode(), path
+        for path in ("/p/many/10000", "/tree/many/", "/", "/overview"):
+            assert len(get(running, path).body) < 120_000, path
+        assert 'href="/p/many/10001"' in get(running, "/p/many/10000").body.decode()

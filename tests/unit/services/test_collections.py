@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 from unicodedata import normalize
 
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import FileStat
 from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
+from commonplace.domain.ports import Store
 from commonplace.index import open_index
-from commonplace.services.collections import Collection, Collections, as_stored, record_of
+from commonplace.services.collections import (
+    Collection,
+    Collections,
+    as_stored,
+    is_served_page,
+    pages_in,
+    record_of,
+)
 from commonplace.toolsets.wiki.service import note_lookup
 from indexed import PERMISSIONS, Indexed, permissions_hold
 from remotes.fixed import FixedReplica
@@ -88,3 +98,30 @@ def test_a_page_whose_name_is_decomposed_is_found_by_its_composed_name(tmp_path:
         assert record_of(base.index, "größe/café") is None, "the case counts"
         assert as_stored(base.index, Address("Tür.md")) == Address("Tür.md"), "each of two pages has its own name"
         assert as_stored(base.index, Address("Größe/neu.md")) == Address("Größe/neu.md")
+
+
+class CountedStore:
+    """A store that notes which files are looked at one by one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.looked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def stat(self, address: Address) -> FileStat | None:
+        self.looked.append(address.path)
+        return self._store.stat(address)
+
+
+def test_a_page_of_a_large_folder_is_found_without_looking_at_the_others(base: Indexed) -> None:
+    for name in ("c", "b", "d"):
+        base.write(f"many/{name}.md", "# Many\n")
+    store = CountedStore(base.store)
+    counted = cast("Store", store)
+    assert is_served_page(counted, Address("many/c.md"))
+    assert not is_served_page(counted, Address("many/absent.md"))
+    assert store.looked == ["many/c.md"]
+    assert next(iter(pages_in(counted, "many"))).path == "many/b.md"
+    assert store.looked == ["many/c.md", "many/b.md"]

@@ -98,10 +98,11 @@ class NavigationHtml:
         nodes = self.navigation.children(place)
         is_way = current[: len(place)] == place
         at = current[len(place)] if is_way and len(current) > len(place) else 0
-        start = max(0, min(at - MAX_ROWS // 2, len(nodes) - MAX_ROWS))
+        limit = MAX_ROWS if is_way else len(nodes)  # other sections are open because all of their rows fit
+        start = max(0, min(at - limit // 2, len(nodes) - limit))
         if start:
             yield self._more(place, 0, start)
-        stop = min(start + MAX_ROWS, len(nodes))
+        stop = min(start + limit, len(nodes))
         for number in range(start, stop):
             yield self._row(nodes[number], (*place, number), current, opened)
         if stop < len(nodes):

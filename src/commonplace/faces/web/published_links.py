@@ -118,6 +118,8 @@ class Outputs:
             url = relative(href[1])
             if url is None:
                 return f'<span class="unpublished">{self._text(match[2])}</span>'
+            if href[1].startswith("/section/"):  # a range of rows is for the script, in an attribute of its own
+                url = url.partition("#")[0]
             return f'<a{match[1][: href.start()]}href="{url}"{match[1][href.end() :]}>{match[2]}</a>'
 
         def attribute(match: re.Match[str]) -> str:

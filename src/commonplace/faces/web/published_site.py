@@ -283,7 +283,7 @@ class Publication:
         reads = self._index_view.reads
         reads.clear()
         text = parsed_document(self._collection, record.address)
-        renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
+        renderer = Renderer.of_files(Collections(lambda: [self._collection]), self._collection, self._urls)
         lang, direction = language_and_direction(text)
         html = Markup(renderer.document(text))  # noqa: S704 - sanitized
         targets, back = self._linked(path)

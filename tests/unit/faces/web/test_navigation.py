@@ -47,6 +47,13 @@ def test_a_long_section_shows_the_rows_around_the_page() -> None:
     assert ">10 more<" in shown
 
 
+def test_a_section_that_opens_with_a_loaded_one_is_not_cut() -> None:
+    tree = Navigation((NavigationNode("Core", "", (NavigationNode("About", "", MANY), *TREE.roots[:1])),))
+    shown = NavigationHtml(Urls("base"), "base", tree).section((0,))
+    assert shown.count('href="/p/many/') == len(MANY)
+    assert 'class="more"' not in shown
+
+
 def test_a_page_without_a_place_opens_nothing() -> None:
     shown = HTML.whole("absent.md")
     assert "<details open>" not in shown

@@ -52,6 +52,13 @@ def test_links_are_relative_and_links_to_what_is_hidden_tell_nothing() -> None:
     )
 
 
+def test_a_link_to_rows_of_a_section_leads_to_the_section_and_names_the_rows_for_the_script_alone() -> None:
+    html = '<a href="/section/1.2?from=3" data-more="/section/1.2?from=3&amp;fragment=v">7 more</a>'
+    assert outputs().relinked(html, "guide/x.html") == (
+        '<a href="../-/sections/1.2.html" data-more="../-/sections/1.2.html#3-">7 more</a>'
+    )
+
+
 def test_a_relative_url_is_quoted_and_keeps_its_fragment() -> None:
     assert relative_url("a/b c.html#d", "a/e.html") == "b%20c.html#d"
     assert relative_url("b.html", "a/b/c.html") == "../../b.html"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from typing import Self
 
 from markupsafe import Markup
 
@@ -23,6 +24,8 @@ from commonplace.faces.web.markup.links import DocumentLinks, LinkSource, extern
 from commonplace.faces.web.markup.parser import LinkKey, Parsed, definitions, missing_definitions, parse, written_links
 from commonplace.faces.web.markup.sanitizer import (
     MAX_EMBEDDED_EVENTS,
+    MAX_SECONDS,
+    PUBLISHED_SECONDS,
     Budget,
     OverBudgetError,
     Rebase,
@@ -100,11 +103,19 @@ class Renderer:
     """Blanks withheld text of embedded documents."""
     tasks: bool = False
     """Whether the boxes of tasks name their place, in the attribute `TASK_ATTRIBUTE`."""
+    seconds: float = MAX_SECONDS
+    """Maximum CPU time in seconds of a document."""
+
+    @classmethod
+    def of_files(cls, collections: Collections, collection: Collection, urls: Urls) -> Self:
+        """A renderer for pages that are written as files, which nobody waits for."""
+        embeds = Embeds(budget=Budget.lasting(PUBLISHED_SECONDS, MAX_EMBEDDED_EVENTS))
+        return cls(collections, collection, urls, embeds=embeds, seconds=PUBLISHED_SECONDS)
 
     @gc_disabled()
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
         """A document's body, or the bytes `[start, end)` of the document, as sanitized HTML."""
-        html = self._html(document, span, Budget(), with_anchors=True)
+        html = self._html(document, span, Budget.lasting(self.seconds), with_anchors=True)
         go_on()
         return sanitized(html, self.rebase(document.address))
 

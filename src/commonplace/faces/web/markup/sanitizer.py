@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from secrets import token_hex
+from typing import Self
 
 import nh3
 
@@ -181,6 +182,8 @@ MAX_HTML = 3_000_000
 """Maximum characters of a page's HTML before it is sanitized."""
 MAX_SECONDS = 1.5
 """Maximum CPU time in seconds of one page before its HTML is sanitized."""
+PUBLISHED_SECONDS = 120.0
+"""Maximum CPU time in seconds of one published page: what is published does not depend on the machine's speed."""
 CHECK_EVENTS = 500
 """Number of events between two checks of time, size and client: a few milliseconds."""
 
@@ -197,6 +200,11 @@ class Budget:
     html: int = MAX_HTML
     until: float = field(default_factory=lambda: time.thread_time() + MAX_SECONDS)
     """CPU time of the thread, in seconds, at which the page must be complete."""
+
+    @classmethod
+    def lasting(cls, seconds: float, events: int = MAX_EVENTS) -> Self:
+        """A budget of this CPU time in seconds, from now."""
+        return cls(events, until=time.thread_time() + seconds)
 
     def take(self, events: int = 0, html: int = 0) -> None:
         """Count events or characters.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import read_document
@@ -89,7 +90,11 @@ def _start(request: PageRequest) -> Mapping[str, object] | None:
     if len(list(request.collections)) != 1:
         return None
     (collection,) = request.collections
-    top = {fold(address.path.rpartition(".")[0]): address for address in pages_in(collection.store, "")}
+    top = {
+        fold(address.path.rpartition(".")[0]): address
+        for address, _ in collection.store.files("")
+        if address.is_document
+    }
     addresses = [*possible_addresses(declared_site(collection.store).start), *filter(None, map(top.get, START_NAMES))]
     return _first_text(request, collection, addresses) or _listed(request, collection, "")
 
@@ -144,7 +149,7 @@ def _listed(request: PageRequest, collection: Collection, path: str) -> Mapping[
     if not is_served_folder(store, path):
         return None
     folders = [inner for inner in sorted(store.folders(path))[:MAX_LISTED] if _has_pages(store, inner)]
-    pages = sorted(pages_in(store, path))[:MAX_LISTED]
+    pages = islice(pages_in(store, path), MAX_LISTED)
     rows = [(f"{inner.rpartition('/')[2]}/", urls.view("tree", name, f"{inner}/")) for inner in folders]
     rows += [(address.path.rpartition("/")[2], urls.page(name, address.path)) for address in pages]
     heading = path.rpartition("/")[2] or name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from commonplace.faces.web.markup.html import LinkHtml
 from commonplace.faces.web.markup.links import external_link
 from commonplace.faces.web.markup.page import CUT, MAX_EMBEDS, Renderer, TextRenderer
 from commonplace.faces.web.markup.parser import LinkKey
+from commonplace.faces.web.markup.sanitizer import MAX_SECONDS
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
 from indexed import Indexed
@@ -202,3 +204,13 @@ def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
 
 def test_text_that_is_no_unicode_is_shown_with_marks() -> None:
     assert TextRenderer(_NoLinks()).html("a \ud800 b") == "<p>a ? b</p>\n"
+
+
+def test_only_a_page_that_somebody_waits_for_has_little_time(tmp_path: Path) -> None:
+    with Indexed(tmp_path, FILES) as base:
+        document = read_document(Address("notes/here.md"), b"# Here\n\nText.\n")
+        here = (base.collections, base.collection, Urls("base"))
+        assert "shown as its source" in Renderer(*here, seconds=-1.0).document(document)
+        files = Renderer.of_files(*here)
+        assert files.seconds > 60 * MAX_SECONDS
+        assert "<p>Text.</p>" in files.document(document)
