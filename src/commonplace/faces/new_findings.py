@@ -5,7 +5,7 @@ from __future__ import annotations
 from commonplace.domain.findings import NewFindings
 from commonplace.domain.json import Json
 
-UNCHECKED = "The write is done. What it newly causes was not found in time; see check."
+UNCHECKED = "The write is done. Not all that it newly causes was found in time; see check."
 
 
 def new_finding_lines(new: NewFindings) -> list[str]:

@@ -14,6 +14,7 @@ from functools import partial
 from itertools import groupby
 
 from commonplace.domain.addresses import Address, fold
+from commonplace.domain.claims import PageClaim
 from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.documents import Document, Finding, LinkKind, Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError
@@ -233,6 +234,8 @@ def new_findings(
     address: Address,
     contents: tuple[bytes | None, bytes | None],
     moved_from: Address | None = None,
+    *,
+    uncompared: list[PageClaim] | None = None,
 ) -> list[NewFinding]:
     """The errors and warnings that a write newly causes: in the page, in links to it, and in quotations of it.
 
@@ -244,6 +247,7 @@ def new_findings(
         address: The page.
         contents: Its old bytes, None if it is new, and its new bytes, None if it was deleted.
         moved_from: Its old address; None if it has not moved.
+        uncompared: Takes the claims for which there was no time, as for `changed_claim_findings`.
     """
     before, after = contents
     if not address.is_document or (before == after and moved_from is None):
@@ -261,7 +265,8 @@ def new_findings(
                 same[_sameness(issue)] -= 1
             elif issue.severity is not Severity.INFO or issue.rule in TOLD_OF_WRITES:
                 issues.append(issue)
-        changed = [*changed_claim_findings(collection, old, new), *_new_replacement_findings(collection, old, new)]
+        claims = changed_claim_findings(collection, old, new, uncompared)
+        changed = [*claims, *_new_replacement_findings(collection, old, new)]
         issues += _Reporter(collection, {}).issues((address, finding) for finding in changed)
     if old is not None:
         issues += _incoming(collection, old, new)
@@ -290,23 +295,28 @@ def findings_of_writes(collections: Collections, recorded: RecordedWrites) -> Ne
     """The findings that the writes of a call newly cause, as far as they are found within `FINDING_SECONDS`."""
     findings = list(recorded.findings)
     complete = True
+    uncompared: list[PageClaim] = []
     if recorded.receipts:
 
         def find() -> bool:
             for collection, written in recorded.receipts:
-                findings.extend(_findings_of_write(collections, collection, written))
+                findings.extend(_findings_of_write(collections, collection, written, uncompared))
             return True
 
         limit = Deadline(time.monotonic() + FINDING_SECONDS)
         complete = bool(limit.within(find, f"{recorded.receipts[-1][0].name}: looking for new findings"))
-    return shown_findings([*findings], recorded.more, complete=complete)
+    return shown_findings([*findings], recorded.more, complete=complete and not uncompared)
 
 
-def _findings_of_write(collections: Collections, collection: Collection, written: WriteReceipt) -> list[NewFinding]:
+def _findings_of_write(
+    collections: Collections, collection: Collection, written: WriteReceipt, uncompared: list[PageClaim]
+) -> list[NewFinding]:
     if written.unchanged:
         return []
     after = collection.store.read(written.address) if written.revision else None
-    return new_findings(collections, collection, written.address, (written.before, after), written.moved_from)
+    return new_findings(
+        collections, collection, written.address, (written.before, after), written.moved_from, uncompared=uncompared
+    )
 
 
 def own_findings(address: Address, before: bytes | None, after: bytes | None) -> list[NewFinding]:

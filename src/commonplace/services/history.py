@@ -101,6 +101,28 @@ def _last_change(history: History, address: Address) -> Commit | None:
     return last
 
 
+MAX_LINE_VERSIONS = 200
+"""Maximum number of versions of a page in which a line is looked for."""
+
+
+def change_of_line(collection: Collection, address: Address, line: bytes) -> Commit | None:
+    """The commit since which a file has a line, through its renames; None if the last one lacks it, or it is too old.
+
+    Args:
+        collection: Collection of the file.
+        address: The file.
+        line: The line, without its end.
+    """
+    since: Commit | None = None
+    for number, (commit, version) in enumerate(collection.store.history.versions(address)):
+        if line not in map(bytes.rstrip, version.split(b"\n")):
+            return since
+        if number == MAX_LINE_VERSIONS:
+            return None
+        since = commit
+    return since
+
+
 def commits_writes(collection: Collection) -> bool:
     """Whether each write is a commit, which keeps its message."""
     store = collection.store
@@ -316,7 +338,7 @@ def restore_last(
 
     Raises:
         NotFoundError: kind "trash": neither the trash nor a commit has the file.
-        AlreadyExistsError: the file is there, and no moment is given.
+        AlreadyExistsError: the file is there, or at the path to which it was moved, and no moment is given.
         KnowledgeError: from `revision_at`, `restore`, `bring_back` and `locate`.
     """
     reference, at = target
@@ -338,12 +360,19 @@ def _unless_older(collection: Collection, item: TrashItem) -> TrashItem | None:
     return item if committed is None or committed.touched.when <= item.when else None
 
 
+_AT_EXAMPLES = "at (--at REV on the command line), such as yesterday, HEAD~1 or a commit"
+
+
 def _last_commit(collection: Collection, address: Address, reference: str) -> str:
     if collection.store.stat(address) is not None:
         raise AlreadyExistsError(
-            f"{address.path} is there.",
+            f"{address.path} is there.", kind="document", hint=f"Say which state of it: {_AT_EXAMPLES}."
+        )
+    if moved := now_at(collection, address):
+        raise AlreadyExistsError(
+            f"{address.path} was moved to {moved.path}, and is there.",
             kind="document",
-            hint="Say which state of it: at (--at REV on the command line), such as yesterday, HEAD~1 or a commit.",
+            hint=f"Give {moved.path}. For a second page at the old path say which state of it: {_AT_EXAMPLES}.",
         )
     committed = last_commits(collection, address)
     if committed is None:

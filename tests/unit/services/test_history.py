@@ -51,6 +51,17 @@ def test_a_deleted_document_comes_back_as_a_new_one(base: Indexed) -> None:
     assert base.index.record(B) is not None
 
 
+def test_what_was_moved_is_there_and_comes_back_twice_only_if_a_moment_is_named(base: Indexed) -> None:
+    repo = GitRepo(base.folder)
+    repo.git("mv", "in/b.md", "in/c.md")
+    repo.commit("Moved")
+    base.index.sync()
+    with pytest.raises(AlreadyExistsError, match=r"in/b\.md was moved to in/c\.md"):
+        history.restore_last(base.collection, (B.path, ""), lambda: B)
+    report, _ = history.restore_last(base.collection, (B.path, commits(base)[1]), lambda: B)
+    assert report.action == "created"
+
+
 def test_text_that_was_never_committed_is_not_overwritten_unless_that_is_allowed(base: Indexed) -> None:
     base.update("a.md", "Mine.\n")
     with pytest.raises(ConflictError, match="never committed"):

@@ -24,10 +24,11 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import block_end, read_any_frontmatter
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.records import iso_timestamp
 from commonplace.domain.sites import is_language_code
 from commonplace.domain.status import LAPSED, DeclaredStatus, declared_statuses
 from commonplace.services.collections import Collection
-from commonplace.services.history import last_change
+from commonplace.services.history import change_of_line
 from commonplace.services.statuses import CollectionStatuses
 
 MAX_HOLDERS = 4
@@ -136,7 +137,7 @@ class ClaimIndex:
         """A finding on the second page of each pair that states different values."""
         authors = _Authors(self._collection)
         for (address, claim), (other, stated) in self.pairs():
-            yield address, _finding(claim, other, stated, authors.both(address, other))
+            yield address, _finding(claim, other, stated, authors.both((address, claim), (other, stated)))
 
     def pairs(self) -> Iterator[tuple[tuple[Address, PageClaim], tuple[Address, PageClaim]]]:
         """The claims that state different values, each with the first one before it that it contradicts."""
@@ -187,25 +188,33 @@ def _is_series(places: Sequence[tuple[Address, PageClaim]]) -> bool:
 
 
 class _Authors:
-    """The days and authors of the last changes of pages."""
+    """The days on which claims were made, and their authors."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._named: dict[Address, str] = {}
+        self._named: dict[tuple[Address, int], str] = {}
 
-    def both(self, address: Address, other: Address) -> tuple[str, str]:
-        return self._of(address), self._of(other)
+    def both(self, place: tuple[Address, PageClaim], other: tuple[Address, PageClaim]) -> tuple[str, str]:
+        return self._of(*place), self._of(*other)
 
-    def _of(self, address: Address) -> str:
-        if address not in self._named and len(self._named) < MAX_NAMED_AUTHORS:
-            record = self._collection.index.record(address)
-            day = record.updated[:10] if record else ""
+    def _of(self, address: Address, claim: PageClaim) -> str:
+        key = address, claim.line
+        if key not in self._named and len(self._named) < MAX_NAMED_AUTHORS:
             try:
-                commit = last_change(self._collection, address)
-            except KnowledgeError:  # no history
-                commit = None
-            self._named[address] = f"{day} {commit.author.name}" if commit else day
-        return self._named.get(address, "")
+                self._named[key] = self._made(address, claim.line)
+            except KnowledgeError:  # no history, or deleted meanwhile
+                self._named[key] = self._day(address)
+        return self._named.get(key, "")
+
+    def _made(self, address: Address, line: int) -> str:
+        """The commit since which a line is there; the day of the file if no commit has it yet."""
+        text = self._collection.store.read(address).split(b"\n")[line - 1].rstrip()
+        commit = change_of_line(self._collection, address, text)
+        return f"{iso_timestamp(commit.when)[:10]} {commit.author.name}" if commit else self._day(address)
+
+    def _day(self, address: Address) -> str:
+        record = self._collection.index.record(address)
+        return record.updated[:10] if record else ""
 
 
 def page_claims(raw: bytes) -> list[PageClaim]:
@@ -260,8 +269,13 @@ def _body(raw: bytes) -> tuple[str, int]:
     return raw[start:].decode("utf-8", "replace"), raw.count(b"\n", 0, start)
 
 
-def changed_claim_findings(collection: Collection, old: Document | None, new: Document) -> Iterator[Finding]:
-    """The findings in the claims that a write adds or changes, within `WRITE_SECONDS` of processor time."""
+def changed_claim_findings(
+    collection: Collection, old: Document | None, new: Document, uncompared: list[PageClaim] | None = None
+) -> Iterator[Finding]:
+    """The findings in the claims that a write adds or changes, within `WRITE_SECONDS` of processor time.
+
+    Once one is found, the changed claims that are not compared with other pages any more are added to `uncompared`.
+    """
     if collection.is_past or not is_compared(new.address):
         return
     end = time.thread_time() + WRITE_SECONDS
@@ -272,8 +286,12 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
     lapsed = [status for status in declared_statuses(new) if statuses.status_of(status) in LAPSED]
     changed, own = (_holding(claims, new, lapsed) for claims in (changed, page_claims(new.raw)))
     claims: dict[Address, Sequence[PageClaim]] = {}
-    for claim in changed[:MAX_COMPARED_CLAIMS]:
-        if time.thread_time() > end:
+    authors = _Authors(collection)
+    contradicts = False
+    for number, claim in enumerate(changed):
+        if number == MAX_COMPARED_CLAIMS or time.thread_time() > end:
+            if contradicts and uncompared is not None:
+                uncompared += changed[number:]
             return
         places = list(_stated_elsewhere(collection, claim, new.address, (statuses, claims)))
         places += ((new.address, stated) for stated in own if _is_other_part(claim, stated))
@@ -282,7 +300,8 @@ def changed_claim_findings(collection: Collection, old: Document | None, new: Do
         for other, stated in places:
             names = new.address.name.casefold(), other.name.casefold()
             if differs(claim, stated, names) and not _may_differ(collection, new, other):
-                yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
+                yield _finding(claim, other, stated, authors.both((new.address, claim), (other, stated)))
+                contradicts = True
                 break
 
 

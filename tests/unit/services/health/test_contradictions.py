@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.claims import PageClaim
 from commonplace.domain.document_reader import read_document
 from commonplace.services.health.contradictions import ClaimIndex, changed_claim_findings
 from indexed import Indexed
+from support import new_repo
 
 SENTENCE = "The gateway of the shop answers within {} on every working day."
 CONTRADICTIONS = [
@@ -146,6 +149,31 @@ def test_a_write_is_told_within_its_time(tmp_path: Path) -> None:
         assert len(list(changed_claim_findings(base.collection, old, new))) == 1
         assert time.thread_time() - before < 0.03
         assert not list(changed_claim_findings(base.collection, new, new))
+        words = ("old", "new", "red", "big", "low", "dim", "far")
+        cranes = [f"The {word} crane of the harbour lifts {n}0 tonnes in calm air." for n, word in enumerate(words)]
+        long = "\n\n".join(["# A", SENTENCE.format("30 ms"), *cranes])
+        uncompared: list[PageClaim] = []
+        page = read_document(Address("a.md"), f"{long}\n".encode())
+        list(changed_claim_findings(base.collection, old, page, uncompared))
+        assert uncompared
+
+
+def test_a_statement_is_of_the_one_who_made_it(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base")
+    for name, path, text in (
+        ("Old Xavier", "x.md", f"# X\n\n{SENTENCE.format('20 ms')}\n\ntpyo\n"),
+        ("New Yvonne", "y.md", f"# Y\n\n{SENTENCE.format('30 ms')}\n"),
+        ("Typo Tom", "x.md", f"# X\n\nNew.\n\n{SENTENCE.format('20 ms')}\n\ntypo\n"),
+    ):
+        repo.git("config", "user.name", name)
+        repo.commit(path, **{path: text})
+    with Indexed(tmp_path) as base:
+        claims = ClaimIndex(base.collection)
+        for record in base.index.records():
+            claims.add(record.address, base.store.read(record.address))
+        ((_, finding),) = claims.findings()
+        assert re.search(r"'20 ms' \(\d{4}-\d\d-\d\d Old Xavier\)", finding.message)
+        assert "New Yvonne" in finding.message
 
 
 def test_pages_about_different_things_of_one_kind_may_differ(tmp_path: Path) -> None:
