@@ -43,8 +43,8 @@ def command(
         commonplace diff notes/idea --from 1a2b3c4
         commonplace diff notes/idea --from 1a2b3c4 --to 5d6e7f8 | less
 
-    REV is a commit, or a revision of the page, by 7 digits or more; `commonplace log PAGE` lists them. A page that was
-    deleted is named by its path.
+    REV is a commit, or a revision of the page, by 7 digits or more (`commonplace log PAGE` lists them), or a moment
+    such as yesterday, HEAD~1 or a tag. A page that was deleted is named by its path.
     """
     if page is None:
         if from_ or to:
@@ -53,7 +53,8 @@ def command(
         return
     with session.opened() as collections:
         collection, address = addressed(collections, session.relative(page))
-        old = from_ or collection.store.history.head()
+        old = history.revision_at(collection, from_) or collection.store.history.head()
+        to = history.revision_at(collection, to)
         text = history.diff(collection, address, old, to)
         if not text and collection.store.stat(address) is None and not history.log(collection, address, limit=1):
             located(collections, session.relative(page))  # raises an error that names the nearest pages

@@ -88,7 +88,8 @@ def _show(session: Session, address: Address | None, found_commits: list[tuple[C
 
 def _show_diff(session: Session, collection: Collection, address: Address, revisions: str) -> None:
     out = session.out
-    old, _, new = revisions.partition("..")
+    first, _, last = revisions.partition("..")
+    old, new = history.revision_at(collection, first), history.revision_at(collection, last)
     text = history.diff(collection, address, old, new)
     if out.as_json:
         out.json({"path": address.path, "from": old, "to": new, "diff": text})

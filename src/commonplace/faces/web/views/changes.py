@@ -12,6 +12,7 @@ from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.views.document import once_located, toolset_notes
 from commonplace.services.collections import Collection, current_revision
+from commonplace.services.history import revision_at
 from commonplace.services.past import moment_of
 from commonplace.services.site import changes
 from commonplace.services.site.changes import MAX_DIFF_ROWS, DiffRow, differences
@@ -132,8 +133,8 @@ def compare(request: PageRequest) -> PageResponse:
     Without `from`, the version before the last commit is used.
     """
     collection, address = once_located(request)
-    old, new = request.query.get("from"), request.query.get("to", "")
-    old = _version_before(collection, address) if old is None else old
+    old, new = request.query.get("from"), revision_at(collection, request.query.get("to", ""))
+    old = _version_before(collection, address) if old is None else revision_at(collection, old)
     for commit in filter(None, (old, new)):
         _has(collection, address, commit)  # says that there is no such commit
     before = changes.version(collection, address, old) if old else ""

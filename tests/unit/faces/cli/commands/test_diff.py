@@ -28,6 +28,9 @@ def test_between_two_commits_nothing_newer_shows(shell: Shell, repo: GitRepo) ->
     assert "+Two." in between
     assert "Three" not in between
     assert "+Three." in shell.ok("diff", "lonely", "--from", new[:7]).text
+    for moment in ("HEAD~1", f"before {new}"):
+        assert shell.ok("diff", "lonely", "--from", moment, "--to", "HEAD").text == between
+        assert shell.ok("log", "lonely", "--diff", f"{moment}..HEAD").text == between
     same = shell.ok("diff", "lonely", "--from", new, "--to", new)
     assert (same.text, same.stderr) == ("", "No difference.\n")
 
@@ -42,7 +45,7 @@ def test_a_page_that_was_deleted_is_named_by_its_path(shell: Shell, repo: GitRep
 def test_a_page_that_never_was_and_a_revision_that_is_none_are_refused(shell: Shell) -> None:
     missing = shell("diff", "lonley", "--json")
     assert (missing.code, missing.error["nearest"][0]) == (3, "lonely")
-    for code, revision in ((4, "HEAD"), (4, "12"), (3, "0" * 40)):
+    for code, revision in ((4, "main"), (4, "12"), (3, "0" * 40)):
         done = shell("diff", "lonely", "--from", revision)
         assert (done.code, done.text) == (code, ""), done
 
