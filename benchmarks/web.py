@@ -28,7 +28,7 @@ INDEX_SECONDS = 900.0
 WAIT = 120_000
 """Timeout in milliseconds of every operation in the browser."""
 _TYPE = """async (words) => {
-  const input = document.getElementById("ui-search"), box = document.getElementById("ui-suggestions"), times = [];
+  const input = document.getElementById("_ui-search"), box = document.getElementById("_ui-suggestions"), times = [];
   const shown = (typed) => new Promise((done) => {
     const look = () => box.dataset.query === typed && (watch.disconnect(), done());
     const watch = new MutationObserver(look);

@@ -175,7 +175,7 @@ CASES: dict[str, Case] = {
     ),
     '`<img src="image.png"': has('<img src="image.png" width="9">', 'src="/files/d/image.png"', 'width="9"'),
     '`<a href="page.md">`': has('<a href="page.md">x</a>', 'href="/p/d/page">x'),
-    '`<a name="x">`': has('<a name="x"></a><b id="y">b</b><b id="ui-z">c</b>', 'name="x"', 'id="y"', never=("ui-z",)),
+    '`<a name="x">`': has('<a name="x"></a><b id="y">b</b><b id="_ui-z">c</b>', 'name="x"', 'id="y"', never=("_ui-z",)),
     "`class`, `style`": has('<b class="mine" style="color:red">x</b>', "<b>x</b>"),
     "`<script>`": has(
         "<script>s1</script><style>s2</style><iframe src=x></iframe><object></object><form>f</form>",

@@ -107,8 +107,8 @@ def test_an_agents_write_meanwhile_is_merged_by_a_person(
     assert not done.get("isError"), done
     page.keyboard.press("Control+s")
 
-    expect(page.locator("#ui-main > h1")).to_have_text("The page has changed since you opened it")
-    expect(page.locator("#ui-main > h1")).to_be_focused()
+    expect(page.locator("#_ui-main > h1")).to_have_text("The page has changed since you opened it")
+    expect(page.locator("#_ui-main > h1")).to_be_focused()
     rows = page.locator(".merge-row.conflict")
     expect(rows).to_have_count(1)
     for side, text in (("As you opened it", "Five"), ("As it is now", "Six"), ("Yours", "Mine.")):
@@ -144,18 +144,18 @@ def test_a_draft_survives_the_browser_and_is_offered_again(page: Page, server: S
     repo.commit("Meanwhile", **{"tea.md": TEA.replace("Boil", "Heat")})
 
     opened(page, f"{server.url}/edit/tea")
-    expect(page.locator("#ui-draft")).to_contain_text("was not saved")
+    expect(page.locator("#_ui-draft")).to_contain_text("was not saved")
     expect(page.locator(".cm-content")).not_to_contain_text("A draft.")
     page.get_by_role("button", name="Use it").click()
     expect(page.locator(".cm-content")).to_contain_text("A draft.")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("#ui-main > h1")).to_have_text("The page has changed since you opened it")
+    expect(page.locator("#_ui-main > h1")).to_have_text("The page has changed since you opened it")
     page.get_by_role("button", name="Save").click()
     page.wait_for_url("**/p/tea")
 
     assert (repo.path / "tea.md").read_text() == TEA.replace("Boil", "Heat") + "A draft.\n"
     opened(page, f"{server.url}/edit/tea")
-    expect(page.locator("#ui-draft")).to_be_hidden()
+    expect(page.locator("#_ui-draft")).to_be_hidden()
 
 
 def test_two_tabs_keep_a_draft_each_and_broken_front_matter_is_said(page: Page, server: Server, repo: GitRepo) -> None:
@@ -178,7 +178,7 @@ def test_two_tabs_keep_a_draft_each_and_broken_front_matter_is_said(page: Page, 
     for key in ("Control+Home", "ArrowDown"):
         third.keyboard.press(key)
     third.keyboard.type("a: {")
-    expect(third.locator("#ui-findings")).to_contain_text("Something is wrong with this text", timeout=15_000)
+    expect(third.locator("#_ui-findings")).to_contain_text("Something is wrong with this text", timeout=15_000)
     assert violations(third) == []
     tab = tabs[1]
     tab.clock.install()
@@ -187,7 +187,7 @@ def test_two_tabs_keep_a_draft_each_and_broken_front_matter_is_said(page: Page, 
         tab.keyboard.press(key)
     tab.keyboard.type("a: {")
     tab.keyboard.press("Control+s")
-    expect(tab.locator("#ui-status")).to_contain_text("Nothing was saved yet")
+    expect(tab.locator("#_ui-status")).to_contain_text("Nothing was saved yet")
     assert (repo.path / "tea.md").read_text() == TEA
     tab.keyboard.press("Control+s")
     tab.wait_for_url("**/p/tea")
@@ -200,7 +200,7 @@ def test_what_the_server_cannot_take_stays_in_the_editor(page: Page, server: Ser
     page.keyboard.type("Kept.\n")
     page.route("**/edit/tea", lambda route: route.abort())
     page.keyboard.press("Control+s")
-    expect(page.locator("#ui-status")).to_contain_text("The server does not answer.")
+    expect(page.locator("#_ui-status")).to_contain_text("The server does not answer.")
     page.unroute("**/edit/tea")
     page.keyboard.press("Control+s")
     page.wait_for_url("**/p/tea")

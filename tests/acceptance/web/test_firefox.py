@@ -49,7 +49,7 @@ def _home_and_page(browser: Firefox, server: Server) -> None:
 
 def _search_as_you_type(browser: Firefox) -> None:
     browser.press("/", *"Gezei")
-    browser.until("document.querySelector('#ui-suggestions[data-query=Gezei] [role=option] mark')")
+    browser.until("document.querySelector('#_ui-suggestions[data-query=Gezei] [role=option] mark')")
     browser.press("ArrowDown", "Enter")
     browser.until("location.pathname === '/p/Betrieb/Gezeiten'")
     browser.until("document.readyState === 'complete'")
@@ -65,7 +65,7 @@ def _history(browser: Firefox) -> None:
 
 
 def _dark(browser: Firefox, server: Server) -> None:
-    browser.evaluate("void document.getElementById('ui-theme').click()")
+    browser.evaluate("void document.getElementById('_ui-theme').click()")
     chosen = browser.evaluate("document.documentElement.dataset.theme")
     browser.open(f"{server.url}/tags")
     assert browser.evaluate("document.documentElement.dataset.theme") == chosen

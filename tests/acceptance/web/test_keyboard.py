@@ -138,10 +138,10 @@ def test_a_search_is_narrowed_and_widened_again(page: Page, server: Server) -> N
 @pytest.mark.soak
 def test_the_graph_is_filtered_and_a_page_of_it_opened(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/graph")
-    status = page.locator("#ui-graph-status")
+    status = page.locator("#_ui-graph-status")
     expect(status).to_have_text("12 of 12 pages are shown.")
     reach(page, "")
-    page.locator("#ui-graph-find").focus()
+    page.locator("#_ui-graph-find").focus()
     page.keyboard.type("Lotse")
     expect(status).to_have_text("1 of 12 pages are shown.")
     reach(page, "Pages as points")
@@ -178,5 +178,5 @@ def test_a_question_mark_lists_the_keys_and_each_does_what_it_says(page: Page, s
     page.wait_for_url(f"{server.url}/p/Betrieb/Gezeiten")
     page.keyboard.press("/")
     page.keyboard.type("?]")
-    expect(page.locator("#ui-search")).to_have_value("?]")
+    expect(page.locator("#_ui-search")).to_have_value("?]")
     expect(keys).to_have_count(0)

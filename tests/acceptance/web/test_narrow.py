@@ -49,18 +49,18 @@ def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, serve
     opened(page, f"{server.url}/p/long/b")
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "the link to the page before is broken"
     opened(page, f"{server.url}/p/many/page%2030")
-    assert page.locator("#ui-top").bounding_box()["height"] <= 56  # type: ignore[index]
+    assert page.locator("#_ui-top").bounding_box()["height"] <= 56  # type: ignore[index]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    current = page.locator("#ui-nav [aria-current=page]")
+    current = page.locator("#_ui-nav [aria-current=page]")
     if width <= 960:
         expect(current).to_be_hidden()
         page.locator(".nav-button").click()
     expect(current).to_be_in_viewport()
     if width <= 1280:
         page.keyboard.press("Escape")
-        expect(page.locator("#ui-info")).to_be_hidden()
+        expect(page.locator("#_ui-info")).to_be_hidden()
         page.locator(".info-button").click()
-    expect(page.locator("#ui-info .outline a").first).to_be_in_viewport()
+    expect(page.locator("#_ui-info .outline a").first).to_be_in_viewport()
     page.context.close()
 
 
@@ -68,7 +68,10 @@ def test_a_page_is_found_from_the_start_page_in_at_most_four_clicks(browser: Bro
     for width in (390, 1248):
         page = page_of(browser, width)
         opened(page, server.url)
-        steps = [page.locator("#ui-nav summary", has_text="many"), page.get_by_role("link", name="Page 42", exact=True)]
+        steps = [
+            page.locator("#_ui-nav summary", has_text="many"),
+            page.get_by_role("link", name="Page 42", exact=True),
+        ]
         if width == 390:
             steps.insert(0, page.locator(".nav-button"))
         assert len(steps) <= 4
@@ -88,18 +91,18 @@ def test_the_drawers_need_only_the_keyboard(browser: Browser, server: Server, sc
         if page.locator(".nav-button:focus").count():
             break
     page.keyboard.press("Enter")
-    expect(page.locator("#ui-nav")).to_be_visible()
+    expect(page.locator("#_ui-nav")).to_be_visible()
     page.keyboard.press("Tab")
-    assert page.locator("#ui-nav :focus").count() == 1, "the next key reaches what the drawer holds"
+    assert page.locator("#_ui-nav :focus").count() == 1, "the next key reaches what the drawer holds"
     page.keyboard.press("Escape")
-    expect(page.locator("#ui-nav")).to_be_hidden()
+    expect(page.locator("#_ui-nav")).to_be_hidden()
     expect(page.locator(".nav-button")).to_be_focused()
     page.locator(".info-button").focus()
     page.keyboard.press("Enter")
-    page.locator("#ui-info .outline a", has_text="Part 11").press("Enter")
+    page.locator("#_ui-info .outline a", has_text="Part 11").press("Enter")
     page.wait_for_url("**#part-11")
     if scripts:
-        expect(page.locator("#ui-info")).to_be_hidden()
+        expect(page.locator("#_ui-info")).to_be_hidden()
     expect(page.locator("#part-11")).to_be_in_viewport()
     page.context.close()
 
@@ -108,7 +111,7 @@ def test_the_drawers_need_only_the_keyboard(browser: Browser, server: Server, sc
 def test_the_header_is_away_while_somebody_reads_down(browser: Browser, server: Server) -> None:
     page = page_of(browser, 390)
     opened(page, f"{server.url}/p/many/page%2030")
-    header = page.locator("#ui-top")
+    header = page.locator("#_ui-top")
     page.mouse.wheel(0, 1500)
     expect(header).not_to_be_in_viewport()
     page.mouse.wheel(0, -300)
@@ -120,9 +123,9 @@ def test_search_is_one_touch_away(browser: Browser, server: Server) -> None:
     page = page_of(browser, 390)
     opened(page, f"{server.url}/p/many/page%2030")
     page.locator(".search-link").click()
-    expect(page.locator("#ui-search")).to_be_focused()
+    expect(page.locator("#_ui-search")).to_be_focused()
     page.keyboard.type("page 17")
-    expect(page.locator("#ui-suggestions [role=option]").first).to_be_visible()
+    expect(page.locator("#_ui-suggestions [role=option]").first).to_be_visible()
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?q=page+17")
     page.context.close()
@@ -143,8 +146,8 @@ def test_what_fingers_touch_is_large_enough(browser: Browser, server: Server) ->
         if opener:
             page.locator(opener).click()
         small += page.evaluate(
-            """() => [...document.querySelectorAll("#ui-top a, #ui-top button, #ui-nav a, #ui-nav summary, #ui-info a,"
-                 + " .around a, .actions a, .crumbs a, .info-button")]
+            """() => [...document.querySelectorAll("#_ui-top a, #_ui-top button, #_ui-nav a, #_ui-nav summary,"
+                 + " #_ui-info a, .around a, .actions a, .crumbs a, .info-button")]
               .filter((one) => !one.closest(".local-graph") && !one.classList.contains("brand"))
               .map((one) => [one.outerHTML.slice(0, 90), one.getBoundingClientRect()])
               .filter(([, box]) => box.width && box.height < 43.9).map(([text, box]) => `${box.height}: ${text}`)"""
@@ -157,8 +160,8 @@ def test_what_fingers_touch_is_large_enough(browser: Browser, server: Server) ->
 def test_sections_load_when_they_are_opened(browser: Browser, server: Server) -> None:
     page = page_of(browser, 1280)
     opened(page, f"{server.url}/")
-    page.locator("#ui-nav summary", has_text="many").click()
-    page.locator("#ui-nav a", has_text="Page 59").click()
+    page.locator("#_ui-nav summary", has_text="many").click()
+    page.locator("#_ui-nav a", has_text="Page 59").click()
     page.wait_for_url("**/p/many/page%2059")
     expect(page.locator(".around a[rel=prev]")).to_contain_text("Page 58")
     page.locator(".around a[rel=prev]").click()
@@ -167,8 +170,8 @@ def test_sections_load_when_they_are_opened(browser: Browser, server: Server) ->
     plain = page_of(browser, 390, scripts=False)
     opened(plain, f"{server.url}/")
     plain.locator(".nav-button").click()
-    plain.locator("#ui-nav summary", has_text="many").click()
-    plain.locator("#ui-nav a", has_text="All 90").click()
+    plain.locator("#_ui-nav summary", has_text="many").click()
+    plain.locator("#_ui-nav a", has_text="All 90").click()
     plain.locator("main a", has_text="Page 59").click()
     plain.wait_for_url("**/p/many/page%2059")
     plain.context.close()
@@ -187,22 +190,22 @@ def test_a_large_graph_begins_as_communities_that_open(browser: Browser, tmp_pat
             pass
         page = page_of(browser, 1280)
         opened(page, f"{large.url}/graph")
-        status = page.locator("#ui-graph-status")
+        status = page.locator("#_ui-graph-status")
         expect(status).to_have_text("3 of 3 communities of linked pages are shown.", timeout=30_000)
-        expect(page.locator("#ui-graph-legend li")).to_have_count(3)
-        canvas = page.locator("#ui-graph-canvas")
+        expect(page.locator("#_ui-graph-legend li")).to_have_count(3)
+        canvas = page.locator("#_ui-graph-canvas")
         expect(canvas).to_have_attribute("data-names", "3")
         canvas.focus()
         page.keyboard.press("n")
         expect(status).to_contain_text("(700 pages)")
         page.keyboard.press("Enter")
         expect(status).to_have_text("700 of 700 pages are shown.", timeout=30_000)
-        page.locator("#ui-graph-whole").click()
+        page.locator("#_ui-graph-whole").click()
         expect(status).to_contain_text("3 of 3 communities")
-        page.locator("#ui-graph-from").fill("P1 N6")
-        page.locator("#ui-graph-to").fill("P1 N3")
-        expect(page.locator("#ui-graph-path a")).to_have_text(["P1 N6", "P1 N3"])
+        page.locator("#_ui-graph-from").fill("P1 N6")
+        page.locator("#_ui-graph-to").fill("P1 N3")
+        expect(page.locator("#_ui-graph-path a")).to_have_text(["P1 N6", "P1 N3"])
         expect(status).to_have_text("2 of 2 pages are shown.")
-        page.locator("#ui-graph-to").fill("P2 N3")
+        page.locator("#_ui-graph-to").fill("P2 N3")
         expect(status).to_have_text("No links lead from one of these pages to the other.")
         page.context.close()

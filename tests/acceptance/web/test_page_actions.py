@@ -20,7 +20,7 @@ FILES: dict[str, str | bytes] = {
     "list.md": TASKS,
     "drinks/tea.md": "# Tea\n\nBoil.\n",
     "about.md": "# About\n\nSee [[tea]] and [tea](drinks/tea.md).\n",
-    "forged.md": '# F\n\n<input type="checkbox" data-task="5"> <button form="ui-tasks">x</button>\n\n- [ ] O\n',
+    "forged.md": '# F\n\n<input type="checkbox" data-task="5"> <button form="_ui-tasks">x</button>\n\n- [ ] O\n',
     "templates/meeting.md": "# {{title}}\n\nOn {{date}}.\n\n- [ ] Minutes\n",
 }
 
@@ -45,7 +45,7 @@ def boxes(html: str) -> list[tuple[str, str]]:
 def test_a_box_is_ticked_and_unticked_and_no_other_byte_changes(server: Server, repo: GitRepo) -> None:
     html = page(server, "/p/list")
     assert [state for _, state in boxes(html)] == ["false", "true", "false"], "what looks like a task in code is none"
-    form = fields(html, '<form id="ui-tasks"')
+    form = fields(html, '<form id="_ui-tasks"')
     answer = sent(server, "/tick/list", **form, task=boxes(html)[0][0])
     assert (answer.status, answer.headers["location"]) == (303, "/p/list")
     once = TASKS.replace(b"[ ] Milk", b"[x] Milk")
@@ -55,14 +55,14 @@ def test_a_box_is_ticked_and_unticked_and_no_other_byte_changes(server: Server, 
     assert sent(server, "/tick/list", **form, task=boxes(html)[2][0]).status == 303, "with the page as it was before"
     assert (repo.path / "list.md").read_bytes() == once.replace(b"[ ] Bread", b"[x] Bread")
     html = page(server, "/p/list")
-    assert sent(server, "/tick/list", **fields(html, '<form id="ui-tasks"'), task=boxes(html)[0][0]).status == 303
+    assert sent(server, "/tick/list", **fields(html, '<form id="_ui-tasks"'), task=boxes(html)[0][0]).status == 303
     assert (repo.path / "list.md").read_bytes() == TASKS.replace(b"[ ] Bread", b"[x] Bread")
 
 
 def test_a_task_that_was_rewritten_meanwhile_is_not_guessed(server: Server, repo: GitRepo) -> None:
     repo.commit("Tasks", **{"late.md": "- [ ] One\n"})
     html = page(server, "/p/late")
-    form = {**fields(html, '<form id="ui-tasks"'), "task": boxes(html)[0][0]}
+    form = {**fields(html, '<form id="_ui-tasks"'), "task": boxes(html)[0][0]}
     repo.commit("Other", **{"late.md": "- [ ] Two\n"})
     answer = sent(server, "/tick/late", **form)
     assert answer.status == 409
@@ -86,7 +86,7 @@ def test_readers_see_boxes_that_cannot_be_changed(repo: GitRepo) -> None:
     assert boxes(html) == []
     assert html.count('type="checkbox"') == 3
     assert "data-task" not in html
-    for word in ("/edit/", "/move/", "/delete/", "/new/", "ui-tasks"):
+    for word in ("/edit/", "/move/", "/delete/", "/new/", "_ui-tasks"):
         assert word not in html
 
 
@@ -151,7 +151,7 @@ def test_a_page_is_deleted_with_its_links_in_view_and_restored(server: Server, r
     assert sent(server, "/restore/pot", **fields(gone, '<form[^>]*class="restore"')).headers["location"] == "/p/pot"
     assert (repo.path / "pot.md").read_text() == "# Pot\n\nSecond.\n"
     history = page(server, "/history/pot")
-    first = re.findall(r'form="ui-restore" name="at" value="([0-9a-f]{40})"', history)[-1]
+    first = re.findall(r'form="_ui-restore" name="at" value="([0-9a-f]{40})"', history)[-1]
     shown = re.findall(r'name="revision" value="([0-9a-f]{40})"', history)
     version = fields(page(server, f"/p/pot?at={first}"), '<form[^>]*class="restore"')
     assert [version["revision"]] == shown
@@ -234,7 +234,7 @@ def test_at_the_tier_propose_all_of_it_waits(repo: GitRepo) -> None:
     before = repo.git("rev-parse", "HEAD")
     with served(repo.path, "--tier", "propose", "--commit", "auto") as server:
         html = page(server, "/p/list")
-        form = fields(html, '<form id="ui-tasks"')
+        form = fields(html, '<form id="_ui-tasks"')
         proposal = sent(server, "/tick/list", **form, task=boxes(html)[0][0]).headers["location"]
         assert proposal.startswith("/proposals/")
         moved = fields(page(server, "/move/about?to=info"), '<form class="edit-foot" method="post"')

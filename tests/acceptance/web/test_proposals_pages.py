@@ -137,7 +137,7 @@ def decided(site: Site, *, edited: bool) -> Answer:
 def ticked(site: Site) -> Answer:
     box = re.search(r'name="task" value="([^"]*)"', page(site.server, "/p/list", key=site.keys["write"]))
     assert box
-    return site.send("/tick/list", **site.form("/p/list", '<form id="ui-tasks"', task=box[1]))
+    return site.send("/tick/list", **site.form("/p/list", '<form id="_ui-tasks"', task=box[1]))
 
 
 def restored(site: Site) -> Answer:
@@ -304,7 +304,7 @@ def test_a_part_that_would_break_links_alone_is_asked_for_and_keeps_the_word(sit
     assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Five", "Four").encode()
     _, html = site.proposal()
     assert "“Four is right”" in page(site.server, url, key=site.keys["propose"])
-    form["tip"] = fields(html, 'id="ui-decide"')["tip"]
+    form["tip"] = fields(html, 'id="_ui-decide"')["tip"]
     asked = sent(site.server, url, key=site.keys["write"], **form)
     sure = fields(asked.body.decode(), '<div class="callout-body">') | {"action": "accept"}
     assert sent(site.server, url, key=site.keys["write"], **sure).status == 303

@@ -503,29 +503,29 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
         "requestfailed", lambda request: wrong.append(request.url) if request.failure != "net::ERR_ABORTED" else None
     )
     opened(page, f"{hosted}/index.html")
-    page.locator("#ui-nav a", has_text="Anchoring").click()
+    page.locator("#_ui-nav a", has_text="Anchoring").click()
     page.wait_for_url("**/guides/Anchoring.html")
-    page.locator("#ui-nav a", has_text="Mooring & more").click()
+    page.locator("#_ui-nav a", has_text="Mooring & more").click()
     expect(page.locator(".katex").first).to_be_visible(timeout=20_000)
     expect(page.frame_locator("iframe.diagram").locator("svg").first).to_be_visible(timeout=20_000)
     page.keyboard.press("/")
     page.keyboard.type("moor")
-    option = page.locator("#ui-suggestions [role=option]").first
+    option = page.locator("#_ui-suggestions [role=option]").first
     expect(option).to_contain_text("Mooring", timeout=20_000)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/guides/Moor.html*")
     opened(page, f"{hosted}/-/search.html?q=good")
-    expect(page.locator("#ui-results a", has_text="Crew")).to_be_visible(timeout=20_000)
+    expect(page.locator("#_ui-results a", has_text="Crew")).to_be_visible(timeout=20_000)
     opened(page, f"{hosted}/-/search.html?q=mooring")
-    rows = page.locator("#ui-results li")
+    rows = page.locator("#_ui-results li")
     expect(rows.first).to_be_visible(timeout=20_000)
     titles = rows.locator("h2").all_inner_texts()
     assert (titles[0], titles[-1]) == ("Mooring & more", "Old mooring"), "what holds is first"
     assert rows.locator(".status").all_inner_texts() == ["SUPERSEDED by guides/Moor.md"]
     assert "Mooring, moor mooring." in rows.last.inner_text(), "blanks around marked words stay"
     opened(page, f"{hosted}/-/search.html?q=gallopade")
-    expect(page.locator("#ui-results .status")).to_have_text("Speed: SUPERSEDED by (unpublished page)", timeout=20_000)
+    expect(page.locator("#_ui-results .status")).to_have_text("Speed: SUPERSEDED by (unpublished page)", timeout=20_000)
     assert wrong == []
     context.close()
 

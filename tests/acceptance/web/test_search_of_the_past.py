@@ -27,7 +27,7 @@ def test_search_on_an_earlier_version_stays_at_its_moment(tmp_path: Path) -> Non
         expect(page.locator("main")).to_contain_text("An earlier version")
         page.keyboard.press("/")
         page.keyboard.type("words")
-        expect(page.locator("#ui-suggestions")).to_contain_text("Nothing but words")
+        expect(page.locator("#_ui-suggestions")).to_contain_text("Nothing but words")
         page.keyboard.press("Enter")
         page.wait_for_url("**/search?q=words&at=*")
         expect(page.locator("main")).to_contain_text("From the past")

@@ -52,11 +52,11 @@ def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Serv
     sign_in(page, key)
     expect(page).to_have_url(f"{server.url}/p/guide#use")
     expect(page.locator("h1")).to_contain_text("Guide")
-    page.locator("#ui-search").fill("half typed words")
+    page.locator("#_ui-search").fill("half typed words")
     context.clear_cookies()  # as when the session has run out
     page.keyboard.press("Enter")
     sign_in(page, key)
-    expect(page.locator("#ui-search")).to_have_value("half typed words")
+    expect(page.locator("#_ui-search")).to_have_value("half typed words")
     page.get_by_role("button", name="Sign out").click()
     page.goto(f"{server.url}/p/guide")
     expect(page.get_by_label("Access key")).to_be_visible()

@@ -109,7 +109,7 @@ def test_a_diagram_follows_the_switch_between_light_and_dark(page: Page, server:
     page.locator("iframe.diagram").scroll_into_view_if_needed()
     expect(node).to_be_attached(timeout=20_000)
     dark = node.evaluate(fill)
-    page.locator("#ui-theme").click()
+    page.locator("#_ui-theme").click()
     expect(node).not_to_have_css("fill", dark)
 
 
@@ -128,8 +128,8 @@ def test_the_graph_is_as_sharp_as_the_screen_and_high_enough(browser: Browser, s
     context = browser.new_context(viewport={"width": width, "height": 800}, device_scale_factor=2)
     page = context.new_page()
     opened(page, f"{server.url}/graph")
-    canvas = page.locator("#ui-graph-canvas")
-    expect(page.locator("#ui-graph-status")).to_have_text("12 of 12 pages are shown.")
+    canvas = page.locator("#_ui-graph-canvas")
+    expect(page.locator("#_ui-graph-status")).to_have_text("12 of 12 pages are shown.")
     points, shown = canvas.evaluate("one => [[one.width, one.height], [one.clientWidth, one.clientHeight]]")
     context.close()
 

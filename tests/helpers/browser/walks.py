@@ -14,7 +14,7 @@ from browser.firefox import Firefox
 SECONDS = 60.0
 """Timeout in seconds of each step."""
 _WAY = """(() => {
-  const current = document.querySelector("#ui-nav [aria-current=page]");
+  const current = document.querySelector("#_ui-nav [aria-current=page]");
   const way = [];
   for (let at = current && current.closest("li").parentElement.closest("li"); at; at = at.parentElement.closest("li"))
     way.unshift(at.querySelector(":scope > details > summary").textContent.trim());
@@ -29,7 +29,7 @@ _NEXT = """(async (last, href, ...way) => {
       const [x, y] = [box.left + Math.min(box.width / 2, 30), box.top + box.height / 2].map(Math.round);
       return element.contains(document.elementFromPoint(x, y)) ? [what, x, y] : null;
     };
-    const nav = document.getElementById("ui-nav");
+    const nav = document.getElementById("_ui-nav");
     if (!nav.checkVisibility()) return at(document.querySelector(".nav-button"), "drawer");
     const shown = (element) => element.checkVisibility() && element.getClientRects().length;
     const link = [...nav.querySelectorAll("a")].find((a) => a.href === href && shown(a));
@@ -134,7 +134,7 @@ def clicks_to(window: Window, start: str, page: str) -> list[str]:
     way = window.evaluate(_WAY)
     assert way, f"{page} is not in its navigation"
     window.open(start)
-    if window.evaluate("document.querySelector('#ui-nav [aria-current=page]')?.href") == way[0]:
+    if window.evaluate("document.querySelector('#_ui-nav [aria-current=page]')?.href") == way[0]:
         return []
     clicks: list[str] = []
     while not clicks or clicks[-1] != "page":

@@ -115,7 +115,7 @@ def _task_button(box: re.Match[str]) -> str:
     done = " checked" in box[0]
     state, label = ("true", "Done") if done else ("false", "To do")
     return (
-        f'<button type="submit" form="ui-tasks" name="task" value="{box[1]}-{int(not done)}" class="task-box" '
+        f'<button type="submit" form="_ui-tasks" name="task" value="{box[1]}-{int(not done)}" class="task-box" '
         f'role="checkbox" aria-checked="{state}" aria-label="{label}"></button>'
     )
 

@@ -22,7 +22,7 @@ TASK_ATTRIBUTE = "data-task"
 """Attribute of a task's box with the byte offset of its mark in the document."""
 TASK_MARK = f"{token_hex(8)}-"
 """Beginning of the attribute's value before sanitizing, unknown to authors, so that no page can forge it."""
-ID_PREFIX = "ui-"
+ID_PREFIX = "_ui-"
 """Prefix of the ids of the page layout; removed from documents."""
 
 _TAGS = """

@@ -69,9 +69,9 @@ def test_the_overview_of_a_base_without_a_start_page_has_its_navigation(
     (place / "two").mkdir()
     (place / "two" / "x.md").write_text("# X\n")
     with Pages(place, repo.path) as pages:
-        navigation = pages.view(home).partition('id="ui-nav"')[2].partition("</nav>")[0]
+        navigation = pages.view(home).partition('id="_ui-nav"')[2].partition("</nav>")[0]
     with Pages(place, repo.path, place / "two") as pages:
-        assert 'id="ui-nav"' not in pages.view(home), "several bases have no navigation in common"
+        assert 'id="_ui-nav"' not in pages.view(home), "several bases have no navigation in common"
 
     assert 'href="/p/cup"' in navigation
     assert 'href="/p/tea/oolong"' in navigation

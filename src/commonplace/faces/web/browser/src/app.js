@@ -19,7 +19,7 @@ startMentions();
 startAuthors();
 startTasks();
 keepHeading();
-document.addEventListener("ui-enhance", (event) => enhance(event.detail));
+document.addEventListener("_ui-enhance", (event) => enhance(event.detail));
 
 /** Signing in leads to the heading of the link, of which the server is not told. */
 function keepHeading() {

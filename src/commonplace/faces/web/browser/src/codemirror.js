@@ -86,7 +86,7 @@ function extensions(form, area, label) {
     syntaxHighlighting(HIGHLIGHTS),
     autocompletion({ override: completions(form), icons: false, maxRenderedOptions: 50 }),
     keymap.of([
-      { key: "Mod-s", run: () => form.dispatchEvent(new CustomEvent("ui-save")), preventDefault: true },
+      { key: "Mod-s", run: () => form.dispatchEvent(new CustomEvent("_ui-save")), preventDefault: true },
       { key: "Mod-f", run: openSearchPanel },
       ...Object.values(FORMATS).filter((one) => one.key).map((one) => ({ key: one.key, run: toggleMarks(one) })),
       ...completionKeymap,
@@ -97,7 +97,7 @@ function extensions(form, area, label) {
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", autocapitalize: "on" }),
     THEME,
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) form.dispatchEvent(new CustomEvent("ui-changed"));
+      if (update.docChanged) form.dispatchEvent(new CustomEvent("_ui-changed"));
     }),
   ];
 }

@@ -9,7 +9,7 @@ export function startDraft(form, view) {
   let dirty = form.dataset.unsaved === "true";
   let timer = 0;
   offer();
-  form.addEventListener("ui-changed", () => {
+  form.addEventListener("_ui-changed", () => {
     dirty = true;
     clearTimeout(timer);
     timer = setTimeout(() => (globalThis.requestIdleCallback ?? setTimeout)(write), IDLE);
@@ -33,7 +33,7 @@ export function startDraft(form, view) {
     try {
       localStorage.setItem(key, JSON.stringify(draft));
     } catch {
-      form.querySelector("#ui-status").textContent = "This browser has no room for a draft: save before you leave the page.";
+      form.querySelector("#_ui-status").textContent = "This browser has no room for a draft: save before you leave the page.";
     }
   }
 
@@ -87,7 +87,7 @@ export function startDraft(form, view) {
     const text = opened.toString();
     const rows = drafts();
     for (const [slot, draft] of rows) if (draft.text === text) forget(slot);
-    const box = form.querySelector("#ui-draft");
+    const box = form.querySelector("#_ui-draft");
     box.replaceChildren(...rows.filter(([, draft]) => draft.text !== text).map(([slot, draft]) => row(slot, draft)));
     box.hidden = !box.childElementCount;
 

@@ -4,11 +4,11 @@ const PATIENCE = 1000;
 const MOST = 20_000;
 
 export function startFindings(form, view) {
-  const box = form.querySelector("#ui-findings");
+  const box = form.querySelector("#_ui-findings");
   let timer = 0;
   let checked = "";
   let told = "";
-  form.addEventListener("ui-changed", () => {
+  form.addEventListener("_ui-changed", () => {
     clearTimeout(timer);
     timer = setTimeout(check, WAIT);
   });

@@ -30,7 +30,7 @@ export function startPreview(form, view) {
   bar.append(group);
   const plain = form.querySelector("button[value=preview]");
   if (plain) plain.hidden = true;
-  form.addEventListener("ui-changed", later);
+  form.addEventListener("_ui-changed", later);
   choose(stored() ?? (matchMedia("(min-width: 64rem)").matches ? "both" : "text"));
 
   function choose(name) {
@@ -66,7 +66,7 @@ export function startPreview(form, view) {
       const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
       shown = doc;
       article.replaceChildren(...parsed.body.childNodes);
-      document.dispatchEvent(new CustomEvent("ui-enhance", { detail: article }));
+      document.dispatchEvent(new CustomEvent("_ui-enhance", { detail: article }));
       wait = Math.max(LEAST_WAIT, 2 * (performance.now() - started));
     } catch {
       // a later change renders anew; without an answer the last preview stays

@@ -3,7 +3,7 @@
 /** @returns what the button for files does; null if the form takes none */
 export function startUploads(form, view) {
   if (!form.dataset.upload) return null;
-  const status = form.querySelector("#ui-status");
+  const status = form.querySelector("#_ui-status");
   view.dom.addEventListener("paste", take((event) => event.clipboardData), true);
   view.dom.addEventListener("drop", take((event) => event.dataTransfer), true);
   const chooser = document.createElement("input");

@@ -8,7 +8,7 @@ import { startToolbar } from "./editor-toolbar.js";
 start();
 
 function start() {
-  const form = document.getElementById("ui-edit");
+  const form = document.getElementById("_ui-edit");
   if (!form) return;
   const view = createView(form);
   const draft = startDraft(form, view);
@@ -20,7 +20,7 @@ function start() {
     event.preventDefault();
     save(form, view, draft, findings);
   });
-  form.addEventListener("ui-save", () => save(form, view, draft, findings));
+  form.addEventListener("_ui-save", () => save(form, view, draft, findings));
 }
 
 /** Sends the form. What the server refuses stays in the editor, and what it cannot be told stays there, too. */
@@ -46,7 +46,7 @@ async function save(form, view, draft, findings) {
       return;
     }
     const text = await response.text();
-    const main = new DOMParser().parseFromString(text, "text/html").getElementById("ui-main");
+    const main = new DOMParser().parseFromString(text, "text/html").getElementById("_ui-main");
     if (response.status === 401) say(form, "You are signed out. Sign in in another tab, then save again: your text is still here.");
     else if (main?.querySelector(".edit-form, .merge-form")) showInstead(main, draft);
     else say(form, `This was not saved: ${reasonIn(text, main) || `the server answered ${response.status}`}`);
@@ -60,10 +60,10 @@ async function save(form, view, draft, findings) {
 /** Puts the answer, a conflict or a refusal with the text in its form, in place of this one. */
 function showInstead(main, draft) {
   draft.stop();
-  document.getElementById("ui-main").replaceWith(document.importNode(main, true));
+  document.getElementById("_ui-main").replaceWith(document.importNode(main, true));
   start();
   scrollTo(0, 0);
-  const heading = document.querySelector("#ui-main h1");
+  const heading = document.querySelector("#_ui-main h1");
   heading.tabIndex = -1;
   heading.focus();
 }
@@ -79,5 +79,5 @@ function reasonIn(text, main) {
 }
 
 function say(form, message) {
-  form.querySelector("#ui-status").textContent = message;
+  form.querySelector("#_ui-status").textContent = message;
 }

@@ -6,7 +6,7 @@ import { neighbours } from "./graph-links.js";
 import { drawNames } from "./graph-names.js";
 import { count, t } from "./messages.js";
 
-const part = (name) => document.getElementById(`ui-graph${name}`);
+const part = (name) => document.getElementById(`_ui-graph${name}`);
 const box = part("");
 const frame = part("-frame");
 const canvas = part("-canvas");
@@ -289,7 +289,7 @@ function listen() {
   color.addEventListener("input", () => { paint(); refresh(); });
   for (const field of [from, to]) field.addEventListener("input", offer);
   const recolor = () => { picture?.setSettings(settings(picture.getGraph())); refresh(); };
-  document.addEventListener("ui-theme", recolor);
+  document.addEventListener("_ui-theme", recolor);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
   frame.addEventListener("pointerdown", () => canvas.focus({ preventScroll: true }));
   canvas.addEventListener("keydown", (event) => { if (pressed(event.key)) event.preventDefault(); });

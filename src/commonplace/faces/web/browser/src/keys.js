@@ -36,7 +36,7 @@ function showHelp() {
   dialog.className = "keys";
   dialog.setAttribute("aria-label", t("Keys"));
   const list = document.createElement("dl");
-  const search = document.getElementById("ui-search") ? ALWAYS : ALWAYS.slice(2);
+  const search = document.getElementById("_ui-search") ? ALWAYS : ALWAYS.slice(2);
   for (const [key, what] of [...search, ...LINKS.filter(([, , target]) => document.querySelector(target))]) {
     const [name, text] = [document.createElement("dt"), document.createElement("dd")];
     for (const part of key.split(" ")) name.append(Object.assign(document.createElement("kbd"), { textContent: part }), " ");

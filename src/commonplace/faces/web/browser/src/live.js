@@ -5,7 +5,7 @@ import { t } from "./messages.js";
 /** @param enhance adds to new parts of the text what scripts add to it at the start */
 export function startLive(enhance) {
   const layout = document.querySelector(".layout[data-path]");
-  const box = document.getElementById("ui-live");
+  const box = document.getElementById("_ui-live");
   if (!layout || !("EventSource" in globalThis)) return;
   const article = layout.querySelector("article.text");
   const written = new Map([...article.children].map((one) => [one, one.outerHTML]));
@@ -29,11 +29,11 @@ export function startLive(enhance) {
 
   /** Says nothing of what this page wrote itself. */
   async function check() {
-    const own = document.querySelector("#ui-tasks [name=revision]");
+    const own = document.querySelector("#_ui-tasks [name=revision]");
     if (own) {
       const response = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);
       const parsed = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
-      if (parsed.querySelector("#ui-tasks [name=revision]")?.value === own.value) return;
+      if (parsed.querySelector("#_ui-tasks [name=revision]")?.value === own.value) return;
     }
     tell();
   }

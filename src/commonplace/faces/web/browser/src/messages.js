@@ -1,6 +1,6 @@
 // The words of scripts in the page's language: the page has those that differ from English.
 
-const data = document.getElementById("ui-messages");
+const data = document.getElementById("_ui-messages");
 const messages = data ? JSON.parse(data.textContent) : {};
 const language = document.documentElement.lang || "en";
 

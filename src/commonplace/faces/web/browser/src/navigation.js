@@ -3,7 +3,7 @@
 export function startNavigation() {
   startHeader();
   startDrawers();
-  const nav = document.getElementById("ui-nav");
+  const nav = document.getElementById("_ui-nav");
   if (!nav) return;
   showCurrent(nav);
   nav.addEventListener("toggle", (event) => {
@@ -63,18 +63,18 @@ async function replaceRows(more) {
 }
 
 function startDrawers() {
-  document.getElementById("ui-info")?.addEventListener("click", (event) => {
+  document.getElementById("_ui-info")?.addEventListener("click", (event) => {
     const drawer = event.currentTarget;
     if (event.target.closest("a[href^='#']") && drawer.matches(":popover-open")) drawer.hidePopover();
   });
   document.querySelector(".search-link")?.addEventListener("click", (event) => {
     event.preventDefault();
-    document.getElementById("ui-search").focus();
+    document.getElementById("_ui-search").focus();
   });
 }
 
 function startHeader() {
-  const top = document.getElementById("ui-top");
+  const top = document.getElementById("_ui-top");
   if (!top) return;
   top.classList.add("floating");
   let last = scrollY;

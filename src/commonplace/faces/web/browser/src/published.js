@@ -5,8 +5,8 @@ import { enhance, startOutline, startTheme } from "./reading.js";
 import { startSearch } from "./search.js";
 import { count, t } from "./messages.js";
 
-const index = document.querySelector("meta[name='ui-search-index']");
-const root = new URL(document.querySelector("meta[name='ui-root']").content, location.href);
+const index = document.querySelector("meta[name='_ui-search-index']");
+const root = new URL(document.querySelector("meta[name='_ui-root']").content, location.href);
 const MOST_CHANGED = 50;
 let engines = null;
 
@@ -88,14 +88,14 @@ async function suggestions(query) {
   const { rows } = await found(query, 8);
   const list = document.createElement("ul");
   list.setAttribute("role", "listbox");
-  list.id = "ui-options";
+  list.id = "_ui-options";
   list.setAttribute("aria-label", t("Pages"));
   rows.forEach((row, at) => {
     const section = row.sub_results?.find((one) => one.anchor);
     const item = document.createElement("li");
     item.setAttribute("role", "option");
     item.setAttribute("aria-selected", "false");
-    item.id = `ui-option-${at + 1}`;
+    item.id = `_ui-option-${at + 1}`;
     const link = document.createElement("a");
     link.tabIndex = -1;
     link.href = address(row) + (section ? `#${section.anchor.id}` : "");
@@ -132,7 +132,7 @@ async function suggestions(query) {
 
 /** The page of a search: the words stand in its address. */
 async function showResults() {
-  const list = document.getElementById("ui-results");
+  const list = document.getElementById("_ui-results");
   if (!list) return;
   // Of an unknown address, the words of its path lead to the nearest pages.
   const words = "nearest" in list.dataset ? decodeURIComponent(location.pathname).split("/").filter(Boolean).pop()?.replace(/\.html$/, "").replace(/[-_]+/g, " ") ?? "" : "";
@@ -140,7 +140,7 @@ async function showResults() {
   for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
   if (!query) return;
   const { total, rows } = await found(query, 50);
-  document.getElementById("ui-results-count").textContent = total === 1 ? t("1 page") : t("{n} pages", { n: count(total) });
+  document.getElementById("_ui-results-count").textContent = total === 1 ? t("1 page") : t("{n} pages", { n: count(total) });
   list.replaceChildren(...rows.map((row) => {
     const item = document.createElement("li");
     const heading = document.createElement("h2");

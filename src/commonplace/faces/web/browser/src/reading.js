@@ -69,14 +69,14 @@ function isDark() {
 
 /** The switch between light and dark: kept in a cookie, so that the next page is right from its first byte. */
 export function startTheme() {
-  const button = document.getElementById("ui-theme");
+  const button = document.getElementById("_ui-theme");
   if (!button) return;
   button.hidden = false;
   button.addEventListener("click", () => {
     const root = document.documentElement;
     root.dataset.theme = isDark() ? "light" : "dark";
     document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
-    document.dispatchEvent(new CustomEvent("ui-theme"));
+    document.dispatchEvent(new CustomEvent("_ui-theme"));
   });
 }
 
@@ -139,7 +139,7 @@ export function startOutline() {
 /** Formulas are drawn by KaTeX, which is loaded only by pages that have some. */
 async function startFormulas(root) {
   const formulas = root.querySelectorAll("code.math-inline, .math-block > code");
-  const source = document.querySelector("meta[name='ui-katex']");
+  const source = document.querySelector("meta[name='_ui-katex']");
   if (!formulas.length || !source) return;
   const style = document.createElement("link");
   style.rel = "stylesheet";
@@ -164,7 +164,7 @@ async function startFormulas(root) {
 
 /** Each diagram is drawn in a frame without an origin, which sees its own source and nothing else. */
 function startDiagrams(root) {
-  const source = document.querySelector("meta[name='ui-diagram']");
+  const source = document.querySelector("meta[name='_ui-diagram']");
   if (!source) return;
   for (const block of root.querySelectorAll(".mermaid-block")) {
     const code = block.querySelector("code").textContent;
@@ -177,7 +177,7 @@ function startDiagrams(root) {
     const end = () => {
       frame.remove();
       removeEventListener("message", listen);
-      document.removeEventListener("ui-theme", draw);
+      document.removeEventListener("_ui-theme", draw);
       systemScheme.removeEventListener("change", draw);
     };
     const listen = (event) => {
@@ -189,7 +189,7 @@ function startDiagrams(root) {
       } else if (event.data === "failed") end();
     };
     addEventListener("message", listen);
-    document.addEventListener("ui-theme", draw);
+    document.addEventListener("_ui-theme", draw);
     systemScheme.addEventListener("change", draw);
     block.append(frame);
   }

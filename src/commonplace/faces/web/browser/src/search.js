@@ -3,9 +3,9 @@ import { isTyping } from "./keys.js";
 
 /** Args: `find` gives the nodes to show for a query, at a moment or now; null when it failed. */
 export function startSearch(find = findOnServer) {
-  const input = document.getElementById("ui-search");
+  const input = document.getElementById("_ui-search");
   if (!input) return; // a server of projects alone has nothing to search
-  const box = document.getElementById("ui-suggestions");
+  const box = document.getElementById("_ui-suggestions");
   let asked = "";
   let running = false;
   let chosen = -1;
@@ -13,7 +13,7 @@ export function startSearch(find = findOnServer) {
   input.setAttribute("role", "combobox");
   input.setAttribute("aria-expanded", "false");
   input.setAttribute("aria-autocomplete", "list");
-  input.setAttribute("aria-controls", "ui-suggestions");
+  input.setAttribute("aria-controls", "_ui-suggestions");
 
   document.addEventListener("keydown", (event) => {
     const slash = event.key === "/" && !isTyping(event);

@@ -2,7 +2,7 @@
 
 /** A task is ticked in place. Without an answer the form is sent as it is without scripts. */
 export function startTasks() {
-  const form = document.getElementById("ui-tasks");
+  const form = document.getElementById("_ui-tasks");
   form?.addEventListener("submit", async (event) => {
     const box = event.submitter;
     event.preventDefault();
@@ -10,7 +10,7 @@ export function startTasks() {
     body.set(box.name, box.value);
     const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } }).catch(() => null);
     const parsed = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
-    const next = parsed.querySelector("#ui-tasks");
+    const next = parsed.querySelector("#_ui-tasks");
     const boxes = [...document.querySelectorAll(".task-box")];
     const changed = [...parsed.querySelectorAll(".task-box")];
     if (!next || boxes.length !== changed.length) {
