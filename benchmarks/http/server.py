@@ -18,7 +18,9 @@ from benchmarks.machine.processes import cpu_seconds
 from benchmarks.trees import Tree
 
 TIMEOUT = 120.0
-"""Timeout in seconds of the first index, and of each answer."""
+"""Timeout in seconds of each answer."""
+INDEX_SECONDS = 900.0
+"""Timeout in seconds of the first index, which a call waits for less long than it takes on a busy machine."""
 IDLE_SECONDS = 5.0
 """Seconds without a request after which the connection is not reused, because the server closes idle ones."""
 REVISION = "2026-07-28"
@@ -120,17 +122,26 @@ class HttpServer:
         return cpu_seconds(self.process.pid)
 
     def await_workers(self, workers: int) -> None:
-        """Wait until `workers` workers answer.
+        """Wait until `workers` workers answer, with the first index.
 
         Raises:
             TimeoutError: the workers do not answer in time.
+            RuntimeError: the first index is not built in time, or the answer is another error.
         """
         until = time.monotonic() + TIMEOUT
         while workers > 1 and (len(self._workers()) < workers or not all(map(_accepts, self._workers()))):
             if time.monotonic() > until:
                 raise TimeoutError(f"{workers} workers were to serve")
             time.sleep(0.1)
-        self.get("/pages?limit=1")
+        until = time.monotonic() + INDEX_SECONDS
+        while True:
+            try:
+                self.get("/pages?limit=1")
+            except RuntimeError as error:
+                if "still being built" not in str(error) or time.monotonic() > until:
+                    raise
+            else:
+                return
 
     def _workers(self) -> list[int]:
         pid = self.process.pid

@@ -117,11 +117,17 @@ class _RecordDates:
         """0: there are no commits."""
         return 0
 
-    def last_touching(
-        self, is_meant: Callable[[Address], bool] | None = None, *, among: Collection[Address] | None = None
-    ) -> Sequence[tuple[Commit, bool]] | None:
+    def named(self, name: str) -> Sequence[Address] | None:
         """None: there are no commits."""
-        del is_meant, among
+        del name
+
+    def latest(self, is_meant: Callable[[Address], bool], *, after: str = "") -> Iterator[tuple[Commit, bool]] | None:
+        """None: there are no commits."""
+        del is_meant, after
+
+    def last_touching(self, among: Collection[Address]) -> Sequence[tuple[Commit, bool]] | None:
+        """None: there are no commits."""
+        del among
 
     def differing(self, commit: str) -> set[Address]:
         """An empty set."""
@@ -135,6 +141,11 @@ class _RecordDates:
     def address_at(self, address: Address, commit: str) -> Address | None:
         """None: there are no commits."""
         del address, commit
+
+    def has(self, address: Address, commit: str) -> bool:
+        """False: there are no commits."""
+        del address, commit
+        return False
 
     def renames(self, commit: str) -> dict[Address, Address]:
         """Nothing."""
@@ -164,9 +175,11 @@ class _RecordDates:
         """A text that changes with the pages."""
         return f"{self._store.changes:040x}"
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
+    def log(
+        self, address: Address | None, *, limit: int, offset: int = 0, after: str = "", below: str | None = None
+    ) -> list[Commit]:
         """Nothing."""
-        del address, limit, offset, after
+        del address, limit, offset, after, below
         return []
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:

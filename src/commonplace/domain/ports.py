@@ -109,7 +109,9 @@ class History(Protocol):
         """Whether earlier commits than those that are here were not fetched."""
         ...
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
+    def log(
+        self, address: Address | None, *, limit: int, offset: int = 0, after: str = "", below: str | None = None
+    ) -> list[Commit]:
         """Commits that touched the document (None: anything in the folder), newest first.
 
         The commits of a document are followed through its renames as by `git log --follow`, except that a copy begins
@@ -120,6 +122,8 @@ class History(Protocol):
             limit: Maximum number of commits.
             offset: Number of newest commits to leave out.
             after: A commit of the branch; only commits that are not in its history count, whatever their dates.
+            below: Only documents whose path begins so count; commits of the folder without one have `is_shown` false.
+                None for every file.
 
         Raises:
             NotFoundError: kind "revision": the branch has no commit `after`.
@@ -153,17 +157,30 @@ class History(Protocol):
         """The span of each of these documents (None: all) that has commits. Cached by HEAD."""
         ...
 
-    def last_touching(
-        self, is_meant: Callable[[Address], bool] | None = None, *, among: Collection[Address] | None = None
-    ) -> Sequence[tuple[Commit, bool]] | None:
-        """The commits that last touched documents, newest first, each with whether it took the document away.
+    def named(self, name: str) -> Sequence[Address] | None:
+        """The documents that commits touched and whose path ends with a name, without suffix and as `fold` makes it.
+
+        The path of its folder counts, too. None if the commits have not been read yet.
+        """
+        ...
+
+    def latest(self, is_meant: Callable[[Address], bool], *, after: str = "") -> Iterator[tuple[Commit, bool]] | None:
+        """The commits that last touched documents, as `last_touching`, one by one; None as there.
+
+        Args:
+            is_meant: Chooses among the documents that commits touched, such as those that are not there any more.
+            after: As for `log`.
+
+        Raises:
+            NotFoundError: kind "revision": the branch has no commit `after`.
+        """
+        ...
+
+    def last_touching(self, among: Collection[Address]) -> Sequence[tuple[Commit, bool]] | None:
+        """The commits that last touched some documents, newest first, each with whether it took the document away.
 
         For a document that HEAD lacks, the commit that took it away. Each commit has its document as `addresses`.
         None if the commits have not been read yet; `log` has them then.
-
-        Args:
-            is_meant: Chooses among the documents; None for all.
-            among: The documents; None for all that commits up to HEAD touched.
         """
         ...
 
@@ -189,6 +206,10 @@ class History(Protocol):
             NotFoundError: no such commit.
             InvalidInputError: not a revision.
         """
+        ...
+
+    def has(self, address: Address, commit: str) -> bool:
+        """Whether a commit has a file at this very path, which takes no look at renames. Raises as `address_at`."""
         ...
 
     def renames(self, commit: str) -> Mapping[Address, Address]:

@@ -169,7 +169,7 @@ class LocalIndex:
     def revisions(self, filter_: Filter | None = None) -> dict[Address, Revision]:
         """Documents with their indexed revisions."""
         if filter_ is None:
-            return self._query(lambda view: revisions_in(view.connection))
+            return dict(self._query(lambda view: view.cached("revisions", revisions_in)))
         self._wait_dated(filter_, "path")
         return self._query(lambda view: revisions_in(view.connection, view.search().keys(filter_)))
 

@@ -283,7 +283,7 @@ def _last_commits(
 def _log(collection: Collection, then: str, until: float, read: list[int], missing: list[str]) -> Iterator[Commit]:
     """The latest commits since a commit, newest first."""
     while read[0] < MAX_COMMITS and time.thread_time() < until:
-        batch = collection.store.history.log(None, limit=STEP, offset=read[0], after=then)
+        batch = collection.store.history.log(None, limit=STEP, offset=read[0], after=then, below="")
         read[0] += len(batch)
         yield from batch
         if len(batch) < STEP:

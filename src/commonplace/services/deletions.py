@@ -16,11 +16,12 @@ from commonplace.domain.proposals import OWN_CHANGE, ServedView
 if TYPE_CHECKING:
     from commonplace.domain.ports import History, Store
 
-MAX_COMMITS = 1_000
+MAX_RECENT = 1_000
 """Maximum number of recent commits that are looked at, as long as the history has not been read as a whole."""
 CPU_SECONDS = 0.15
 """Maximum processor time in seconds of looking through them."""
-_BATCH = 50
+RECENT_BATCH = 50
+"""Number of commits that are read at once."""
 
 
 class Deletion(NamedTuple):
@@ -75,24 +76,39 @@ def deletion_of(stores: Sequence[Store], reference: str) -> Deletion | None:
     name = fold(reference.partition("#")[0].strip().removesuffix(".md"))
     until = time.thread_time() + CPU_SECONDS
     for store in stores if name else ():
-        if deletion := _newest(store, lambda address: _is_named(address, name), until):
+        if deletion := _newest(store, lambda address: _is_named(address, name), store.history.named(name), until):
             return deletion
     return None
 
 
-def _newest(store: Store, is_meant: Callable[[Address], bool], until: float) -> Deletion | None:
+def _newest(
+    store: Store, is_meant: Callable[[Address], bool], among: Sequence[Address] | None, until: float
+) -> Deletion | None:
+    """The newest deletion of a page that is meant.
+
+    Args:
+        store: Where it was.
+        is_meant: Whether a page is meant.
+        among: The pages that may be meant; None if the history has not been read.
+        until: As for `recent_commits`.
+    """
     skipped = not_served(store)
-    commits = store.history.last_touching(is_meant)
+    commits = None if among is None else store.history.last_touching(list(filter(is_meant, among)))
     if commits is None:
-        commits = ((commit, None) for commit in _recent(store.history, until))
+        commits = ((commit, None) for commit in recent_commits(store.history, until))
     meant = (
         (commit, address, is_gone) for commit, is_gone in commits for address in commit.addresses if is_meant(address)
     )
     for commit, address, is_gone in meant:
         if address not in skipped and _is_gone(store, address):
-            is_committed = is_gone if is_gone is not None else store.history.address_at(address, commit.id) != address
+            is_committed = _is_committed(store, address, commit, is_gone)
             return _deletion(store, Deletion(address, commit, None, is_committed), until)
     return None
+
+
+def _is_committed(store: Store, address: Address, commit: Commit, is_gone: bool | None) -> bool:
+    """Whether a commit took a page away; `is_gone` is the answer if it is known."""
+    return not store.history.has(address, commit.id) if is_gone is None else is_gone
 
 
 def _is_gone(store: Store, address: Address) -> bool:
@@ -131,16 +147,22 @@ def _deletion(store: Store, deletion: Deletion, until: float) -> Deletion:
         moved = _own_moves(store) if is_own else history.moved([present for present, _ in store.scan()])
         return deletion._replace(moved_to=moved.get(address), is_proposed=is_own)
     new = {old: new for new, old in history.renames(deletion.commit.id).items()}.get(address)
-    later = _newest(store, new.__eq__, until) if new and store.stat(new) is None else None
+    later = _newest(store, new.__eq__, [new], until) if new and store.stat(new) is None else None
     return later._replace(was_moved=True) if later else deletion._replace(moved_to=new)
 
 
-def _recent(history: History, until: float) -> Iterator[Commit]:
-    """The recent commits, newest first, as far as the processor time suffices."""
-    for offset in range(0, MAX_COMMITS if history.available else 0, _BATCH):
-        commits = history.log(None, limit=_BATCH, offset=offset)
+def recent_commits(history: History, until: float, after: str = "") -> Iterator[Commit]:
+    """The recent commits, newest first, as far as the processor time suffices.
+
+    Args:
+        history: Their history.
+        until: The processor time of this thread in seconds.
+        after: As for `History.log`.
+    """
+    for offset in range(0, MAX_RECENT if history.available else 0, RECENT_BATCH):
+        commits = history.log(None, limit=RECENT_BATCH, offset=offset, after=after, below="")
         yield from commits
-        if len(commits) < _BATCH or time.thread_time() > until:
+        if len(commits) < RECENT_BATCH or time.thread_time() > until:
             return
 
 

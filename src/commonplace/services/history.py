@@ -434,19 +434,28 @@ class LastCommits(NamedTuple):
     """Id of the last commit that has a file at the path."""
 
 
-def last_commits(collection: Collection, address: Address) -> LastCommits | None:
-    """The last commits of a file under this path; None if no commit has it."""
+def _last_touching(collection: Collection, address: Address) -> Commit | None:
+    """The last commit that touched a path; None if no commit did."""
     history = collection.store.history
-    touched = next(iter(history.log(address, limit=1)), None) if history.available else None
+    commits = history.last_touching([address])
+    if commits is not None and address.is_document:
+        return next((commit for commit, _ in commits), None)
+    return next(iter(history.log(address, limit=1)), None) if history.available else None
+
+
+def last_commits(collection: Collection, address: Address, touched: Commit | None = None) -> LastCommits | None:
+    """The last commits of a file under this path; None if no commit has it. `touched` is the last one, if known."""
+    history = collection.store.history
+    touched = touched or _last_touching(collection, address)
     if touched is None:
         return None
-    if history.address_at(address, touched.id) == address:  # of another path, the page was renamed to this one
+    if history.has(address, touched.id):
         return LastCommits(touched, touched.id)
     with suppress(NotFoundError):  # the first commit, or a shallow clone's, has no parent
         parent = collection.past.commits.commit(f"{touched.id}^") if collection.past else None
-        if parent and history.address_at(address, parent.id) == address:
+        if parent and history.has(address, parent.id):
             return LastCommits(touched, parent.id)
-    versions = (commit for commit in history.log(address, limit=5) if history.address_at(address, commit.id) == address)
+    versions = (commit for commit in history.log(address, limit=5) if history.has(address, commit.id))
     containing = next(versions, None)
     return LastCommits(touched, containing.id) if containing else None
 
@@ -466,10 +475,10 @@ def moved_on(collection: Collection, address: Address, removed: Commit) -> Addre
             break
         met.add(target)
         place = target
-        touched = history.log(place, limit=1)
-        if collection.store.stat(place) is not None or not touched:
+        touched = _last_touching(collection, place)
+        if collection.store.stat(place) is not None or touched is None:
             break
-        removed = touched[0]
+        removed = touched
     return None if place == address else place
 
 

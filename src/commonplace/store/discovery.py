@@ -52,9 +52,11 @@ class NoHistory:
         """Return false."""
         return False
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
+    def log(
+        self, address: Address | None, *, limit: int, offset: int = 0, after: str = "", below: str | None = None
+    ) -> list[Commit]:
         """No commits."""
-        del address, limit, offset, after
+        del address, limit, offset, after, below
         return []
 
     def count(self) -> int:
@@ -81,11 +83,19 @@ class NoHistory:
         del addresses
         return {}
 
-    def last_touching(
-        self, is_meant: Callable[[Address], bool] | None = None, *, among: Collection[Address] | None = None
-    ) -> Sequence[tuple[Commit, bool]] | None:
+    def named(self, name: str) -> Sequence[Address] | None:
         """An empty tuple."""
-        del is_meant, among
+        del name
+        return ()
+
+    def latest(self, is_meant: Callable[[Address], bool], *, after: str = "") -> Iterator[tuple[Commit, bool]] | None:
+        """No commits."""
+        del is_meant, after
+        return iter(())
+
+    def last_touching(self, among: Collection[Address]) -> Sequence[tuple[Commit, bool]] | None:
+        """An empty tuple."""
+        del among
         return ()
 
     def touched_since(self, commit: str) -> set[Address] | None:
@@ -101,6 +111,11 @@ class NoHistory:
     def address_at(self, address: Address, commit: str) -> Address | None:
         """None: there are no commits."""
         del address, commit
+
+    def has(self, address: Address, commit: str) -> bool:
+        """False: there are no commits."""
+        del address, commit
+        return False
 
     def renames(self, commit: str) -> Mapping[Address, Address]:
         """An empty dict."""

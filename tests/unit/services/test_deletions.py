@@ -75,7 +75,7 @@ def test_a_page_that_was_moved_and_is_gone_since_is_told_by_its_last_path(tmp_pa
 def test_a_page_that_went_long_ago_is_told_now_and_in_the_past_once_the_history_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletions, "MAX_COMMITS", 0)
+    monkeypatch.setattr(deletions, "MAX_RECENT", 0)
     repo = new_repo(tmp_path / "base", {"a.md": "# A\n\nThe page that moves.\n", "b.md": "# Other\n"})
     repo.git("mv", "a.md", "c.md")
     repo.git("commit", "--quiet", "-m", "Rename")

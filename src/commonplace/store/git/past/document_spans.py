@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Container, Generator, Mapping
+from collections.abc import Collection, Container, Generator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -127,12 +127,25 @@ class DocumentSpans:
         with self._cached(head) as walked:
             if walked is None or not walked.changes.complete:
                 return None
-            return DocumentChanges(walked.changes.of(address), walked.changes.is_linear)
+            return DocumentChanges(walked.changes_of(address), walked.changes.is_linear)
 
-    def last_of(
-        self, head: str, at: str, is_meant: Callable[[Address], bool], among: Collection[Address] | None
-    ) -> dict[Address, tuple[str, bool]] | None:
-        """The commit that last touched each of the chosen documents, and whether it took the document away.
+    def newest(self, head: str) -> list[Address] | None:
+        """The documents that commits up to `head` touched, the last touched one first; None if they are not cached."""
+        with self._cached(head) as walked:
+            return None if walked is None else list(reversed(walked.ends))
+
+    def named(self, head: str, name: str) -> list[Address] | None:
+        """The result of `WalkedHistory.named`; None if the commits up to `head` are not cached."""
+        with self._cached(head) as walked:
+            return None if walked is None else walked.named(name)
+
+    def touched_since(self, head: str, oldest: str) -> dict[str, list[Address]]:
+        """The result of `WalkedHistory.touched_since`; none if the commits up to `head` are not cached."""
+        with self._cached(head) as walked:
+            return {} if walked is None else walked.touched_since(oldest)
+
+    def last_of(self, head: str, at: str, among: Collection[Address]) -> dict[Address, tuple[str, bool]] | None:
+        """The commit that last touched each of some documents, and whether it took the document away.
 
         For a document that the commit `at` lacks, the commit that took it away. Only `at` and its ancestors count.
         None if the commits up to `head` are not cached, or if the lock is not free; and for another `at`, if there are
@@ -141,22 +154,24 @@ class DocumentSpans:
         with self._cached(head) as walked:
             if walked is None or not (walked.changes.complete or at == head):
                 return None
-            documents = walked.ends if among is None else filter(walked.ends.__contains__, among)
-            changed = {address: self._changes(walked, address) for address in filter(is_meant, documents)}
-        last = {address: self._last_in(changes, head, at, address) for address, changes in changed.items()}
+            changed = {address: self._changes(walked, address) for address in filter(walked.ends.__contains__, among)}
+        trees = TreeDiff(self._repository)
+        last = {address: self._last_in(trees, changes, head, at, address) for address, changes in changed.items()}
         return {address: (name, is_gone) for address, (name, is_gone) in last.items() if name}
 
     def _changes(self, walked: WalkedHistory, address: Address) -> dict[str, str]:
         """The commits that touched a document, as `CommitChanges.of`; of too many, the last one alone."""
         if walked.changes.complete:
-            return walked.changes.of(address)
+            return walked.changes_of(address)
         name, path = walked.ends[address].last.hex(), f"{self._folder}/{address.path}" if self._folder else address.path
         return {name: TreeDiff(self._repository).at(self._repository.tree_of(name), os.fsencode(path))}
 
-    def _last_in(self, changes: dict[str, str], head: str, at: str, address: Address) -> tuple[str, bool]:
+    def _last_in(
+        self, trees: TreeDiff, changes: dict[str, str], head: str, at: str, address: Address
+    ) -> tuple[str, bool]:
         """The commit of `last_of` for one document, all of whose changes up to `head` are given; "" for none."""
         path = f"{self._folder}/{address.path}" if self._folder else address.path
-        is_there = bool(TreeDiff(self._repository).at(self._repository.tree_of(at), os.fsencode(path)))
+        is_there = bool(trees.at(self._repository.tree_of(at), os.fsencode(path)))
         newest_first = (name for name, blob in reversed(changes.items()) if is_there or not blob)
         names = (name for name in newest_first if at in {head, name} or self._repository.holds(at, name))
         return next(names, ""), not is_there
@@ -237,6 +252,7 @@ class DocumentSpans:
         news, commits = WalkedHistory(), list[WalkedCommit]()
         trees = self._trees if ancestor else TreeDiff(self._repository)
         addresses: dict[bytes, Address | None] = {}
+        begin = len(before.commits)
         for commit in oldest_first(self._repository, head, ancestor):
             parents, identifier = [parent.raw for parent in commit.parent_ids], commit.id.raw
             commits.append(WalkedCommit(identifier, commit.author.time, parents))
@@ -245,17 +261,21 @@ class DocumentSpans:
             sources = self._renames.renames_since_parent(trees, commit, changed)
             same = self._renames.unchanged(trees, commit, changed, sources)
             sourced = {new: news.ends.get(old) or before.ends.get(old) for new, old in sources.items()}
-            for path, blob in changed.items():
+            for path in sorted(changed, reverse=True):  # read backwards, the documents of a commit are in order
                 if path not in addresses:
                     addresses[path] = document_address(path)
                 if address := addresses[path]:
                     ends = sourced.get(address) or news.ends.get(address) or before.ends.get(address)
                     first, last = (ends.first, ends.changed) if ends else (identifier, identifier)
+                    news.ends.pop(address, None)
                     news.ends[address] = Ends(first, identifier, last if address in same else identifier)
-                    news.changes.add(address, identifier, blob)
+                    news.changes.add(address, begin + len(commits) - 1, changed[path])
         # The cache is changed only after all commits are read, so that an error leaves it intact.
         self._known.pop(ancestor, None)
+        for address in news.ends:
+            before.ends.pop(address, None)
         before.ends.update(news.ends)
+        before.names = (), ""
         before.changes.extend(news.changes)
         before.commits.extend(commits)
         return before

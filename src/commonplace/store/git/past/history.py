@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from itertools import islice, takewhile
 from pathlib import Path
@@ -21,6 +20,7 @@ from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.objects import MODE_GITLINK
+from commonplace.store.git.past.commit_listing import CommitListing
 from commonplace.store.git.past.document_spans import DocumentSpans
 from commonplace.store.git.past.revision_names import AncestorCache, checked, named_object
 from commonplace.store.git.past.revision_walk import (
@@ -29,7 +29,6 @@ from commonplace.store.git.past.revision_walk import (
     RenameFinder,
     Renames,
     blobs_of,
-    changed_paths,
     commit_value,
     commits_touching,
     count_touching,
@@ -41,8 +40,6 @@ from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.trees import TreeDiff
 from commonplace.store.git.worktree import stored_form
 
-MAX_OTHER_FILES = 20
-"""Maximum number of files of a commit, besides documents, of which it is asked whether they are ignored."""
 MAX_ADDED = 1_000
 """Maximum number of files that are not committed and are compared with deleted ones."""
 
@@ -84,8 +81,10 @@ class GitHistory:
         self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames, cache_dir)
         self.ancestors = AncestorCache(repository, self._spans.contains)
         """Cached ancestors of the current commit."""
+        self._listing = CommitListing(repository, prefix.rstrip("/"), self._spans, renames.hides)
         self._counted = ("", 0)
         """A commit, and the number of commits up to it that touched the folder."""
+        self._committed = "", dict[bytes, str]()  # a commit, and the ids of its files
         self._later = ("", "", frozenset[str]())
         """A tip, a commit, and the ids of the commits up to the tip that are not in the history of that commit."""
 
@@ -107,7 +106,9 @@ class GitHistory:
         """Author's date and id of a commit, of its first parent, and so on; None if they are not cached."""
         return self._spans.first_parents(head)
 
-    def log(self, address: Address | None, *, limit: int, offset: int = 0, after: str = "") -> list[Commit]:
+    def log(
+        self, address: Address | None, *, limit: int, offset: int = 0, after: str = "", below: str | None = None
+    ) -> list[Commit]:
         """Commits that touched the document, or (None) anything in the folder, newest first.
 
         The commits of a document are followed through its renames, and each has the document's address in it. Commits
@@ -120,10 +121,7 @@ class GitHistory:
             return list(islice(self._log_of(address, within), offset, offset + limit))
         if not head or within == frozenset():
             return []
-        trees = TreeDiff(self.repository)
-        hides = cache(self.rename_finder.hides)  # for one listing: ignore files change
-        commits = commits_touching(self.repository, head, self.prefix.rstrip("/"), within=within)
-        return [self._with_documents(trees, commit, hides) for commit, _ in islice(commits, offset, offset + limit)]
+        return self._listing.part(head, offset, limit, within, below)
 
     def _log_of(self, address: Address, within: AbstractSet[str] | None) -> Iterator[Commit]:
         """The commits of a document, newest first: of these ones if they are given."""
@@ -142,15 +140,6 @@ class GitHistory:
             walk = self.repository.walk(head, SortMode.NONE, hidden=[after])
             self._later = head, after, frozenset(str(later.id) for later in walk)
         return self._later[2]
-
-    def _with_documents(self, trees: TreeDiff, commit: pygit2.Commit, hides: Callable[[Address], bool]) -> Commit:
-        """A commit with the documents that it touched, as `log` lists it."""
-        paths = changed_paths(trees, commit, os.fsencode(self.prefix.rstrip("/")))
-        addresses = sorted(filter(None, (address_or_none(os.fsdecode(path)) for path in paths)))
-        documents = tuple(address for address in addresses if address.is_document and not hides(address))
-        others = islice((address for address in addresses if not address.is_document), MAX_OTHER_FILES)
-        is_shown = bool(documents) or not paths or any(not hides(address) for address in others)
-        return replace(commit_value(commit, documents), is_shown=is_shown)
 
     def count(self) -> int:
         """Number of commits that touched the folder, as `log` lists them. Without merges only new ones are read."""
@@ -173,6 +162,12 @@ class GitHistory:
             found_commit = self._object(address, checked(commit))
             version = self._version_at(found_commit, address) if isinstance(found_commit, pygit2.Commit) else None
             return version.address if version else None
+
+    def has(self, address: Address, commit: str) -> bool:
+        """Whether a commit has a file at this very path."""
+        with _naming(address):
+            named = self._object(address, checked(commit))
+            return isinstance(named, pygit2.Commit) and isinstance(object_at(named, self._path(address)), pygit2.Blob)
 
     def renames(self, commit: str) -> Renames:
         """The old address of each file that a commit of the current branch renamed, by its new address."""
@@ -258,26 +253,35 @@ class GitHistory:
             self.ancestors.add(head, {span.last.id for span in spans.values()})
         return spans
 
-    def last_touching(
-        self,
-        is_meant: Callable[[Address], bool] | None = None,
-        at: str = "",
-        *,
-        among: Collection[Address] | None = None,
-    ) -> Sequence[tuple[Commit, bool]] | None:
+    def named(self, name: str) -> Sequence[Address] | None:
+        """The documents that commits touched and whose path ends with a folded name."""
+        return guarded(lambda: self._spans.named(head, name)) if (head := self.head()) else ()
+
+    def latest(self, is_meant: Callable[[Address], bool], *, after: str = "") -> Iterator[tuple[Commit, bool]] | None:
+        """The commits that last touched documents, newest first, as `last_touching`."""
+        head = self.head()
+        within = self._not_in(after) if after else None
+        if (newest := guarded(lambda: self._spans.newest(head)) if head else []) is None:
+            return None
+
+        def last(address: Address) -> Sequence[tuple[Commit, bool]]:
+            commits = self.last_touching([address])
+            if commits is None:  # the cache is in use
+                return [(commit, not self.has(address, commit.id)) for commit in self.log(address, limit=1)]
+            return commits
+
+        pairs = (pair for address in filter(is_meant, newest) for pair in last(address))
+        return (pair for pair in pairs if within is None or pair[0].id in within)
+
+    def last_touching(self, among: Collection[Address], at: str = "") -> Sequence[tuple[Commit, bool]] | None:
         """The commits that last touched documents, newest first, each with whether it took the document away.
 
         Args:
-            is_meant: Chooses among the documents; None for all.
+            among: The documents.
             at: Only this commit and its ancestors count; "" for the current commit.
-            among: The documents; None for all that commits touched.
         """
-
-        def is_shown(address: Address) -> bool:
-            return (is_meant is None or is_meant(address)) and not self._hides(address)
-
-        head = self.head()
-        last = guarded(lambda: self._spans.last_of(head, at or head, is_shown, among)) if head else {}
+        head, documents = self.head(), [address for address in among if not self._hides(address)]
+        last = guarded(lambda: self._spans.last_of(head, at or head, documents)) if head else {}
         if last is None:
             return None
         self.ancestors.add(head, {name for name, _ in last.values()})
@@ -324,7 +328,9 @@ class GitHistory:
         head = self.head()
         if not head:
             return set(revisions), set()
-        committed = blobs_of(self.repository, head, self.prefix)
+        if self._committed[0] != head:
+            self._committed = head, blobs_of(self.repository, head, self.prefix)
+        committed = self._committed[1]
         current = {os.fsencode(address.path): revision for address, revision in revisions.items()}
         differing = {Address(os.fsdecode(path)) for path, _ in current.items() - committed.items()}
         changed = self.uncommitted({address: revisions[address] for address in differing})

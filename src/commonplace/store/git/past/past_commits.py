@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -211,15 +211,13 @@ class PastHistory(GitHistory):
         """Id of the commit."""
         return self._commit
 
-    def last_touching(
-        self,
-        is_meant: Callable[[Address], bool] | None = None,
-        at: str = "",
-        *,
-        among: Collection[Address] | None = None,
-    ) -> Sequence[tuple[Commit, bool]] | None:
+    def named(self, name: str) -> Sequence[Address] | None:
+        """The documents whose path ends with a folded name; also those that only later commits touched."""
+        return self._current_history.named(name)
+
+    def last_touching(self, among: Collection[Address], at: str = "") -> Sequence[tuple[Commit, bool]] | None:
         """The commits up to this one that last touched documents, newest first."""
-        return self._current_history.last_touching(is_meant, at or self._commit, among=among)
+        return self._current_history.last_touching(among, at or self._commit)
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """The span of each of these documents, or of all, up to this commit."""

@@ -7,26 +7,29 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import struct
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.private_files import private_folder
 
 log = logging.getLogger(__name__)
 
-MAX_CACHED_CHANGES = 400_000
-"""Maximum number of changes cached for one head, of `_CHANGE_BYTES` each; if exceeded, none are cached."""
-FILE_VERSION = 1
+MAX_CACHED_CHANGES = 1_000_000
+"""Maximum number of changes cached for one head, of 24 bytes each; if exceeded, none are cached."""
+FILE_VERSION = 2
 """Version of the file; incremented with every change of its format or of the rule for renames."""
 _MAGIC = f"commonplace history {FILE_VERSION}\n".encode()
 _ID_BYTES = 20
-_CHANGE_BYTES = 2 * _ID_BYTES
+_CHANGE = struct.Struct("<I20s")
+"""A change of a document: the position of its commit, and the document's blob in it."""
 _NO_BLOB = bytes(_ID_BYTES)
 _COMMIT = struct.Struct("<20sqi?")
 """A commit: its id, the author's date, the position of its first parent (-1 if it has none), whether it is a merge."""
@@ -51,7 +54,7 @@ class CommitChanges:
 
     def __init__(self) -> None:
         self.packed: dict[Address, bytearray] = {}
-        """The id of each commit and of the document's blob in it, 20 bytes each."""
+        """The changes of each document, oldest first, as `_CHANGE`."""
         self._count = 0
         self.is_linear = True
         """Whether no commit has several parents."""
@@ -61,31 +64,30 @@ class CommitChanges:
         """Whether all changes are stored. False if they exceed `MAX_CACHED_CHANGES`; none are stored then."""
         return self._count <= MAX_CACHED_CHANGES
 
-    def add(self, address: Address, commit: bytes, blob: bytes) -> None:
+    def add(self, address: Address, commit: int, blob: bytes) -> None:
         """Add a change.
 
         Args:
             address: The document.
-            commit: Id of the commit, 20 bytes.
+            commit: Position of the commit in the list of commits.
             blob: Id of the document's content in the commit, 20 bytes; b"" if the commit deleted it.
         """
         self._count += 1
         if self.complete:
-            self.packed.setdefault(address, bytearray()).extend(commit + (blob or _NO_BLOB))
+            self.packed.setdefault(address, bytearray()).extend(_CHANGE.pack(commit, blob))
         else:
             self.packed.clear()
 
-    def of(self, address: Address) -> dict[str, str]:
-        """The commits in which a document differs from all parents, oldest first, with the document's blob in each.
+    def of(self, address: Address, *, newest_first: bool = False) -> Iterator[tuple[int, bytes]]:
+        """The positions of the commits in which a document differs from all parents, each with its blob.
 
-        The blob is "" if the commit deleted the document.
+        The oldest comes first. The blob is b"" if the commit deleted the document.
         """
-        packed = bytes(self.packed.get(address, b""))
-        hexes: dict[str, str] = {}
-        for at in range(0, len(packed), _CHANGE_BYTES):
-            commit, blob = packed[at : at + _ID_BYTES], packed[at + _ID_BYTES : at + _CHANGE_BYTES]
-            hexes[commit.hex()] = "" if blob == _NO_BLOB else blob.hex()
-        return hexes
+        packed = self.packed.get(address, b"")
+        places = range(0, len(packed), _CHANGE.size)
+        for at in reversed(places) if newest_first else places:
+            commit, blob = _CHANGE.unpack_from(packed, at)
+            yield commit, b"" if blob == _NO_BLOB else blob
 
     def extend(self, other: CommitChanges) -> None:
         """Add the changes of later commits."""
@@ -104,7 +106,7 @@ class CommitChanges:
 
     def put(self, address: Address, packed: bytes) -> None:
         """Add all changes of a document in the form of `packed`."""
-        self._count += len(packed) // _CHANGE_BYTES
+        self._count += len(packed) // _CHANGE.size
         self.packed[address] = bytearray(packed)
 
 
@@ -131,7 +133,7 @@ class CommitList:
 
     def __contains__(self, identifier: bytes) -> bool:
         """Whether a commit is in the list."""
-        return self._place(identifier) >= 0
+        return self.place(identifier) >= 0
 
     def extend(self, commits: Iterable[WalkedCommit]) -> None:
         """Add commits, parents before children."""
@@ -140,9 +142,13 @@ class CommitList:
         for identifier, when, parents in commits:
             at = -1
             if parents:
-                at = added[parents[0]] if parents[0] in added else self._place(parents[0])
+                at = added[parents[0]] if parents[0] in added else self.place(parents[0])
             added[identifier] = len(self)
             self.packed += _COMMIT.pack(identifier, when, at, len(parents) > 1)
+
+    def at(self, place: int) -> bytes:
+        """The id of the commit at a position."""
+        return bytes(self.packed[place * _COMMIT.size : place * _COMMIT.size + _ID_BYTES])
 
     def first_parents(self) -> Iterator[tuple[int, str]]:
         """Author's date and id of the last commit, of its first parent, and so on."""
@@ -162,7 +168,7 @@ class CommitList:
             at = -1 if is_merge or identifier in stops else parent
         return identifier
 
-    def _place(self, identifier: bytes) -> int:
+    def place(self, identifier: bytes) -> int:
         """Position of a commit, from the newest on, because a parent is near; -1 if it is not in the list."""
         at = self.packed.rfind(identifier)
         while at > 0 and at % _COMMIT.size:
@@ -175,8 +181,43 @@ class WalkedHistory:
     """The commits up to a head, and the ends and changes of each document among them."""
 
     ends: dict[Address, Ends] = field(default_factory=dict[Address, Ends])
+    """The ends by document, the last touched one last."""
     changes: CommitChanges = field(default_factory=CommitChanges)
     commits: CommitList = field(default_factory=CommitList)
+    names: tuple[Sequence[Address], str] = ((), "")
+    """Documents, and their folded paths, a line each; empty until `named` needs them."""
+
+    def changes_of(self, address: Address) -> dict[str, str]:
+        """The commits in which a document differs from all parents, oldest first, with its blob in each or ""."""
+        return {self.commits.at(place).hex(): blob.hex() for place, blob in self.changes.of(address)}
+
+    def touched_since(self, oldest: str) -> dict[str, list[Address]]:
+        """The documents that a commit, each later one and as many before touched; none if not all changes are stored.
+
+        Those before are for the next part of a list.
+        """
+        place = self.commits.place(bytes.fromhex(oldest))
+        begin = max(0, 2 * place - len(self.commits)) if place >= 0 else -1
+        touched: list[list[Address]] = [[] for _ in range(begin, len(self.commits))]
+        for address in reversed(self.ends) if self.changes.complete and begin >= 0 else ():
+            recent = takewhile(lambda change: change[0] >= begin, self.changes.of(address, newest_first=True))
+            places = [place - begin for place, _ in recent]
+            if not places:
+                break
+            for place in places:
+                touched[place].append(address)
+        return {self.commits.at(begin + place).hex(): addresses for place, addresses in enumerate(touched)}
+
+    def named(self, name: str) -> list[Address]:
+        """The documents whose folded path, or that of their folder, ends with a name; suffixes do not count."""
+        if len(self.names[0]) != len(self.ends):
+            addresses = tuple(self.ends)
+            self.names = addresses, fold("".join(f"\n/{address.path}" for address in addresses) + "\n")
+        (addresses, text), named, line, before = self.names, list[Address](), -1, 0
+        for match in re.finditer(rf"/{re.escape(name)}(?:[./][^/\n]*)?\n", text):
+            line += text.count("\n", before, before := match.start())
+            named.append(addresses[line])
+        return named
 
 
 def read_history(file: Path) -> tuple[str, WalkedHistory] | None:

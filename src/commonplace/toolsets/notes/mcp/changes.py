@@ -11,7 +11,6 @@ from itertools import islice
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import people_of
 from commonplace.domain.errors import GitError, InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.proposals import ServedView
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.revisions import is_revision
@@ -149,11 +148,7 @@ def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
         return path.collection, path.address
     chosen, _ = folder_prefix(call.services.collections, reference)
     name = fold(path.address.id)
-    gone = (
-        (collection, address)
-        for collection in chosen
-        for address in gone_pages(collection, lambda address: ends_path(name, address, fold))
-    )
+    gone = ((collection, address) for collection in chosen for address in gone_pages(collection, name))
     return next((pair for pair in gone if not pair[0].store.ignores(pair[1])), None)
 
 
@@ -302,7 +297,8 @@ def _without_history(collection: Collection, change_filter: ChangeFilter) -> lis
 def _deleted_lines(call: Call, collection: Collection, change_filter: ChangeFilter) -> list[str]:
     """Deleted pages, each with the command that restores it, or the path to which it was moved."""
     lines: list[str] = []
-    for page in deleted_pages(collection, change_filter, MAX_DELETED, call.go_on):
+    pages, is_whole = deleted_pages(collection, change_filter, MAX_DELETED, call.go_on)
+    for page in pages:
         what = f"moved to {page.moved_to}" if page.moved_to else "deleted"
         who = "by your proposal" if is_proposed(collection.store, page.address) else "and not committed yet"
         if page.deleted_in is not None:
@@ -313,6 +309,10 @@ def _deleted_lines(call: Call, collection: Collection, change_filter: ChangeFilt
             else f"; last in {page.last_in[:12]}: {_way_back(call, collection, page.address, page.last_in)}"
         )
         lines.append(f"{page.address.path} {what} {who}{how}")
+    if not is_whole:
+        lines.append(
+            f"{collection.name}: earlier deletions are not known yet, the history is being read. Ask again later."
+        )
     return lines + _trash_lines(call, collection, change_filter)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from commonplace.domain.addresses import Address, is_document_path
+from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.revisions import is_revision
 from commonplace.faces.mcp.toolset import Call
 from commonplace.faces.retained import day
@@ -109,4 +110,8 @@ def is_path_then(collections: Collections, collection: Collection, name: str, at
     folder = path.rpartition("/")[0]
     if folder:
         return is_document_path(path) or bool(then.files(folder))
-    return is_document_path(path) and all(address.path.rpartition("/")[2] != path for address, _ in then.scan())
+    if not is_document_path(path):
+        return False
+    named = collection.store.history.named(fold(without_suffix(path)))
+    addresses = (address for address, _ in then.scan()) if named is None else filter(then.stat, named)
+    return all(address.name != path for address in addresses)

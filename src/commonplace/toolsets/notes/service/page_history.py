@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import Commit, credited, through
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.markdown.paths import ends_path
 from commonplace.services.collections import Collection
-from commonplace.services.deletions import not_served
+from commonplace.services.deletions import CPU_SECONDS, not_served, recent_commits
 from commonplace.services.history import dated_since, last_commits, moved_on
 
 BATCH_COMMITS = 50
-"""Number of commits read per batch."""
+"""Number of commits read in the first batch; each further one has twice as many."""
+MAX_BATCH_COMMITS = 800
+"""Maximum number of commits read per batch."""
 MAX_COMMITS = 5_000
 """Maximum number of commits read for one answer."""
 
@@ -30,6 +35,11 @@ class ChangeFilter:
     """A commit of the folder's branch (7 or more digits). Only commits that are not in its history match."""
     by: str = ""
     """Part of the name or address of the author, or of an agent or program that the message credits."""
+
+    @property
+    def begin(self) -> float:
+        """`since` in Unix seconds; 0 for none."""
+        return self.since.timestamp() if self.since else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ def commits(collection: Collection, change_filter: ChangeFilter, go_on: Callable
         raise NotFoundError(
             f"There is no commit {change_filter.after[:40]!r} here.", kind="revision", hint="Give a date."
         )
-    walk = _walk(collection, change_filter.address, go_on, change_filter.after)
+    walk = _walk(collection, change_filter, go_on)
     for commit in dated_since(walk, change_filter.since.timestamp()) if change_filter.since else walk:
         page_commit = _kept(commit, change_filter)
         if page_commit is not None:
@@ -74,63 +84,114 @@ def commits(collection: Collection, change_filter: ChangeFilter, go_on: Callable
 
 def deleted_pages(
     collection: Collection, change_filter: ChangeFilter, limit: int, go_on: Callable[[], None]
-) -> list[DeletedPage]:
-    """Pages that commits deleted and that do not exist now, latest deletion first."""
-    pages: dict[Address, DeletedPage] = {}
-    there = collection.index.revisions()
-    met = {*not_served(collection.store)}
-    for commit in commits(collection, change_filter, go_on):
-        for address in commit.pages:
+) -> tuple[list[DeletedPage], bool]:
+    """Pages that commits deleted and that do not exist now, latest deletion first; and whether all are known.
+
+    Before the history has been read as a whole, only recent commits are looked at, for `CPU_SECONDS`.
+    """
+    there = collection.index.revisions().keys() | not_served(collection.store)
+    gone = _last_touching(collection, change_filter, there)
+    recent, is_whole = _recent(collection, change_filter) if gone is None else ([], True)
+    touching = map(itemgetter(0), gone) if gone is not None else recent
+    pages: list[DeletedPage] = []
+    met = set[Address]()
+    for commit in dated_since(touching, change_filter.begin):
+        go_on()
+        for address in commit.addresses if _kept(commit, change_filter) else ():
             if address in there or address in met or not _is_meant(collection, change_filter, address):
                 continue
             met.add(address)
-            last = last_commits(collection, address)
-            if (
-                last is None or last.touched.id != commit.commit.id
-            ):  # another commit, which the filter excludes, was later
-                continue
-            if last.containing == last.touched.id:  # the file is gone, and no commit says so
-                pages[address] = DeletedPage(address, None, last.containing)
-            else:
-                moved_to = moved_on(collection, address, last.touched)
-                pages[address] = DeletedPage(address, last.touched, last.containing, moved_to)
+            pages += _deleted_page(collection, address, commit, is_last=gone is not None)
         if len(pages) >= limit:
-            break
-    return list(pages.values())[:limit]
+            return pages[:limit], True
+    return pages, is_whole
+
+
+def _recent(collection: Collection, change_filter: ChangeFilter) -> tuple[list[Commit], bool]:
+    """The recent commits, newest first, and whether there are no others that the filter may mean."""
+    history, after, since = collection.store.history, change_filter.after, change_filter.since
+    recent = list(recent_commits(history, time.thread_time() + CPU_SECONDS, after))
+    is_older = bool(since and recent and recent[-1].latest < since.timestamp())
+    return recent, is_older or not history.log(None, limit=1, offset=len(recent), after=after, below="")
+
+
+def _last_touching(
+    collection: Collection, change_filter: ChangeFilter, there: Container[Address]
+) -> Iterable[tuple[Commit, bool]] | None:
+    """The commits that last touched pages that may be gone, newest first; None if the history has not been read."""
+    history = collection.store.history
+    if change_filter.address is None or change_filter.after:
+        prefix = change_filter.prefix
+        return history.latest(
+            lambda item: item.path.startswith(prefix) and item not in there, after=change_filter.after
+        )
+    return history.last_touching([change_filter.address])
+
+
+def _deleted_page(
+    collection: Collection, address: Address, commit: Commit, *, is_last: bool
+) -> tuple[DeletedPage, ...]:
+    """A page that is gone; none if a later commit touched it, or if no commit has it.
+
+    Args:
+        collection: Its folder.
+        address: The page.
+        commit: A commit that touched it.
+        is_last: Whether this is known to be the last one.
+    """
+    last = last_commits(collection, address, commit if is_last else None)
+    if last is None or last.touched.id != commit.id:  # another commit, which the filter excludes, was later
+        return ()
+    if last.containing == last.touched.id:  # the file is gone, and no commit says so
+        return (DeletedPage(address, None, last.containing),)
+    return (DeletedPage(address, last.touched, last.containing, moved_on(collection, address, last.touched)),)
 
 
 def _is_meant(collection: Collection, change_filter: ChangeFilter, address: Address) -> bool:
-    return change_filter.address in {None, address} and not collection.store.ignores(address)
+    is_chosen = change_filter.address in {None, address} and address.path.startswith(change_filter.prefix)
+    return is_chosen and not collection.store.ignores(address)
 
 
-def gone_pages(collection: Collection, is_meant: Callable[[Address], bool]) -> list[Address]:
-    """The chosen pages that are gone and that a commit or the trash knows, the last changed one first."""
+def gone_pages(collection: Collection, name: str) -> list[Address]:
+    """The pages of a folded name that are gone and that a commit or the trash knows, the last changed one first.
+
+    Before the history has been read as a whole, only recent commits are looked at, for `CPU_SECONDS`.
+    """
+
+    def is_meant(address: Address) -> bool:
+        return address.is_document and ends_path(name, address, fold)
+
     store = collection.store
-    commits = store.history.last_touching(is_meant)
-    if commits is None:
-        when = {address: span.last.when for address, span in store.history.touched().items() if is_meant(address)}
-    else:
-        when = {address: commit.when for commit, _ in commits for address in commit.addresses}
+    named = store.history.named(name)
+    commits = None if named is None else store.history.last_touching(list(filter(is_meant, named)))
+    touching = (
+        recent_commits(store.history, time.thread_time() + CPU_SECONDS)
+        if commits is None
+        else (commit for commit, _ in commits)
+    )
+    when: dict[Address, int] = {}
+    for commit in touching:
+        for address in filter(is_meant, commit.addresses):
+            when.setdefault(address, commit.when)
     for item in store.trash.items() if store.trash else ():
-        if item.address.is_document and is_meant(item.address):
+        if is_meant(item.address):
             when[item.address] = max(int(item.when), when.get(item.address, 0))
     there = collection.index.revisions().keys() | not_served(store)
     return sorted(when.keys() - there, key=lambda address: (-when[address], address.path))
 
 
-def _walk(
-    collection: Collection, address: Address | None, go_on: Callable[[], None], after: str = ""
-) -> Iterator[Commit]:
-    """The commits that changed a page, or anything in the folder if `address` is None, newest first."""
-    history = collection.store.history
-    seen = 0
+def _walk(collection: Collection, change_filter: ChangeFilter, go_on: Callable[[], None]) -> Iterator[Commit]:
+    """The commits that changed the page, or (without one) anything in the folder, newest first."""
+    history, address, after = collection.store.history, change_filter.address, change_filter.after
+    seen, limit = 0, BATCH_COMMITS
     while history.available and seen < MAX_COMMITS:
         go_on()
-        batch = history.log(address, limit=BATCH_COMMITS, offset=seen, after=after)
+        batch = history.log(address, limit=limit, offset=seen, after=after, below=change_filter.prefix or None)
         yield from (commit for commit in batch if commit.is_shown)
         seen += len(batch)
-        if len(batch) < BATCH_COMMITS:
+        if len(batch) < limit:
             return
+        limit = min(2 * limit, MAX_BATCH_COMMITS)
 
 
 def _kept(commit: Commit, change_filter: ChangeFilter) -> PageCommit | None:

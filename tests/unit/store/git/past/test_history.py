@@ -256,7 +256,6 @@ def test_the_work_tree_and_a_commit_are_compared_with_the_current_one(
         past.touched()
         last = {(commit.addresses, commit.id, gone) for commit, gone in past.last_touching(among=[A, B, A]) or ()}
         assert last == {((A,), changed, False), ((B,), deleted, True)}, most
-        assert past.last_touching(B.__eq__, among=[A]) == []
     assert (past.differing(begun), past.differing(changed), past.differing(past.head())) == ({A, B}, {B}, set())
 
     files = {"a.md": b"3\n", "c.md": b"new\n", "d/e.md": b"e\n", "d/f.png": b"f"}

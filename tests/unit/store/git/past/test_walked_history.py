@@ -9,9 +9,9 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.ports import History
 from commonplace.store import open_store
-from commonplace.store.git.past import document_spans
+from commonplace.store.git.past import document_spans, walked_history
 from commonplace.store.git.past.document_spans import HISTORY_FILE
-from commonplace.store.git.past.walked_history import MAX_CACHED_CHANGES, CommitChanges
+from commonplace.store.git.past.walked_history import CommitChanges
 from support import GitRepo, MakeRepo
 
 PAGE = Address("notes/page-3.md")
@@ -49,12 +49,13 @@ def test_a_stored_history_that_is_damaged_or_of_another_branch_is_not_used(
     assert {span.first.id for span in opened(repo, tmp_path).touched().values()} == {other}
 
 
-def test_changes_beyond_the_limit_are_not_cached() -> None:
+def test_changes_beyond_the_limit_are_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walked_history, "MAX_CACHED_CHANGES", 3)
     changes = CommitChanges()
-    for _ in range(MAX_CACHED_CHANGES):
-        changes.add(PAGE, b"c" * 20, b"")
+    for place in range(3):
+        changes.add(PAGE, place, b"")
     assert changes.complete
-    assert changes.of(PAGE) == {(b"c" * 20).hex(): ""}
-    changes.add(PAGE, b"d" * 20, b"b" * 20)
+    assert list(changes.of(PAGE, newest_first=True)) == [(2, b""), (1, b""), (0, b"")]
+    changes.add(PAGE, 3, b"b" * 20)
     assert not changes.complete
-    assert changes.of(PAGE) == {}
+    assert list(changes.of(PAGE)) == []

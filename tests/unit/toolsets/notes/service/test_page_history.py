@@ -14,13 +14,16 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, ClientProgram, Commit, people_line, people_of
 from commonplace.domain.errors import NotFoundError, Stopped
 from commonplace.index import open_index, open_past
+from commonplace.services import deletions
 from commonplace.services.collections import Collection
 from commonplace.store import open_store
 from commonplace.toolsets.notes.service.page_history import (
     ChangeFilter,
+    DeletedPage,
     commits,
     credited,
     deleted_pages,
+    gone_pages,
 )
 from indexed import Indexed
 from support import GitRepo, new_repo
@@ -166,13 +169,52 @@ def test_a_walk_calls_back_for_each_batch_and_can_be_ended_by_it(collection: Col
         list(commits(collection, ChangeFilter(), stop))
 
 
+def deleted(collection: Collection, repo: GitRepo, change_filter: ChangeFilter) -> list[DeletedPage]:
+    """The deleted pages, by the last commits alone and by the history that has been read."""
+    store = open_store(repo.path, commit="manual", state_dir=repo.path.parent / "unread")
+    unread = replace(collection, store=store)
+    recent, is_whole = deleted_pages(unread, change_filter, 9, lambda: None)
+    assert is_whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deletions, "MAX_RECENT", 1)
+        patch.setattr(deletions, "RECENT_BATCH", 1)
+        assert change_filter.after or not deleted_pages(unread, change_filter, 9, lambda: None)[1]
+    store.history.touched()
+    pages, is_whole = deleted_pages(unread, change_filter, 9, lambda: None)
+    assert (pages, is_whole) == (recent, True)
+    return pages
+
+
 def test_deleted_pages_are_those_that_are_gone_now_with_the_commit_that_has_them(
     collection: Collection, repo: GitRepo
 ) -> None:
-    (page,) = deleted_pages(collection, ChangeFilter(), 5, lambda: None)
+    (page,) = deleted(collection, repo, ChangeFilter())
     assert page.deleted_in.message.strip() == "Remove"
     assert (page.address, page.last_in) == (Address("gone.md"), repo.git("rev-parse", f"{page.deleted_in.id}^"))
-    assert deleted_pages(collection, ChangeFilter(prefix="in/"), 5, lambda: None) == []
+    assert deleted(collection, repo, ChangeFilter(prefix="in/")) == []
+
+
+def test_deleted_pages_since_a_commit_and_of_a_name(collection: Collection, repo: GitRepo) -> None:
+    first, removed = (repo.git("log", "--format=%H", f"--grep={subject}") for subject in ("Begin", "Remove"))
+    for after, paths in ((first, ["gone.md"]), (removed, [])):
+        assert [page.address.path for page in deleted(collection, repo, ChangeFilter(after=after))] == paths
+    (page,) = deleted(collection, repo, ChangeFilter(address=Address("gone.md")))
+    assert page.deleted_in
+    assert page.deleted_in.id == removed
+    repo.commit("More", **{"Ä b/index.md": "1\n", "x/gone.md": "1\n"})
+    repo.git("rm", "--quiet", "Ä b/index.md", "x/gone.md")
+    repo.git("commit", "--quiet", "--message", "Away")
+    collection.index.sync()
+    for _ in range(2):  # before the history has been read, and then
+        names = {name: [page.path for page in gone_pages(collection, name)] for name in ("ä b", "gone", "x/gone", "a")}
+        assert {name: sorted(paths) for name, paths in names.items()} == {
+            "ä b": ["Ä b/index.md"],
+            "gone": ["gone.md", "x/gone.md"],
+            "x/gone": ["x/gone.md"],
+            "a": [],
+        }
+        assert names["gone"][-1] == "gone.md"
+        collection.store.history.touched()
 
 
 def test_a_page_that_a_commit_moved_is_not_lost(collection: Collection, repo: GitRepo) -> None:
@@ -183,9 +225,7 @@ def test_a_page_that_a_commit_moved_is_not_lost(collection: Collection, repo: Gi
         (repo.path / path).unlink()
     repo.commit("Move", **{"in/new.md": "one\ntwo\nthree\n4\n", "third.md": "seven\n"})
     collection.index.sync()
-    addresses = {
-        str(page.address): page.moved_to for page in deleted_pages(collection, ChangeFilter(), 5, lambda: None)
-    }
+    addresses = {str(page.address): page.moved_to for page in deleted(collection, repo, ChangeFilter())}
     assert addresses == {"long.md": Address("in/new.md"), "other.md": None, "gone.md": None}
 
 
@@ -202,7 +242,7 @@ def test_a_page_that_was_moved_back_or_on_is_not_deleted(collection: Collection,
         repo.git("mv", f"{old}.md", f"{new}.md")
         repo.git("commit", "--quiet", "--message", f"{old} to {new}")
     collection.index.sync()
-    pages = {str(page.address): page for page in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
+    pages = {str(page.address): page for page in deleted(collection, repo, ChangeFilter())}
     assert {path: page.moved_to and page.moved_to.path for path, page in pages.items()} == {
         "first.md": "third.md",
         "second.md": "third.md",
@@ -215,7 +255,7 @@ def test_a_page_that_was_moved_back_or_on_is_not_deleted(collection: Collection,
     repo.git("rm", "--quiet", "fourth.md")
     repo.git("commit", "--quiet", "--message", "Delete")
     collection.index.sync()
-    found_pages = {str(page.address): page for page in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
+    found_pages = {str(page.address): page for page in deleted(collection, repo, ChangeFilter())}
     assert found_pages["fourth.md"].moved_to is None
     assert found_pages["first.md"].moved_to == Address("fourth.md")
 
@@ -225,9 +265,9 @@ def test_who_deleted_a_page_is_not_who_changed_it_before(collection: Collection,
     repo.git("rm", "--quiet", "b.md")
     repo.git("-c", "user.name=Bea", "commit", "--quiet", "--author", "Bea <b@localhost>", "--message", "Away")
     collection.index.sync()
-    (page,) = deleted_pages(collection, ChangeFilter(by="bea <b@"), 9, lambda: None)
+    (page,) = deleted(collection, repo, ChangeFilter(by="bea <b@"))
     assert (page.address, page.deleted_in and page.deleted_in.message.strip()) == (B, "Away")
-    assert deleted_pages(collection, ChangeFilter(by="claude"), 9, lambda: None) == []
+    assert deleted(collection, repo, ChangeFilter(by="claude")) == []
 
 
 @pytest.mark.parametrize(
