@@ -106,6 +106,7 @@ class Application:
             confirm=settings.confirm,
             activity=open_activity(settings),
             uses=FileHourlyUses(settings.state_dir / "activity"),
+            take_once=partial(_take_once, settings.state_dir),
             reader=self._source_reader,
             providers=tuple(
                 registration.opens(context) for registration in registered() if registration.opens is not None
@@ -480,6 +481,12 @@ def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     from commonplace.store import discovery
 
     return discovery.diagnose(folder, settings.state_dir)
+
+
+def _take_once(state_dir: Path, purpose: str, value: str, until: float) -> bool:
+    from commonplace.faces.access.used_once import UsedOnce  # not needed for a first answer
+
+    return UsedOnce(state_dir).take(purpose, value, until)
 
 
 def _checked_folder(folder: Path, settings: Settings) -> Path:

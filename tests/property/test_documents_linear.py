@@ -8,6 +8,7 @@ import pytest
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
+from commonplace.domain.claims import claims_of_change
 from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
 from pages import page
@@ -136,6 +137,36 @@ def test_rewriting_links_of_front_matter_is_linear() -> None:
         return lambda: edits.rewrite_links(document, targets, old=old)
 
     assert_linear(work, 12_000)
+
+
+CLAIMS: dict[str, Callable[[int], str]] = {
+    "blanks in a heading": lambda n: "# x " + " " * n + "EVIL\n",
+    "blanks behind a heading": lambda n: "# x 20 ms" + " " * n + "\n",
+    "braces in a heading": lambda n: "# x " + "{ " * (n // 2) + "\n",
+    "marks behind a heading": lambda n: "# x " + "# " * (n // 2) + "1\n",
+    "blanks in a field": lambda n: "Port" + " " * n + ": 80\n",
+    "blanks behind a field": lambda n: "Port: " + " " * n + "80\n",
+    "blanks in a sentence": lambda n: "The port of it is 80." + " " * n + "a 8 ms\n",
+    "stops": lambda n: "The port 8 ms" + ". " * (n // 2) + "\n",
+    "notes": lambda n: "The port 8 ms" + "[^" * (n // 2) + "\n",
+    "links": lambda n: "The port 8 ms" + "](" * (n // 2) + "\n",
+    "bars": lambda n: "| a | b |\n|---|---|\n" + "| x 8 ms " * (n // 9) + "\n",
+    "digits": lambda n: "The port of the shop is " + "9" * n + "\n",
+    "digits and stops": lambda n: "The port of the shop is " + "9." * (n // 2) + "\n",
+    "underscores": lambda n: "The port 8 ms " + "a_" * (n // 2) + "\n",
+    "long words": lambda n: "The " + "a" * n + " is 8 ms\n",
+    "addresses": lambda n: "The port is https://" + "a/" * (n // 2) + "\n",
+    "sentences": lambda n: "The port of the shop is 80 ms wide. " * (n // 35) + "\n",
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS | PAGES)
+def test_finding_the_claims_of_a_change_is_linear(name: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = (CLAIMS | PAGES)[name](size)
+        return lambda: claims_of_change("", text)
+
+    assert_linear(work, SIZE)
 
 
 FRAGMENTS: dict[str, Callable[[int], str]] = {

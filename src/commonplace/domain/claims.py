@@ -29,7 +29,8 @@ MIN_SUBJECT_WORDS = 3
 """Minimum number of words of heading and field, or of row and column, together."""
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)(?:\s*\{[^{}]*\})?\s*#*\s*$")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(\S.*)|\s*)$")
+_ATTRIBUTES = re.compile(r"\{[^{}]*\}\Z")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _FIELD = re.compile(r"^(?:\*\*|__)?([^\W_][\w /()'.-]{1,40}?)(?:\*\*|__)?\s?(?::|::)(?:\*\*|__)?\s+(\S.*)$")
 _NOTE = re.compile(r"^>\s*\[!\w+\]")
@@ -69,7 +70,7 @@ _COMMON_HEADING = re.compile(
 )
 """A heading that many pages have, whose name says nothing of its subject."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])")
-_MARKUP = re.compile(r"[*`]|(?<![^\W_])_+|_+(?![^\W_])|\[\^[^\]]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
+_MARKUP = re.compile(r"[*`]|(?<![^\W_])_+|_+(?![^\W_])|\[\^[^][]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
 _ESCAPED = re.compile(r"\\([!#()+.\-_])")
 """A mark of punctuation that would mean something without the backslash."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -176,7 +177,7 @@ def claims_of_change(old: str, new: str) -> list[PageClaim]:
     first = next((at + 1 for at in range(start - 1, -1, -1) if _BLANK.match(outside[at])), 0)
     last = next((at for at in range(len(lines) - same, len(lines)) if end.match(outside[at])), len(lines))
     title = next(filter(None, map(_HEADING.match, reversed(outside[:first]))), None)
-    claims = islice(_claims(outside[first:last], _plain(title[2]) if title else ""), MAX_CLAIMS)
+    claims = islice(_claims(outside[first:last], _heading_text(title) if title else ""), MAX_CLAIMS)
     return [claim._replace(line=claim.line + first) for claim in claims]
 
 
@@ -199,7 +200,7 @@ def _claims(lines: Sequence[str], heading: str = "") -> Iterator[PageClaim]:
             yield from _statements(pending, began, heading)
             pending = []
         if title:
-            heading = _plain(title[2])
+            heading = _heading_text(title)
         elif is_table:
             cells = [_plain(cell) for cell in line.strip().strip("|").split("|")]
             yield from _row(header, cells, number, heading)
@@ -212,6 +213,11 @@ def _claims(lines: Sequence[str], heading: str = "") -> Iterator[PageClaim]:
         header = header if is_table else []
         before = "" if title or item or is_table else line.strip()
     yield from _statements(pending, began, heading)
+
+
+def _heading_text(heading: re.Match[str]) -> str:
+    """The words of a heading, without its marks and attributes at the end."""
+    return _plain(_ATTRIBUTES.sub("", (heading[2] or "").rstrip().rstrip("#").rstrip()))
 
 
 def _outside_code(lines: Sequence[str]) -> Iterator[str]:

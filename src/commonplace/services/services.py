@@ -82,6 +82,11 @@ class Services:
     """The counts of what each key has written in the last hour; None if nothing is counted."""
     confirm: ConfirmMode = "never"
     """Writes over MCP of which the client's person is asked first."""
+    take_once: Callable[[str, str, float], bool] | None = None
+    """Takes a value of a purpose, remembers it until a time in Unix seconds, and returns whether it is the first time.
+
+    None if nothing is remembered.
+    """
     reader: Callable[[], SourceReader] | None = None
     """Returns what reads and converts sources; None if none can be added."""
     providers: tuple[ServiceProvider[Any], ...] = ()

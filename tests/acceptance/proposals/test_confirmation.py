@@ -202,8 +202,45 @@ def test_what_has_the_time_in_it_is_written_as_it_was_shown(tmp_path: Path, mode
     with asking(store, person, mode=mode, toolset="projects") as client:
         made = client.raw("create_knowledge_file", project_id="tea", **document)
         assert not made.is_error, made.content[0].text
+        assert "+## " in person.asked[-1]
+        for number in (1, 2):
+            made = client.raw("create_todo", project_id="tea", description=f"Task {number}")
+            assert not made.is_error, made.content[0].text
     assert len(list(store.path.rglob("leaves.md"))) == 1
-    assert len(person.asked) == 2
+    assert len(person.asked) == 4
+    assert branches(store) == []
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_nothing_is_a_proposal_while_the_person_is_asked(tmp_path: Path, mode: Mode) -> None:
+    repo, person = new_repo(tmp_path / "tea", PAGES), Person("no")
+    seen: list[list[str]] = []
+    person.meanwhile = lambda: seen.append(branches(repo))
+    with asking(repo, person, mode=mode) as client:
+        client.text("read", page="a")
+        with pytest.raises(RefusedError, match="said no"):
+            client.text("edit", **REPLACE, message="Louder")
+    assert seen == [[]]
+    assert "message: Louder" in person.asked[0]
+
+
+def test_an_answer_counts_once(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "tea", PAGES)
+    page = repo.path / "new.md"
+    yes = ElicitResult(action="accept", content={"answer": "yes"})
+    with asking(repo, Person()) as client:
+
+        def write(**given: Any) -> Any:
+            arguments = {"page": "new", "text": "# New\n"}
+            session = client.client.session
+            return client.portal.call(lambda: session.call_tool("write", arguments, allow_input_required=True, **given))
+
+        asked = write()
+        given = {"input_responses": dict.fromkeys(asked.input_requests, yes), "request_state": asked.request_state}
+        assert not write(**given).is_error
+        page.unlink()
+        assert "answered before" in str(write(**given).content)
+        assert not page.exists()
 
 
 def test_each_toolset_asks_or_says_that_it_cannot(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ FILES: dict[str, str | bytes] = {
     "![[drafts/one]], <a href='drafts/one.md'>raw</a>, [[internal/two#Deep]].\n\n"
     f"Parts: [[drafts/one#{CANARY} heading]], [[{CANARY} alias#{CANARY} heading]], [[drafts/one#^{CANARY}]], "
     f"[](drafts/one.md#{CANARY}-heading), [](drafts/one.md), ![[drafts/one#{CANARY} heading]].\n\n"
+    "![[board.canvas]] [[files/open.canvas]]\n\n"
     '`href="/p/crew"` is text.\n',
     "guides/Moor.md": f"---\ndescription: /etc is no link.\nrelated: '[[drafts/one#{CANARY} heading]]'\n"
     "---\n# Mooring & more\n\n"
@@ -59,6 +60,8 @@ FILES: dict[str, str | bytes] = {
     "ünï/ページ.md": "# ページ\n\n[[Home]]\n",
     "files/map.png": b"\x89PNG\r\n\x1a\nmap",
     "files/logo.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>",
+    "files/board.canvas": f'{{"nodes": [{{"type": "file", "file": "drafts/{CANARY}.md"}}]}}',
+    "files/open.canvas": '{"nodes": [{"type": "file", "file": "crew.md"}]}',
     "files/unused.png": b"\x89PNG\r\n\x1a\nunused",
     "drafts/one.md": f"---\ndraft: true\ntitle: {CANARY} draft\naliases: [{CANARY} alias]\ntags: [{CANARY}tag]\n"
     f"description: {CANARY} words\n---\n# {CANARY} heading\n\n[[Moor]] {CANARY} ![[{CANARY}.png]]\n",
@@ -107,7 +110,8 @@ def test_pages_that_are_hidden_are_in_no_file(repo: GitRepo, site: Path) -> None
     }
     assert named == {}
     report = publish(repo, site, "--url", "https://harbour.example/docs")
-    assert sorted(element["path"] for element in report["left_out"]) == sorted(hidden)
+    assert sorted(element["path"] for element in report["left_out"]) == sorted([*hidden, "files/board.canvas"])
+    assert (site / "files" / "open.canvas").is_file()
     assert [element["target"] for element in report["broken"]] == ["Nowhere", "/foo/bar"]
     home = (site / "index.html").read_text()
     assert "a plan" in home, "a label of the page itself stays"
@@ -147,6 +151,8 @@ def test_every_link_leads_to_a_file_and_its_part(site: Path) -> None:
     for file, page in pages.items():
         for url in page.urls:
             parts = urlsplit(url)
+            if file.name == "404.html" and not parts.scheme:
+                assert url.startswith(("/docs/", "#")), url
             if parts.scheme or file.name in {"404.html", "diagram.html"}:
                 continue
             target = (file.parent / unquote(parts.path)).resolve() if parts.path else file

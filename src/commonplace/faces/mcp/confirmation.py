@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -21,7 +21,7 @@ from commonplace.domain.json import JsonObject
 from commonplace.domain.proposals import Proposer, record_proposed, recording_proposed
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.lazy_module import LazyModule
-from commonplace.faces.mcp.toolset import PROPOSE, Call, Tool, ToolResult
+from commonplace.faces.mcp.toolset import Call, Tool, ToolResult
 
 if TYPE_CHECKING:
     from commonplace.faces import proposal_output
@@ -47,6 +47,8 @@ CANCELLED = "cancelled"
 """The answer of a question that was closed."""
 MAX_ANSWER_TIME = timedelta(hours=1)
 """Maximum time between a question and its answer in the newer era; later, the person is asked again."""
+_SHOWN_ARGUMENTS = ("action", "id", "message", "word")
+"""The arguments of a call that no diff shows."""
 _NAME = re.compile("confirm-([0-9]{16})-[0-9a-f]{32}")
 """The name of a question: the date of the write in microseconds since 1970, and the beginning of the digest."""
 
@@ -128,12 +130,15 @@ class _ConfirmedWatch:
         """Do nothing."""
 
 
-def confirmed(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]:
+def confirmed(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[ToolResult, Sequence[str]]:
     """Run a writing tool after the client's person has agreed.
+
+    While the person is asked, nothing of it is a proposal that others could see or accept.
 
     Args:
         row: The tool.
         call: The call, at a tier that writes.
+        arguments: The arguments of the call.
         run: Runs the tool.
 
     Returns:
@@ -148,23 +153,28 @@ def confirmed(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str
     """
     _require_shown(row)
     proposer = Proposer(call.caller, session_id("confirm", secrets.token_hex(16)), "", _client(call))
-    moment = _moment(call)
-    with ExitStack() as discarding, at_moment(moment):
-        discarding.callback(_discard, call, proposer)
-        shown, plan, proposed = _tried(call, proposer, run)
-        if not plan or (call.services.confirm == "bulk" and not _is_bulk(plan)):
-            return _made(call, plan, run, discarding), ()
-        if not call.peer.can("elicitation"):
-            return _left(shown, proposed, discarding), (CANNOT_ASK,)
-        answer, word = _answer(call, row, _Question(plan, _lines(call, proposer), ANSWERS, moment))
+    moment, can_ask = _moment(call), call.peer.can("elicitation")
+    with at_moment(moment):
+        try:
+            _, plan, _ = _tried(call, proposer, run)
+            asks = bool(plan) and (call.services.confirm != "bulk" or _is_bulk(plan))
+            lines = _lines(call, proposer) if asks and can_ask else []
+        finally:
+            _discard(call, proposer)
+        answer, word = ("as a proposal" if asks else "yes"), ""
+        if asks and can_ask:
+            answer, word = _answer(call, row, arguments, _Question(plan, lines, ANSWERS, moment))
         if answer == "yes":
-            return _made(call, plan, run, discarding), ()
+            return _made(call, plan, run), ()
         if answer == "as a proposal":
-            return _left(shown, proposed, discarding), ()
+            shown, _, proposed = _tried(call, proposer, run)
+            for identity, identifier in proposed.items():
+                record_proposed(identity, identifier)
+            return shown, () if can_ask else (CANNOT_ASK,)
     raise _refused(answer, word)
 
 
-def decided(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]:
+def decided(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[ToolResult, Sequence[str]]:
     """Run the tool that decides on proposals; what it would write is made after the client's person has agreed.
 
     It is stopped at its first write, which the person is shown. So an undo in several folders is one call for each.
@@ -172,6 +182,7 @@ def decided(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]
     Args:
         row: The tool.
         call: The call, at a tier that writes.
+        arguments: The arguments of the call.
         run: Runs the tool.
 
     Returns:
@@ -182,7 +193,7 @@ def decided(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]
     """
     watch = _StoppingWatch(inner=current_watch())
     moment = _moment(call)
-    with at_moment(moment), ExitStack() as nothing:
+    with at_moment(moment):
         with suppress(_StoppedWrite), watched_by(watch):
             return run(call), ()
         if call.services.confirm != "bulk" or _is_bulk(watch.plan):
@@ -193,18 +204,20 @@ def decided(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]
                     hint="Ask for a decision in the browser or on the command line: commonplace proposals, "
                     "commonplace undo.",
                 )
-            answer, word = _answer(call, row, _Question(watch.plan, _plan_lines(watch.plan), DECISIONS, moment))
+            question = _Question(watch.plan, _plan_lines(watch.plan), DECISIONS, moment)
+            answer, word = _answer(call, row, arguments, question)
             if answer != "yes":
                 raise _refused(answer, word)
-        return _made(call, watch.plan, run, nothing), ()
+        return _made(call, watch.plan, run), ()
 
 
-def unasked(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]:
+def unasked(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[ToolResult, Sequence[str]]:
     """Run a tool of a client that cannot ask its person, at the tier `propose`.
 
     Args:
         row: The tool.
         call: The call, on the services of proposals.
+        arguments: The arguments of the call.
         run: Runs the tool.
 
     Returns:
@@ -214,8 +227,13 @@ def unasked(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]
         ConfigError: the tool's writes cannot be shown before they are made.
         KnowledgeError: an error of the tool.
     """
+    del arguments
     _require_shown(row)
-    return run(call), (CANNOT_ASK,) if row.tier != PROPOSE else ()
+    with recording_proposed() as proposed:
+        shown = run(call)
+    for identity, identifier in proposed.items():
+        record_proposed(identity, identifier)
+    return shown, (CANNOT_ASK,) if proposed else ()
 
 
 def _require_shown(row: Tool) -> None:
@@ -253,19 +271,10 @@ def _tried(call: Call, proposer: Proposer, run: Run) -> tuple[ToolResult, list[P
     return shown, watch.plan, proposed
 
 
-def _made(call: Call, plan: list[PlannedWrite], run: Run, discarding: ExitStack) -> ToolResult:
+def _made(call: Call, plan: list[PlannedWrite], run: Run) -> ToolResult:
     """Make the writes of a plan."""
-    discarding.close()
     with watched_by(_ConfirmedWatch(list(plan), current_watch())):
         return run(call)
-
-
-def _left(shown: ToolResult, proposed: Mapping[str, str], discarding: ExitStack) -> ToolResult:
-    """Leave the trial as a proposal."""
-    discarding.pop_all()
-    for identity, identifier in proposed.items():
-        record_proposed(identity, identifier)
-    return shown
 
 
 def _moment(call: Call) -> datetime:
@@ -291,8 +300,12 @@ class _Question:
     """The date of the writes."""
 
 
-def _answer(call: Call, row: Tool, question: _Question) -> tuple[str, str]:
-    """One of the answers or `CANCELLED`, and the person's words."""
+def _answer(call: Call, row: Tool, arguments: JsonObject, question: _Question) -> tuple[str, str]:
+    """One of the answers or `CANCELLED`, and the person's words. An answer counts once.
+
+    Raises:
+        ForbiddenError: the question was answered before.
+    """
     digest = _digest(question.plan)
     elapsed = question.moment - datetime(1970, 1, 1, tzinfo=UTC)
     name = f"confirm-{elapsed // timedelta(microseconds=1):016}-{digest[:32]}"
@@ -301,9 +314,19 @@ def _answer(call: Call, row: Tool, question: _Question) -> tuple[str, str]:
         "word": {"type": "string", "title": "Words to the agent"},
     }
     schema: JsonObject = {"type": "object", "properties": properties, "required": ["answer"]}
-    message = "\n".join([f"{row.title}: {row.name}", *question.lines, f"Digest: {digest}"])
+    stated = [
+        proposal_output.one_line(f"{name}: {arguments[name]}") for name in _SHOWN_ARGUMENTS if arguments.get(name)
+    ]
+    message = "\n".join([f"{row.title}: {row.name}", *stated, *question.lines, f"Digest: {digest}"])
     request: JsonObject = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
     result = call.peer.ask({name: request})[name]
+    until = (question.moment + MAX_ANSWER_TIME).timestamp()
+    if call.services.take_once and not call.services.take_once("confirm", name, until):
+        raise ForbiddenError(
+            "This question was answered before, and an answer counts once. Nothing was written.",
+            kind="confirm",
+            hint="Repeat the call without the answer: the person is asked again.",
+        )
     if result.get("action") == "cancel":
         return CANCELLED, ""
     content = cast("JsonObject", result.get("content") or _NOTHING) if result.get("action") == "accept" else _NOTHING
@@ -328,16 +351,18 @@ def _plan_lines(plan: Sequence[PlannedWrite]) -> list[str]:
 def _lines(call: Call, proposer: Proposer) -> list[str]:
     """The diffs of a trial, with what they would cause."""
     lines: list[str] = []
-    for proposal in decisions.listed(call.services.collections, proposer):
+    bases = call.services.decided
+    for proposal in decisions.listed(bases, proposer):
         if proposer.gathers(proposal.proposal):
-            report = reports.report(call.services.collections, proposal, reports.FileRange(limit=MAX_FILES))
+            lines += [f"In {proposal.collection.name}:"] if len(bases.members) > 1 else []
+            report = reports.report(bases, proposal, reports.FileRange(limit=MAX_FILES))
             lines += proposal_output.report_lines(proposal, report, MAX_SHOWN)[1:]
     return lines
 
 
 def _discard(call: Call, proposer: Proposer) -> None:
     """Remove the proposals of a trial."""
-    for collection in call.services.collections:
+    for collection in call.services.decided:
         if collection.proposals is not None:
             branches = collection.proposals.branches
             proposal = views.current_proposal(collection.proposals, proposer)

@@ -84,8 +84,10 @@ class ConnectedPeer:
 
     def can(self, capability: str) -> bool:
         """Whether the client declared a capability."""
-        declared = self.context.session.client_capabilities
-        return getattr(declared, capability, None) is not None
+        declared = getattr(self.context.session.client_capabilities, capability, None)
+        if isinstance(declared, types.ElicitationCapability):  # a form is meant, which one with `url` alone cannot show
+            return declared.form is not None or declared.url is None
+        return declared is not None
 
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
         """Send requests to the client; returns the answers by name. See `Peer.ask` for the errors."""

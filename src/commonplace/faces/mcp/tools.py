@@ -160,7 +160,7 @@ class ToolHandlers:
             ask = confirmation.unasked
         elif not (self._toolset.proposes and self._toolset.repeats):
             row = replace(row, proposes=False)
-        return ask(row, call, lambda tried: _shown(row, tried, arguments))
+        return ask(row, call, arguments, lambda tried: _shown(row, tried, arguments))
 
     @property
     def names(self) -> frozenset[str]:

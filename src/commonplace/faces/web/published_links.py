@@ -179,9 +179,12 @@ def relative_url(target: str, output: str) -> str:
     return f"{quoted}{mark}{fragment}"
 
 
+_RELATIVE = re.compile(r'(?<![\w-])((?:href|src|data-src|data-css|action)=")(?![a-zA-Z][\w+.-]*:|[/#"])(?:\./)?')
+"""A relative URL of an element."""
+
+
 def from_root(html: str, prefix: str) -> str:
     """The HTML of a page at the top with links that begin at the site's root."""
-    for attribute in ("href", "src", "data-src", "content", "data-css", "action"):
-        for name in ("./", f"{OWN}/", START):
-            html = html.replace(f'{attribute}="{name}', f'{attribute}="{prefix}{name.removeprefix("./")}')
-    return html
+    for name in ("./", f"{OWN}/", START):
+        html = html.replace(f'content="{name}', f'content="{prefix}{name.removeprefix("./")}')
+    return _RELATIVE.sub(lambda match: f"{match[1]}{prefix}", html)

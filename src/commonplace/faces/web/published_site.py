@@ -17,7 +17,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from commonplace import build
-from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.addresses import Address, address_or_none, fold
 from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.document_reader import fragment_marks
 from commonplace.domain.documents import Document
@@ -119,12 +119,11 @@ class Publication:
     def __init__(self, collection: Collection, base: Path, folder: OutputFolder, url: str) -> None:
         settings = declared_site(collection.store)
         records = {record.address.path: record for record in collection.index.records()}
-        former = tuple(previous_paths(collection, records, MAX_COMMITS))
+        self._former = tuple(previous_paths(collection, records, MAX_COMMITS))
         self._earlier = dict(earlier_pages(folder.state.get("pages")))
-        folder.require_same(self._earlier, {*records, *(old for old, _ in former)})
+        folder.require_same(self._earlier, {*records, *(old for old, _ in self._former)})
         self._selection: PublishedPages = select(tuple(records.values()), settings.publish)
         self._whole = collection
-        self._former = former
         left = [old for old, path in self._former if path not in self._selection.records]
         ignored, self._other_files = pages_and_others(path for path in files_in(base) if path not in records)
         self._collection, self._index_view, self._hidden = published_collection(
@@ -266,9 +265,13 @@ class Publication:
         return self._attached[path]
 
     def _is_plain(self, path: str) -> bool:
-        """Whether a file runs nothing when it is opened at its address in the site."""
-        if path.lower().endswith(".svg") and not is_plain_svg(self._whole.store.read(Address(path))):
-            self._active[path] = LeftOut(path, "not a picture alone: it has a script, or what can run one")
+        """Whether a file runs nothing when it is opened at its address in the site, and names no hidden page."""
+        is_text = path.lower().endswith((".svg", ".canvas", ".base"))
+        content = self._whole.store.read(Address(path)) if is_text else b""
+        runs = path.lower().endswith(".svg") and not is_plain_svg(content)
+        if runs or (content and any(name in fold(content.decode("utf-8", "replace")) for name in self._hidden)):
+            reason = "not a picture alone: it has a script, or what can run one" if runs else "names a page left out"
+            self._active[path] = LeftOut(path, reason)
         return path not in self._active
 
     def _stored(self, address: Address) -> bool:

@@ -244,7 +244,7 @@ def _at(past: PastStates, when: datetime, name: str, *, before: bool, is_shallow
         raise NotFoundError(
             f"There was no commit yet {where}.",
             kind="revision",
-            hint="Ask for the changes (`log`) to see when the history begins.",
+            hint="Ask for the changes to see when the history begins.",
         )
     return commit
 

@@ -4,7 +4,7 @@ const IDLE = 800;
 
 export function startDraft(form, view) {
   const name = `draft ${form.dataset.draft}`;
-  const key = `${name}|${Math.random().toString(36).slice(2, 10)}`;
+  const key = keyOf(name, form.dataset.unsaved === "true");
   const opened = view.state.doc;
   let dirty = form.dataset.unsaved === "true";
   let timer = 0;
@@ -131,5 +131,17 @@ export function startDraft(form, view) {
     } catch {
       return false;
     }
+  }
+}
+
+/** The key of this tab's draft of a page. A text that goes on after a conflict keeps the one that it had. */
+function keyOf(name, goesOn) {
+  const made = `${name}|${Math.random().toString(36).slice(2, 10)}`;
+  try {
+    const key = (goesOn && sessionStorage.getItem(name)) || made;
+    sessionStorage.setItem(name, key);
+    return key;
+  } catch {
+    return made;
   }
 }
