@@ -155,14 +155,11 @@ def confirmed(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[T
     proposer = Proposer(call.caller, session_id("confirm", secrets.token_hex(16)), "", _client(call))
     moment, can_ask = _moment(call), call.peer.can("elicitation")
     with at_moment(moment):
-        try:
-            _, plan, _ = _tried(call, proposer, run)
-            asks = bool(plan) and (call.services.confirm != "bulk" or _is_bulk(plan))
-            lines = _lines(call, proposer) if asks and can_ask else []
-        finally:
-            _discard(call, proposer)
-        answer, word = ("as a proposal" if asks else "yes"), ""
-        if asks and can_ask:
+        plan, lines = _planned(call, proposer, run)
+        if not plan or (call.services.confirm == "bulk" and not _is_bulk(plan)):
+            return _made(call, plan, run), ()
+        answer, word = "as a proposal", ""
+        if can_ask:
             answer, word = _answer(call, row, arguments, _Question(plan, lines, ANSWERS, moment))
         if answer == "yes":
             return _made(call, plan, run), ()
@@ -172,6 +169,15 @@ def confirmed(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[T
                 record_proposed(identity, identifier)
             return shown, () if can_ask else (CANNOT_ASK,)
     raise _refused(answer, word)
+
+
+def _planned(call: Call, proposer: Proposer, run: Run) -> tuple[list[PlannedWrite], list[str]]:
+    """The writes of a trial of which nothing is left, and their diffs."""
+    try:
+        _, plan, _ = _tried(call, proposer, run)
+        return plan, _lines(call, proposer) if plan else []
+    finally:
+        _discard(call, proposer)
 
 
 def decided(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[ToolResult, Sequence[str]]:
