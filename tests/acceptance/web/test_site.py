@@ -120,6 +120,7 @@ def test_the_own_file_decides_what_stands_around_the_pages(own: Server) -> None:
     assert style.headers["content-type"].startswith("text/css")
     assert "--accent:#" in text(style)
     assert ".text { color: red }" in text(style)
+    assert "far.example" not in text(style)
     assert "--accent:#f80" not in text(style), "an accent is darkened until it can be read"
 
 

@@ -16,7 +16,7 @@ from commonplace.domain.site_file import MAX_IMAGE_BYTES, MAX_STYLE_BYTES, SITE_
 from commonplace.faces.web.exchange import PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.services.collections import Collection
-from commonplace.services.sites import foreign_address
+from commonplace.services.sites import without_foreign
 
 PAPER, DARK_PAPER = (0xFD, 0xFC, 0xF9), (0x17, 0x19, 0x1C)
 """Background of pages in each scheme, as in `app.css`."""
@@ -72,7 +72,7 @@ def picture_fits(collection: Collection, path: str) -> bool:
 
 
 def style_sheet(collection: Collection, settings: SiteSettings) -> str:
-    """The rules for the accent, and then the base's own style sheet if it loads nothing from other servers."""
+    """The rules for the accent, and then the base's own style sheet, without addresses of other servers."""
     own = ""
     status = collection.store.stat(Address(settings.style)) if settings.style else None
     if status is not None and status.size <= MAX_STYLE_BYTES:
@@ -80,8 +80,7 @@ def style_sheet(collection: Collection, settings: SiteSettings) -> str:
             own = collection.store.read(Address(settings.style)).decode("utf-8-sig", "replace")
         except KnowledgeError:
             own = ""
-    own = "" if foreign_address(own) else own
-    return (accent_rules(settings.accent) if settings.accent else "") + own
+    return (accent_rules(settings.accent) if settings.accent else "") + without_foreign(own)
 
 
 @cache
