@@ -165,8 +165,7 @@ def confirmed(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[T
             return _made(call, plan, run), ()
         if answer == "as a proposal":
             shown, _, proposed = _tried(call, proposer, run)
-            for identity, identifier in proposed.items():
-                record_proposed(identity, identifier)
+            _pass_on(proposed)
             return shown, () if can_ask else (CANNOT_ASK,)
     raise _refused(answer, word)
 
@@ -184,18 +183,7 @@ def decided(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[Too
     """Run the tool that decides on proposals; what it would write is made after the client's person has agreed.
 
     It is stopped at its first write, which the person is shown. So an undo in several folders is one call for each.
-
-    Args:
-        row: The tool.
-        call: The call, at a tier that writes.
-        arguments: The arguments of the call.
-        run: Runs the tool.
-
-    Returns:
-        The result, and lines to add to it.
-
-    Raises:
-        InputNeeded, ForbiddenError, ConflictError, KnowledgeError: as from `confirmed`.
+    Parameters, result and errors are those of `confirmed`.
     """
     watch = _StoppingWatch(inner=current_watch())
     moment = _moment(call)
@@ -218,28 +206,22 @@ def decided(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[Too
 
 
 def unasked(row: Tool, call: Call, arguments: JsonObject, run: Run) -> tuple[ToolResult, Sequence[str]]:
-    """Run a tool of a client that cannot ask its person, at the tier `propose`.
+    """Run a tool of a client that cannot ask its person, on the services of proposals.
 
-    Args:
-        row: The tool.
-        call: The call, on the services of proposals.
-        arguments: The arguments of the call.
-        run: Runs the tool.
-
-    Returns:
-        The result, and lines to add to it.
-
-    Raises:
-        ConfigError: the tool's writes cannot be shown before they are made.
-        KnowledgeError: an error of the tool.
+    Parameters, result and errors are those of `confirmed`.
     """
     del arguments
     _require_shown(row)
     with recording_proposed() as proposed:
         shown = run(call)
+    _pass_on(proposed)
+    return shown, (CANNOT_ASK,) if proposed else ()
+
+
+def _pass_on(proposed: Mapping[str, str]) -> None:
+    """Record proposals, which were recorded within a part of the call, for the whole of it."""
     for identity, identifier in proposed.items():
         record_proposed(identity, identifier)
-    return shown, (CANNOT_ASK,) if proposed else ()
 
 
 def _require_shown(row: Tool) -> None:
@@ -320,9 +302,7 @@ def _answer(call: Call, row: Tool, arguments: JsonObject, question: _Question) -
         "word": {"type": "string", "title": "Words to the agent"},
     }
     schema: JsonObject = {"type": "object", "properties": properties, "required": ["answer"]}
-    stated = [
-        proposal_output.one_line(f"{name}: {arguments[name]}") for name in _SHOWN_ARGUMENTS if arguments.get(name)
-    ]
+    stated = [proposal_output.one_line(f"{key}: {arguments[key]}") for key in _SHOWN_ARGUMENTS if arguments.get(key)]
     message = "\n".join([f"{row.title}: {row.name}", *stated, *question.lines, f"Digest: {digest}"])
     request: JsonObject = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
     result = call.peer.ask({name: request})[name]

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from commonplace import build
-from commonplace.domain.addresses import Address, address_or_none, fold
+from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.document_reader import fragment_marks
 from commonplace.domain.documents import Document
@@ -49,6 +49,7 @@ from commonplace.services.site.publication import (
     earlier_pages,
     excluded_by,
     files_in,
+    has_name,
     pages_and_others,
     previous_paths,
     published_collection,
@@ -266,10 +267,9 @@ class Publication:
 
     def _is_plain(self, path: str) -> bool:
         """Whether a file runs nothing when it is opened at its address in the site, and names no hidden page."""
-        is_text = path.lower().endswith((".svg", ".canvas", ".base"))
-        content = self._whole.store.read(Address(path)) if is_text else b""
+        content = self._whole.store.read(Address(path)) if path.lower().endswith((".svg", ".canvas", ".base")) else b""
         runs = path.lower().endswith(".svg") and not is_plain_svg(content)
-        if runs or (content and any(name in fold(content.decode("utf-8", "replace")) for name in self._hidden)):
+        if runs or has_name(content, self._hidden):
             reason = "not a picture alone: it has a script, or what can run one" if runs else "names a page left out"
             self._active[path] = LeftOut(path, reason)
         return path not in self._active

@@ -294,15 +294,26 @@ def changed_claim_findings(
                 uncompared += changed[number:]
             return
         places = list(_stated_elsewhere(collection, claim, new.address, (statuses, claims)))
-        places += ((new.address, stated) for stated in own if _is_other_part(claim, stated))
-        if _is_series([*places, *((new.address, page_claim) for page_claim in own if page_claim.key == claim.key)]):
+        other = _contradicted(collection, new, claim, [*places, *((new.address, stated) for stated in own)])
+        if other is not None:
+            contradicts = True
+            yield _finding(claim, *other, authors.both((new.address, claim), other))
+
+
+def _contradicted(
+    collection: Collection, new: Document, claim: PageClaim, places: Sequence[tuple[Address, PageClaim]]
+) -> tuple[Address, PageClaim] | None:
+    """The first of some claims, those of the written page included, that a claim of this page contradicts."""
+    same = [(address, stated) for address, stated in places if stated.key == claim.key]
+    if _is_series(same):
+        return None
+    for address, stated in same:
+        if address == new.address and not _is_other_part(claim, stated):
             continue
-        for other, stated in places:
-            names = new.address.name.casefold(), other.name.casefold()
-            if differs(claim, stated, names) and not _may_differ(collection, new, other):
-                yield _finding(claim, other, stated, authors.both((new.address, claim), (other, stated)))
-                contradicts = True
-                break
+        names = new.address.name.casefold(), address.name.casefold()
+        if differs(claim, stated, names) and not _may_differ(collection, new, address):
+            return address, stated
+    return None
 
 
 def _may_differ(collection: Collection, new: Document, other: Address) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -128,6 +129,12 @@ def excluded_by(path: str, rules: PublishRules) -> str:
         if bare == rule or bare.startswith(f"{rule}/") or bare in {f"{rule}.md", f"{rule}.mdx"}:
             return element
     return ""
+
+
+def has_name(content: bytes, names: AbstractSet[str]) -> bool:
+    """Whether a file contains one of these folded names, in any case."""
+    text = fold(content.decode("utf-8", "replace")) if content else ""
+    return bool(text) and any(name in text for name in names)
 
 
 def published_collection(
