@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 import venv
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from support import ROOT
 
@@ -70,6 +74,37 @@ def environment(folder: Path, *requirements: str) -> Path:
         pytest.skip("needs a package index that pip reaches")
     assert done.returncode == 0, done.stderr
     return folder / "bin"
+
+
+def linked_environment(folder: Path, wheel: Path) -> Path:
+    """A new virtual environment with a wheel, and with links to the packages here that its metadata asks for.
+
+    A package that it does not ask for cannot be imported there, and one whose version it refuses fails the test. Its
+    programs are in the returned folder.
+    """
+    venv.create(folder)
+    options = ("-q", "--no-input", "--no-compile", "--no-deps", "--no-index")
+    command = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", *options, str(wheel)]
+    subprocess.run(command, env=outside(folder), capture_output=True, check=True, timeout=SECONDS, cwd=folder)
+    (site,) = folder.glob("lib/python*/site-packages")
+    here = Path(sysconfig.get_path("purelib"))
+    (installed,) = distributions(path=[str(site)])
+    for needed in _needed(installed):
+        for name in {file.parts[0] for file in needed.files or ()} - {"..", "__pycache__"}:
+            if not (site / name).exists():
+                (site / name).symlink_to(here / name)
+    return folder / "bin"
+
+
+def _needed(asking: Distribution, extras: Iterable[str] = ()) -> Iterator[Distribution]:
+    """The packages that a package asks for with these extras, and those that they ask for; some are named twice."""
+    for line in asking.requires or ():
+        requirement = Requirement(line)
+        if requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            package = distribution(requirement.name)
+            assert requirement.specifier.contains(package.version, prereleases=True), requirement
+            yield package
+            yield from _needed(package, requirement.extras)
 
 
 def first_answer(entry: dict[str, Any], home: Path, query: str) -> str:

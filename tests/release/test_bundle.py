@@ -15,7 +15,7 @@ import jsonschema_rs
 import pytest
 
 from npm import needs_npm
-from release.environments import dist, environment, first_answer, outside
+from release.environments import environment, first_answer, outside
 from support import ROOT
 
 pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its tracked files")
@@ -51,9 +51,10 @@ SERVER_JSON = {
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def out(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the bundle."""
-    folder = dist(tmp_path_factory.mktemp("bundle"))
+    folder = tmp_path_factory.mktemp("bundle") / "dist"
+    shutil.copytree(built, folder)
     done = _bundle("--out", str(folder))
     assert done.returncode == 0, done.stderr
     return folder

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from release.environments import Installed, dist, environment, first_answer, outside
+from release.environments import Installed, environment, first_answer, linked_environment, outside
 from support import ROOT
 
 pytestmark = [
@@ -20,15 +20,15 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(built: Path) -> Path:
     """The wheel, built from this checkout."""
-    return next(dist(tmp_path_factory.mktemp("dist")).glob("*.whl"))
+    return next(built.glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel's programs, installed by pip without any extra."""
-    return environment(tmp_path_factory.mktemp("environment") / "venv", str(wheel))
+    """The wheel's programs, with the packages that it needs without any extra; `pip-git` installs them by pip."""
+    return linked_environment(tmp_path_factory.mktemp("environment") / "venv", wheel)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 
 from release.environments import first_answer, outside
 from serving import served
+from shell import Shell
 from support import ROOT
 
 OLDER = "6671b77b93ca831d5799a86019a6666e827eda0a"
@@ -64,6 +65,7 @@ def test_what_an_older_version_left_is_used_and_the_older_one_still_works_afterw
     notes = home / "notes"
     notes.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", notes], check=True)
+    (notes / "black.md").write_text("Black tea: see [[tea]].\n")
     settings = home / ".config" / "commonplace" / "config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('commit = "manual"\nrate_limit = 900\n')
@@ -71,7 +73,6 @@ def test_what_an_older_version_left_is_used_and_the_older_one_still_works_afterw
     newer = Version(ROOT / "src", home)
 
     older("write", "tea", "-C", notes, stdin="Green tea wants water of 80 degrees.\n")
-    older("write", "black", "-C", notes, stdin="Black tea: see [[tea]].\n")
     key = older("keys", "create", "laptop").stdout.strip()
     older("connect", "cursor", "-C", notes, "--yes")
     assert "80 degrees" in older("search", "green tea", "-C", notes).stdout
@@ -79,18 +80,20 @@ def test_what_an_older_version_left_is_used_and_the_older_one_still_works_afterw
     completed = newer("search", "green tea", "-C", notes)
     assert "80 degrees" in completed.stdout
     assert completed.stderr == "", "an upgrade is no reason for a warning"
-    assert "laptop" in newer("keys", "list").stdout
     checked = newer("doctor", "-C", notes).stdout
     assert "rate_limit: ok: 900" in checked
     assert "serves ~/notes" in checked
-    assert "black.md" in newer("links", "tea", "-C", notes).stdout
     entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["notes"]
     entry["command"] = str(Path(sys.executable).with_name("commonplace"))
     assert "tea.md" in first_answer(entry, home, "green tea")
-    state, cache = home / ".local" / "state", home / ".cache"
-    with served(notes, env={"XDG_STATE_HOME": str(state), "XDG_CACHE_HOME": str(cache)}, fresh=True) as server:
+    # The folders of this home are named from here on: what finds them has been tried.
+    folders = {"XDG_STATE_HOME": str(home / ".local" / "state"), "XDG_CACHE_HOME": str(home / ".cache")}
+    shell = Shell(notes, folders)
+    assert "laptop" in shell.ok("keys", "list").text
+    assert "black.md" in shell.ok("links", "tea", "-C", notes).text
+    with served(notes, env=folders) as server:
         assert server.ask("GET", "/api/v1/search?q=green+tea").status == 401
         assert server.ask("GET", "/api/v1/search?q=green+tea", key=key).status == 200
 
     assert "80 degrees" in older("search", "green tea", "-C", notes).stdout, "going back is safe"
-    assert "80 degrees" in newer("search", "green tea", "-C", notes).stdout
+    assert "80 degrees" in shell.ok("search", "green tea", "-C", notes).text

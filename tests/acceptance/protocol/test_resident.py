@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from commonplace.faces.cli.residents import running_residents
+from serving import commonplace
 from support import eventually, is_running, new_repo
 from wire import Wire
 
@@ -27,7 +28,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="residents are f
 TIMEOUT = 60.0
 NO_NEW_PRIVILEGES = 38
 """`PR_SET_NO_NEW_PRIVS` of prctl: what every program does that confines itself without privileges."""
-NOBODY = 65_534
 
 
 class Place:
@@ -46,9 +46,7 @@ class Place:
 
     def command(self, *words: str) -> Any:
         """The JSON that a command writes."""
-        line = [sys.executable, "-m", "commonplace", *words]
-        done = subprocess.run(line, env=self.environment, cwd="/", capture_output=True, check=True, timeout=TIMEOUT)
-        return json.loads(done.stdout)
+        return json.loads(commonplace(*words).stdout)
 
     def stop(self) -> None:
         """End the residents of this place, and none of anybody else."""
@@ -125,14 +123,11 @@ def _session_of(wire: Wire) -> int:
 
 def test_what_a_session_says_and_how_it_ends_is_as_without_a_resident(place: Place) -> None:
     for words in (["/no/such/folder"], ["--tier", "all", "."], ["--help"], ["--no-such-option"]):
-        ends: list[tuple[int, bytes, bytes]] = []
-        for switch in ("--no-resident", "--resident"):
-            line = [sys.executable, "-m", "commonplace", "mcp", switch, *words]
-            done = subprocess.run(
-                line, env=place.environment, input=b"", capture_output=True, check=False, timeout=TIMEOUT
-            )
-            ends.append((done.returncode, done.stdout, done.stderr))
-        assert ends[0] == ends[1], words
+        usual = commonplace("mcp", "--no-resident", *words)
+        line = [sys.executable, "-m", "commonplace", "mcp", "--resident", *words]
+        done = subprocess.run(line, env=place.environment, input=b"", capture_output=True, check=False, timeout=TIMEOUT)
+        ended = (done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert ended == (usual.returncode, usual.stdout, usual.stderr), words
     with place.session() as wire:
         assert place.is_relayed(wire)
         assert "green leaves" in _text(wire.call("search", query="leaves"))
@@ -190,48 +185,6 @@ def test_signals_reach_the_session_and_its_end_reaches_the_client(place: Place) 
         assert _end(stays)[0] == 0
 
 
-def test_a_resident_that_dies_is_replaced_and_its_sessions_go_on(own_place: Place) -> None:
-    with own_place.session() as first:
-        assert own_place.is_relayed(first)
-        (dead,) = own_place.residents()
-        held = {str(link.readlink()) for link in Path(f"/proc/{dead}/fd").iterdir()}
-        assert not held & _pipes(first)
-        os.kill(dead, signal.SIGKILL)
-        eventually(lambda: not is_running(dead))
-        assert "green leaves" in _text(first.call("search", query="leaves"))
-        with own_place.session() as second:
-            assert own_place.is_relayed(second)
-            assert own_place.residents() != [dead]
-        os.kill(own_place.residents()[0], signal.SIGSTOP)
-        with own_place.session() as third:
-            assert not own_place.is_relayed(third)
-            assert "green leaves" in _text(third.call("search", query="leaves"))
-        os.kill(own_place.residents()[0], signal.SIGCONT)
-        assert _end(first)[0] == 0
-
-
-def _pipes(wire: Wire) -> set[str]:
-    streams = (wire.process.stdin, wire.process.stdout, wire.process.stderr)
-    return {str(Path(f"/proc/self/fd/{stream.fileno()}").readlink()) for stream in streams if stream}
-
-
-def test_a_resident_ends_when_it_is_idle_told_to_or_out_of_reach(own_place: Place) -> None:
-    with own_place.session(COMMONPLACE_RESIDENT_SECONDS="1") as brief, own_place.session() as other:
-        assert own_place.is_relayed(brief)
-        assert own_place.is_relayed(other)
-        eventually(lambda: len(own_place.residents()) == 2)  # what is not equal for all sessions has another resident
-        rows = own_place.command("status", "--json", "-C", str(own_place.repo.path))["residents"]
-        assert {row["process"]: row["sessions"] for row in rows} | dict.fromkeys(own_place.residents(), 1) == {
-            row["process"]: row["sessions"] for row in rows
-        }
-        assert _end(brief)[0] == 0
-        eventually(lambda: len(own_place.residents()) == 1)
-        assert len(list((own_place.login / "commonplace").iterdir())) == 2  # the lock, and the other's socket
-        assert _end(other)[0] == 0
-    shutil.rmtree(own_place.login)  # as a logout does
-    eventually(lambda: not own_place.residents())
-
-
 def _confine() -> None:
     assert ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0
 
@@ -241,16 +194,12 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (500, 500))
 
 
-def test_no_resident_is_used_that_is_not_this_user_s_or_could_do_more(place: Place, tmp_path: Path) -> None:
+def test_no_resident_is_used_that_could_do_more(place: Place) -> None:
     with place.session() as usual:
         assert place.is_relayed(usual)
         (theirs,) = place.residents()
         with place.session(setup=_confine) as confined:
             assert not place.is_relayed(confined)
-        with place.session(setup=_limit) as limited:
-            assert place.is_relayed(limited)
-            limits = Path(f"/proc/{_session_of(limited)}/limits").read_text()
-            assert [line.split()[3:5] for line in limits.splitlines() if "open files" in line] == [["500", "500"]]
         # One that is confined and speaks to the socket itself gets no answer.
         (name,) = [entry.name for entry in (place.login / "commonplace").iterdir() if _peer(entry) == theirs]
         program = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({name!r}); print(s.recv(9))"
@@ -259,18 +208,6 @@ def test_no_resident_is_used_that_is_not_this_user_s_or_could_do_more(place: Pla
             line, cwd=place.login / "commonplace", preexec_fn=_confine, capture_output=True, check=True, timeout=TIMEOUT
         )
         assert done.stdout == b"b'ended 256'\n"
-    open_folder, foreign = tmp_path / "open", tmp_path / "foreign"
-    for folder in (open_folder, foreign):
-        (folder / "commonplace").mkdir(parents=True)
-        (folder / "commonplace").chmod(0o700)
-    (open_folder / "commonplace").chmod(0o755)
-    homes = [{"XDG_RUNTIME_DIR": str(open_folder)}, {"XDG_RUNTIME_DIR": "", "COMMONPLACE_STATE_DIR": "/proc/none"}]
-    if os.geteuid() == 0:
-        os.chown(foreign / "commonplace", NOBODY, NOBODY)
-        homes.append({"XDG_RUNTIME_DIR": str(foreign)})
-    for home in homes:
-        with place.session(**home) as wire:
-            assert not place.is_relayed(wire), home
 
 
 def _peer(path: Path) -> int:
@@ -282,6 +219,51 @@ def _peer(path: Path) -> int:
             return 0
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         return int.from_bytes(raw[:4], sys.byteorder)
+
+
+def test_a_resident_that_dies_is_replaced_and_its_sessions_go_on(place: Place) -> None:
+    with place.session() as first:
+        assert place.is_relayed(first)
+        (dead,) = place.residents()
+        held = {str(link.readlink()) for link in Path(f"/proc/{dead}/fd").iterdir()}
+        assert not held & _pipes(first)
+        os.kill(dead, signal.SIGKILL)
+        eventually(lambda: not is_running(dead))
+        assert "green leaves" in _text(first.call("search", query="leaves"))
+        with place.session() as second:
+            assert place.is_relayed(second)
+            assert place.residents() != [dead]
+        os.kill(place.residents()[0], signal.SIGSTOP)
+        with place.session() as third:
+            assert not place.is_relayed(third)
+            assert "green leaves" in _text(third.call("search", query="leaves"))
+        os.kill(place.residents()[0], signal.SIGCONT)
+        assert _end(first)[0] == 0
+
+
+def _pipes(wire: Wire) -> set[str]:
+    streams = (wire.process.stdin, wire.process.stdout, wire.process.stderr)
+    return {str(Path(f"/proc/self/fd/{stream.fileno()}").readlink()) for stream in streams if stream}
+
+
+def test_a_resident_ends_when_it_is_idle_told_to_or_out_of_reach(place: Place) -> None:
+    with place.session(setup=_limit, COMMONPLACE_RESIDENT_SECONDS="1") as brief, place.session() as other:
+        assert place.is_relayed(brief)
+        assert place.is_relayed(other)
+        eventually(lambda: len(place.residents()) == 2)  # what is not equal for all sessions has another resident
+        limits = Path(f"/proc/{_session_of(brief)}/limits").read_text()
+        assert [line.split()[3:5] for line in limits.splitlines() if "open files" in line] == [["500", "500"]]
+        rows = place.command("status", "--json", "-C", str(place.repo.path))["residents"]
+        assert {row["process"]: row["sessions"] for row in rows} | dict.fromkeys(place.residents(), 1) == {
+            row["process"]: row["sessions"] for row in rows
+        }
+        assert _end(brief)[0] == 0
+        eventually(lambda: len(place.residents()) == 1)
+        assert len(list((place.login / "commonplace").iterdir())) == 2  # the lock, and the other's socket
+        assert _end(other)[0] == 0
+    shutil.rmtree(place.login)  # as a logout does
+    eventually(lambda: not place.residents())
+    place.login.mkdir(mode=0o700)
 
 
 @pytest.mark.soak
