@@ -23,7 +23,7 @@ FILES = {
     f"n{number:02}.md": f"---\ntype: guide\ntags: [t{number % 3}]\nstatus: current\n---\n"
     f"# N{number}\n\nthe text w{number}x shared [[n01]] "
     f"and [there](n{number - 1:02}.md#part)\n\n## Part\n\nmore v{number}v\n"
-    for number in range(1, 11)
+    for number in range(1, 18)
 }
 SHARED = SearchQuery(text="shared")
 WRITTEN = "with a new time"

@@ -25,9 +25,12 @@ from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
 from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.fulltext.tantivy_index import FullText
+from commonplace.index.transaction import MIN_RECENT
 from commonplace.services.collections import Collection, Collections
 from commonplace.store import open_store
 
+MANY = {f"many/{number:02}.md": f"# Many {number}\n\nfiller\n" for number in range(MIN_RECENT + 1)}
+"""Documents that are too many for the catalogue alone: with them, an index has a full text."""
 WAIT_SECONDS = 60.0
 """The bound of every wait; passed only by a failing test."""
 PERMISSIONS = pytest.mark.skipif(sys.platform != "linux" and os.geteuid() == 0, reason="root reads everything")

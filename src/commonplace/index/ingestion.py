@@ -43,6 +43,7 @@ from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.parse_pool import Parse, parsing
 from commonplace.index.sites import SiteFinder, refresh_sites
 from commonplace.index.transaction import (
+    MIN_RECENT,
     Files,
     FullTextBatch,
     IngestTransaction,
@@ -102,8 +103,13 @@ class Ingest:
         stats = {path: stat for path in changed if (stat := self._stat(path))} if complete else {}
         return self.ingest_many(stats, changed, None) if _is_large(stats, changed) else self.ingest_few(changed)
 
-    def ingest_few(self, paths: Sequence[str]) -> Outcome:
-        """Index different changed files in the catalogue, with their texts."""
+    def ingest_few(self, paths: Sequence[str], *, all_files: bool = False) -> Outcome:
+        """Index different changed files in the catalogue, with their texts.
+
+        Args:
+            paths: The changed files.
+            all_files: Whether these are all files that there are, so that the index is complete afterwards.
+        """
         outcome = Outcome()
         with self._catalogue.writing() as connection:
             recent = RecentTextWriter(connection)
@@ -118,7 +124,9 @@ class Ingest:
             resolve_links(connection, self._store, self._other_files)
             if recent.used:
                 grow(connection, "generation")
-            outcome.flush_due = recent.times_full >= 1
+            if all_files:
+                write_meta(connection, "complete", 1)
+            outcome.flush_due = recent.times_full > 1
             overfull = recent.times_full >= MAX_RECENT_FACTOR
         if overfull:
             self.flush()
@@ -160,7 +168,9 @@ class Ingest:
             missing += [row[0] for row in connection.execute("SELECT path FROM unreadable") if row[0] not in differing]
         unseen = pending_files.unreachable(self._store, missing)
         changed = dict.fromkeys((*left, *differing, *(path for path in missing if path not in unseen)))
-        if not complete or _is_large(differing, changed):
+        if not complete and not left and not _is_large(stats, stats) and len(stats) <= MIN_RECENT:
+            outcome = self.ingest_few(list(changed), all_files=True)
+        elif not complete or _is_large(differing, changed):
             outcome = self.ingest_many(differing if complete else stats, list(changed), progress)
         else:
             outcome = self.ingest_few(list(changed)) if changed else Outcome()
@@ -210,7 +220,7 @@ class Ingest:
                     "list[tuple[int, int, str | None]]",
                     connection.execute("SELECT id, seq, text FROM recent").fetchall(),
                 )
-                if RecentTextWriter(connection).times_full < 1:
+                if RecentTextWriter(connection).times_full <= 1:
                     return
             with self._fulltext.writing(bulk=False) as writer:
                 for key, _, text in rows:

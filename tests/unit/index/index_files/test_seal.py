@@ -16,7 +16,7 @@ from commonplace.index.index_files import (
     write_seal,
 )
 from commonplace.index.index_version import INDEX_FOLDER
-from indexed import Indexed
+from indexed import MANY, Indexed
 
 Paths = tuple[Path, Path]
 
@@ -24,7 +24,7 @@ Paths = tuple[Path, Path]
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
     """Catalogue and full text of an index that is closed, and whose seal was last checked long ago."""
-    with Indexed(tmp_path, {"a.md": "# A\n\nkangaroo\n"}) as base:
+    with Indexed(tmp_path, {"a.md": "# A\n\nkangaroo\n"} | MANY) as base:
         pass
     (folder,) = base.cache.glob(f"*/{INDEX_FOLDER}")
     os.utime(folder / SEAL_FILE, (0, 0))

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from commonplace.domain.addresses import Address
 from commonplace.index.local import FlushWorker
+from commonplace.index.transaction import MIN_RECENT
 from indexed import WAIT_SECONDS, Indexed, MakeBase, eventually
 
 FILES = {f"n{number:02}.md": f"# N{number}\n\nword{number}\n" for number in range(40)}
@@ -23,11 +24,11 @@ def asked(base: Indexed, question: str) -> int:
 def test_what_waits_in_the_catalogue_moves_without_being_asked(base: MakeBase) -> None:
     made = base(FILES)
     before = asked(made, "SELECT value FROM meta WHERE key = 'fulltext'")
-    for number in range(6):
-        made.update(f"n{number:02}.md", f"# N{number}\n\nkangaroo{number}\n")
+    for number in range(MIN_RECENT + 1):
+        made.update(f"n{number:02}.md", f"# N{number}\n\nkangaroo{number:02}\n")
     assert eventually(lambda: asked(made, "SELECT value FROM meta WHERE key = 'fulltext'") > before)
-    assert eventually(lambda: asked(made, "SELECT count(*) FROM recent") <= 40 // 16)
-    assert [made.found(f"kangaroo{number}") for number in range(6)] == [[f"n{number:02}.md"] for number in range(6)]
+    assert eventually(lambda: asked(made, "SELECT count(*) FROM recent") <= MIN_RECENT)
+    assert [made.found(f"kangaroo{number:02}") for number in range(2)] == [[f"n{number:02}.md"] for number in range(2)]
 
 
 def test_what_came_during_a_move_is_moved_by_the_next_one() -> None:

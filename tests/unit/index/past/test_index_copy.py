@@ -20,13 +20,14 @@ from commonplace.index.past import copy_index, revisions_of
 from commonplace.store.discovery import NoHistory
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_store import TreeSource, TreeStore
-from indexed import Indexed, answers
+from indexed import MANY, Indexed, answers
 from support import GitRepo
 
 FILES = {
     "a.md": "---\nupdated: 2030-01-01\n---\n# A\n\nalpha [[b]] and ![p](p.png)\n",
     "b.md": "# B\n\nbeta #tag\n",
     "p.png": "png",
+    **MANY,
 }
 
 
@@ -67,7 +68,7 @@ def files_of(store: Store) -> dict[str, FileStat]:
 
 def test_a_complete_index_tells_its_documents_and_another_one_nothing(base: Indexed, tmp_path: Path) -> None:
     place = live(base)
-    assert revisions_of(place) == {name: revision_of(FILES[name].encode()) for name in ("a.md", "b.md")}
+    assert revisions_of(place) == {name: revision_of(FILES[name].encode()) for name in FILES if name.endswith(".md")}
     assert revisions_of(tmp_path / "none") is None
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / CATALOGUE_FILE).write_bytes(b"no database" * 200)

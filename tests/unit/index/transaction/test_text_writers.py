@@ -8,7 +8,7 @@ from commonplace.domain.addresses import Address
 from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.document_rows import document_key
 from commonplace.index.fulltext.tantivy_index import FullText
-from commonplace.index.transaction import FullTextBatch, RecentTextWriter
+from commonplace.index.transaction import MIN_RECENT, FullTextBatch, RecentTextWriter
 from indexed import full_text, searchable
 
 
@@ -17,17 +17,17 @@ def opened(folder: Path) -> Catalogue:
     return Catalogue(folder / "catalogue.sqlite3")
 
 
-def test_a_catalogue_of_few_documents_is_full_after_one_text(tmp_path: Path) -> None:
+def test_a_catalogue_of_few_documents_is_full_after_sixteen_texts(tmp_path: Path) -> None:
     catalogue = opened(tmp_path)
     with catalogue.writing() as connection:
         writer = RecentTextWriter(connection)
         assert (writer.used, writer.times_full) == (False, 0)
         writer.put(Address("1.md"), searchable(1, "text"), new=True)
-        assert (writer.used, writer.times_full) == (True, 1)
+        assert (writer.used, writer.times_full) == (True, 1 / MIN_RECENT)
         writer.put(Address("1.md"), None, new=False)
         assert connection.execute("SELECT path, text FROM recent").fetchall() == [("1.md", None)]
         writer.put(Address("2.md"), searchable(2, "text"), new=True)
-        assert writer.times_full == 2
+        assert writer.times_full == 2 / MIN_RECENT
     catalogue.close()
 
 
