@@ -30,11 +30,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.status import DeclaredStatus
 
 Progress = Callable[[int, int], None]
-"""Called with the numbers of finished steps and of all steps.
-
-Raises:
-    Stopped: the work is cancelled, at a point where it leaves no partial results.
-"""
+"""Called with the numbers of finished steps and of all steps. Raises `Stopped` where the work can be stopped whole."""
 
 
 class Transaction(Protocol):
@@ -443,6 +439,10 @@ class Index(Protocol):
 
     def nearest(self, reference: str, limit: int = 3) -> list[str]:
         """Ids most similar to an unknown reference, best first."""
+        ...
+
+    def beginning_with(self, name: str, limit: int) -> list[Record]:
+        """Documents with a name by which links find them that begins with `name`, shortest title first."""
         ...
 
     def list(self, query: ListQuery) -> RecordPage:

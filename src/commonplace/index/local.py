@@ -185,6 +185,10 @@ class LocalIndex:
         """The ids that are most similar to an unknown reference."""
         return self._query(lambda view: view.names.nearest(view.connection, reference, limit))
 
+    def beginning_with(self, name: str, limit: int) -> list[Record]:
+        """The records of which a file name, id, title or alias begins with `name`, shortest title first."""
+        return self._query(lambda view: references.beginning_with(view.connection, name, limit))
+
     def list(self, query: ListQuery) -> RecordPage:
         """A page of the records that match a filter, sorted."""
         self._wait_dated(query.filter, query.sort)

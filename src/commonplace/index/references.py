@@ -19,8 +19,9 @@ from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.index.catalogue.database import read_number
-from commonplace.index.catalogue.document_rows import record_at
+from commonplace.index.catalogue.document_rows import record_at, records_where
 from commonplace.index.catalogue.links import NAMED, CatalogueLookup
+from commonplace.index.catalogue.listing import MAX_CODE_POINT
 
 MAX_COMPARED_NAMES = 40
 """Maximum number of names, by shared bigrams, that are compared letter by letter."""
@@ -127,6 +128,14 @@ def same_name(connection: sqlite3.Connection, address: Address) -> list[Address]
     )
     folded = fold(address.path)
     return [Address(path) for (path,) in rows if fold(path) == folded]
+
+
+def beginning_with(connection: sqlite3.Connection, name: str, limit: int) -> list[Record]:
+    """Documents of which a name that links use begins with `name`, shortest title first."""
+    key = link_key(name)
+    condition = "f.id IN (SELECT file FROM names WHERE key >= ? AND key < ?)"
+    order = "length(f.title), f.path LIMIT ?"
+    return records_where(connection, condition, (key, key + MAX_CODE_POINT, limit), order) if key else []
 
 
 def _alike(wanted_reference: str, name: str) -> float:

@@ -24,7 +24,7 @@ _COMMON_KEYS = ("title", "tags", "aliases", "type", "date", "description")
 
 
 def page_candidates(index: Index, typed: str, here: Address) -> Sequence[Record]:
-    """The pages that match the typed text, best first. For no text, the most recently changed pages.
+    """The pages that match the typed text: by a name that begins with it, by path, by words. Without: the newest.
 
     Args:
         index: The index of the collection.
@@ -37,6 +37,8 @@ def page_candidates(index: Index, typed: str, here: Address) -> Sequence[Record]
     records: dict[str, Record] = {}
     if exact := index.find(typed, here):
         records[exact.address.path] = exact
+    for record in index.beginning_with(typed, LIMIT):
+        records.setdefault(record.address.path, record)
     if "/" in typed:
         for record in index.list(ListQuery(filter=Filter(prefix=typed.lstrip("/")), limit=LIMIT)).records:
             records.setdefault(record.address.path, record)

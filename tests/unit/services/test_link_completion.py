@@ -38,6 +38,15 @@ def test_names_come_before_texts_and_the_page_itself_never(base: Indexed) -> Non
     assert sorted(found("")) == ["Green Tea.md", "a/note.md", "b/note.md"]
 
 
+def test_pages_whose_name_begins_with_the_text_come_first_however_many_texts_have_it(tmp_path: Path) -> None:
+    texts = {f"t{number:02}.md": f"# Note {number}\n\n{'creating created ' * 9}\n" for number in range(60)}
+    names = {"how to/Create a vault.md": "# Create a vault\n", "old.md": "---\naliases: [Crew]\n---\n"}
+    with Indexed(tmp_path, texts | names) as base:
+        offered = [record.address.path for record in page_candidates(base.index, "Cre", HERE)]
+    assert sorted(offered[:2]) == sorted(names)
+    assert set(offered[2:]) <= set(texts)
+
+
 def test_a_link_has_the_shortest_name_that_leads_to_the_page(base: Indexed) -> None:
     records = {record.address.path: record for record in page_candidates(base.index, "", HERE)}
     assert wiki_name(base.index, records["Green Tea.md"], HERE) == "Green Tea"

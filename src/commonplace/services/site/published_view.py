@@ -278,6 +278,10 @@ class PublishedIndex:
         """The ids of published pages that are most similar to an unknown reference."""
         return [name for name in self._index.nearest(reference, limit) if self.find(name)]
 
+    def beginning_with(self, name: str, limit: int) -> list[Record]:
+        """The published pages of which a name begins with `name`."""
+        return self._published(self._index.beginning_with(name, limit + len(self._hidden)))[:limit]
+
     def list(self, query: ListQuery) -> RecordPage:
         """The published pages that match a filter."""
         return self._index.list(replace(query, filter=self._narrowed(query.filter)))
