@@ -534,6 +534,10 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     assert "Mooring, moor mooring." in rows.last.inner_text(), "blanks around marked words stay"
     opened(page, f"{hosted}/-/search.html?q=gallopade")
     expect(page.locator("#_ui-results .status")).to_have_text("Speed: SUPERSEDED by (unpublished page)", timeout=20_000)
+    said = page.locator("#_ui-results-count")
+    assert "None" not in said.inner_text()
+    opened(page, f"{hosted}/-/search.html?q=mooring+moorwxyz")
+    expect(said).to_contain_text("None of the pages shown contains moorwxyz;", timeout=20_000)
     assert wrong == []
     context.close()
 

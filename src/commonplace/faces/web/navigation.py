@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 
 from markupsafe import Markup
 
-from commonplace.domain.navigation import Navigation, NavigationNode, Place
+from commonplace.domain.navigation import OTHERS, Navigation, NavigationNode, Place
+from commonplace.domain.site_file import ENGLISH
+from commonplace.faces.web.messages import MessageCatalogue, message_catalogue
 from commonplace.faces.web.urls import Urls
 from commonplace.services.bounded_cache import BoundedCache
 
@@ -38,16 +41,18 @@ class NavigationHtml:
         urls: Creates the URLs.
         collection: Name of the collection.
         navigation: Its navigation.
+        words: The words around the titles.
     """
 
     urls: Urls
     collection: str
     navigation: Navigation
+    words: MessageCatalogue = field(default_factory=partial(message_catalogue, ENGLISH))
     _same_rows: dict[Place, str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Find the rows that were written before for the same navigation."""
-        key = (self.urls, self.collection, self.navigation.version)
+        key = (self.urls, self.collection, self.navigation.version, self.words.language)
         rows = _ROWS.get(key)
         object.__setattr__(self, "_same_rows", _ROWS.put(key, {}, 1) if rows is None else rows)
 
@@ -118,7 +123,7 @@ class NavigationHtml:
         return row
 
     def _made_row(self, node: NavigationNode, place: Place, current: Place, opened: AbstractSet[Place]) -> str:
-        title = escape(node.title)
+        title = escape(self.title(node))
         link = ""
         if node.path:
             mark = ' aria-current="page"' if place == current else ""
@@ -127,16 +132,20 @@ class NavigationHtml:
             link = f'<a dir="auto" class="external" rel="noopener noreferrer" href="{escape(node.url)}">{title}</a>'
         if not node.children:
             return f"<li>{link}</li>"
-        name = (
-            f'<span class="visually-hidden">Pages below {title}</span>' if link else f'<span dir="auto">{title}</span>'
-        )
+        below = self.words.text("Pages below {title}", title=node.title)
+        name = f'<span class="visually-hidden">{below}</span>' if link else f'<span dir="auto">{title}</span>'
         kind = ' class="has-page"' if link else ""
         if place in opened:
             rows = "".join(self._rows(place, current, opened))
             return f"<li{kind}>{link}<details open><summary>{name}</summary><ul>{rows}</ul></details></li>"
         source = escape(self.section_url(place, fragment=True))
-        closed = f'<li><a href="{escape(self.section_url(place))}">All {len(node.children):,}</a></li>'
+        count = self.words.text("All {n}", n=self.words.thousands(len(node.children)))
+        closed = f'<li><a href="{escape(self.section_url(place))}">{count}</a></li>'
         return f'<li{kind}>{link}<details data-src="{source}"><summary>{name}</summary><ul>{closed}</ul></details></li>'
+
+    def title(self, node: NavigationNode) -> str:
+        """The title of a row; that of the section of pages which no navigation contains is in the language."""
+        return str(self.words.text(OTHERS)) if node.title == OTHERS and not node.path else node.title
 
     def _url(self, node: NavigationNode) -> str:
         return escape(self.urls.page(self.collection, node.path))
@@ -146,9 +155,8 @@ class NavigationHtml:
         count = (end or len(self.navigation.children(place))) - start
         source = escape(self.section_url(place, start, end, fragment=True))
         url = escape(self.section_url(place, start, end))
-        return (
-            f'<li class="more"><a href="{url}" data-more="{source}">{count:,} {"more" if start else "before"}</a></li>'
-        )
+        rest = self.words.text("{n} more" if start else "{n} before", n=self.words.thousands(count))
+        return f'<li class="more"><a href="{url}" data-more="{source}">{rest}</a></li>'
 
 
 def place_of(text: str) -> Place | None:

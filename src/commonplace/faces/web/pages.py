@@ -16,7 +16,7 @@ from commonplace.domain.site_file import ENGLISH
 from commonplace.faces.responses import retry_headers
 from commonplace.faces.web.appearance import appearance
 from commonplace.faces.web.exchange import PageRequest, PageResponse
-from commonplace.faces.web.messages import message_catalogue
+from commonplace.faces.web.messages import MessageCatalogue, message_catalogue
 from commonplace.services.collections import Collection
 from commonplace.services.history import commits_writes
 
@@ -77,6 +77,11 @@ def language_of(request: PageRequest, collection: Collection | None) -> str:
     shown = [collection] if collection is not None and not collection.is_past else list(request.collections)
     languages = {request.site(shown_collection).settings.language or ENGLISH for shown_collection in shown}
     return languages.pop() if len(languages) == 1 else ENGLISH
+
+
+def words_of(request: PageRequest, collection: Collection | None) -> MessageCatalogue:
+    """The words of a page around its text."""
+    return message_catalogue(language_of(request, collection))
 
 
 def site_name(request: PageRequest) -> str:

@@ -139,7 +139,7 @@ class Publication:
         start = self._site.start if self._site.start in self._selection.records else ""
         self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden)
         self._urls = Urls(collection.name)
-        self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation)
+        self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation, self._messages)
         self._links = NearLinks(self._collection)
 
     def run(self, *, search: bool) -> PublishReport:
@@ -333,10 +333,9 @@ class Publication:
     @cached_property
     def _status_notes(self) -> Mapping[str, Sequence[CardRow]]:
         """The notes about the status of each page that declares one."""
-        collection = self._collection
-        return {
-            address.path: shown.status_notes(self._urls, collection, address) for address in collection.index.statuses()
-        }
+        collection, words = self._collection, self._messages
+        stated = collection.index.statuses()
+        return {address.path: shown.status_notes(self._urls, collection, address, words) for address in stated}
 
     @cached_property
     def _statuses(self) -> CollectionStatuses:
@@ -373,7 +372,7 @@ class Publication:
         crumbs: list[tuple[str, str]] = []
         for depth, node in enumerate(self._site.navigation.ancestors(place), 1) if place else ():
             own = self._urls.page(self._collection.name, node.path) if node.path else ""
-            crumbs.append((node.title, own or self._navigation.section_url(place[:depth])))
+            crumbs.append((self._navigation.title(node), own or self._navigation.section_url(place[:depth])))
         return [(self._site.title, "/"), *crumbs] if self._outputs.pages[path] != START else []
 
     def _around(self, path: str) -> list[tuple[str, str, str]]:
@@ -488,7 +487,7 @@ class Publication:
             for at, node in enumerate(self._site.navigation.children(place)):
                 if node.children:
                     pending.append(((*place, at), node.title))
-                    yield (*place, at), node.title
+                    yield (*place, at), self._navigation.title(node)
 
     def _write_missing(self) -> None:
         """Write the page for unknown addresses, which a host shows at any address: its links begin at the root."""

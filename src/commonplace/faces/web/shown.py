@@ -31,6 +31,7 @@ from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import CardRow, PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
+from commonplace.faces.web.messages import MessageCatalogue
 from commonplace.faces.web.urls import Urls
 from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -268,8 +269,8 @@ def _text(renderer: Renderer, document: Document, value: str) -> Markup:
     return Markup("{}").format(value)
 
 
-def status_notes(urls: Urls, collection: Collection, address: Address) -> list[CardRow]:
-    """A row for the page, or for each of its sections, that is a draft or does not hold any more."""
+def status_notes(urls: Urls, collection: Collection, address: Address, words: MessageCatalogue) -> list[CardRow]:
+    """A row, in the words of a language, for the page and each of its sections that is a draft or does not hold."""
     statuses = CollectionStatuses(collection)
     declared = statuses.declared.get(address, ())
     if not declared:
@@ -280,11 +281,13 @@ def status_notes(urls: Urls, collection: Collection, address: Address) -> list[C
         status = statuses.at(address, declared_status.ordinal)
         if not status.mark or declared_status.ordinal >= len(sections):
             continue
-        what = f"The section {sections[declared_status.ordinal].heading!r}" if declared_status.ordinal else "This page"
-        by = f" by {status.by}" if status.by else ""
-        about = f"{what} is {'a draft' if status.status is Status.DRAFT else status.status}{by}."
+        what = "The section {section}" if declared_status.ordinal else "This page"
+        state = words.text("a draft" if status.status is Status.DRAFT else str(status.status))
+        by = " by {page}" if status.by else ""
+        heading = repr(sections[declared_status.ordinal].heading)
+        about = words.text(f"{what} is {{state}}{by}.", section=heading, state=state, page=status.by)
         url = replacement_url(urls, collection, status)
-        rows.append(CardRow("Go to what holds." if url else "", url, about))
+        rows.append(CardRow(str(words.text("Go to what holds.")) if url else "", url, about))
     return rows
 
 

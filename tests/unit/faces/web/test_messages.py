@@ -8,11 +8,16 @@ from pathlib import Path
 
 from asgi.browsing import Pages
 from commonplace.domain.site_file import LANGUAGES, read_site
+from commonplace.faces.web.exchange import View
 from commonplace.faces.web.messages import message_catalogue
 from commonplace.faces.web.pages import TEMPLATES
-from commonplace.faces.web.views.document import document
+from commonplace.faces.web.views.agent import agent
+from commonplace.faces.web.views.changes import commit, compare, history, recent
+from commonplace.faces.web.views.document import document, sections
 from commonplace.faces.web.views.home import home
+from commonplace.faces.web.views.lists import tags, timeline, types
 from commonplace.faces.web.views.search import search
+from support import new_repo
 
 SCRIPTS = TEMPLATES.parent / "browser" / "src"
 PLACES = re.compile(r"\{\w+\}")
@@ -65,6 +70,43 @@ def test_a_base_declares_the_language_of_its_pages(tmp_path: Path) -> None:
         assert expected in shown, expected
     for english in ("On this page", "Linked from", "Skip to the text", ">Properties<"):
         assert english not in shown, english
+
+
+def test_no_page_for_reading_says_in_english_what_the_language_has_words_for(tmp_path: Path) -> None:
+    files = {
+        "commonplace.yaml": "language: de\nnavigation:\n  - Home.md\n",
+        "Home.md": "# Hafen\n",
+        "Alt.md": "---\nstatus: superseded\nsuperseded_by: Home\n---\n# Alt\n\n## Teil\n\nx\n",
+        "weg.md": "# Weg\n",
+    }
+    repo = new_repo(tmp_path / "base", files)
+    first = repo.git("rev-parse", "HEAD")
+    repo.git("rm", "--quiet", "weg.md")
+    repo.commit("Zwei", **{"Home.md": "# Hafen\n\nanders\n"})
+    last = repo.git("rev-parse", "HEAD")
+    views: list[tuple[View, str, dict[str, str]]] = [
+        (document, "Alt", {}),
+        (document, "Home", {"at": first}),
+        (document, "weg", {}),
+        (history, "Home", {}),
+        (compare, "Home", {"from": first, "to": last}),
+        (commit, last, {}),
+        (sections, "Alt", {}),
+        (agent, "Alt", {}),
+        (recent, "", {}),
+        (timeline, "", {}),
+        (tags, "", {}),
+        (types, "", {}),
+        (home, "", {}),
+    ]
+    english = [text for text in message_catalogue("de").pages if " " in text and not PLACES.search(text)]
+    with Pages(tmp_path, repo.path) as pages:
+        for view, path, query in views:
+            body = view(pages.request(path, **query)).body.decode()
+            shown = re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL)
+            assert [text for text in english if text in shown] == [], (view, path)
+            assert "Other pages" not in shown
+        assert "Diese Seite ist ersetzt durch Home.md." in pages.view(document, "Alt")
 
 
 def test_an_unknown_language_is_a_finding() -> None:

@@ -20,7 +20,7 @@ from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, r
 from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.navigation import NavigationHtml
-from commonplace.faces.web.pages import base_title, breadcrumbs, page
+from commonplace.faces.web.pages import base_title, breadcrumbs, page, words_of
 from commonplace.faces.web.shown import gives_file, spans_of, visible, withholds
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.page_actions import new_url, trashed_page
@@ -118,7 +118,9 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         commit=shown.shown_commit(commit) if commit else None,
         uncommitted=is_changed_since(collection, record.address, text.raw),
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
-        navigation=NavigationHtml(urls, collection.name, site.navigation).whole(record.address.path),
+        navigation=NavigationHtml(urls, collection.name, site.navigation, words_of(request, collection)).whole(
+            record.address.path
+        ),
         around=_around(request, collection, site, record.address),
         is_start=is_start,
         changes=[shown.shown_commit(commit) for commit in latest(collection, START_COMMITS)] if is_start else [],
@@ -134,11 +136,11 @@ def crumbs_of(request: PageRequest, collection: Collection, site: Site, address:
     place = site.navigation.places.get(address.path)
     if place is None or not site.navigation.declared:
         return breadcrumbs(request, collection, address.folder)
-    sections = NavigationHtml(request.urls, collection.name, site.navigation)
+    sections = NavigationHtml(request.urls, collection.name, site.navigation, words_of(request, collection))
     crumbs = [(base_title(request, collection), request.urls.view("tree", collection.name, ""))]
     for depth, node in enumerate(site.navigation.ancestors(place), 1):
         url = request.urls.page(collection.name, node.path) if node.path else sections.section_url(place[:depth])
-        crumbs.append((node.title, url))
+        crumbs.append((sections.title(node), url))
     return crumbs
 
 
@@ -177,7 +179,7 @@ def notes_of(request: PageRequest, found_document: FoundDocument | None) -> list
     if found_document is None:
         return []
     collection, address = found_document.collection, found_document.record.address
-    status_notes = shown.status_notes(request.urls, collection, address)
+    status_notes = shown.status_notes(request.urls, collection, address, words_of(request, collection))
     proposed = shown.waiting_notes(request, collection, address)
     return [*status_notes, *_citation_notes(found_document), *proposed, *toolset_notes(request, found_document)]
 

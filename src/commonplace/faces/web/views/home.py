@@ -10,7 +10,7 @@ from markupsafe import Markup
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.navigation import NavigationHtml
-from commonplace.faces.web.pages import base_title, page
+from commonplace.faces.web.pages import base_title, page, words_of
 from commonplace.faces.web.shown import visible_description
 from commonplace.faces.web.views import document
 from commonplace.services.collections import Collection, FoundDocument
@@ -69,7 +69,8 @@ def overview(request: PageRequest) -> PageResponse:
 
 
 def _navigation(request: PageRequest, collection: Collection) -> Markup:
-    return NavigationHtml(request.urls, collection.name, request.site(collection).navigation).whole("")
+    navigation = request.site(collection).navigation
+    return NavigationHtml(request.urls, collection.name, navigation, words_of(request, collection)).whole("")
 
 
 def _waiting(request: PageRequest) -> list[tuple[Collection, CardRow]]:

@@ -13,7 +13,7 @@ from commonplace.domain.query import Filter, ListQuery, SortKey
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
-from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.pages import breadcrumbs, page, words_of
 from commonplace.faces.web.query_text import Chip
 from commonplace.faces.web.shown import visible, visible_description
 from commonplace.faces.web.urls import with_query
@@ -115,7 +115,8 @@ def _nested(counts: dict[str, int]) -> list[TagRow]:
 def types(request: PageRequest) -> PageResponse:
     """All types, or the documents of one type."""
     if request.path:
-        return _documents(request, f"Type {request.path}", Filter(types=(request.path,)), sort="title")
+        heading = words_of(request, None).text("Type {type}", type=request.path)
+        return _documents(request, heading, Filter(types=(request.path,)), sort="title")
     counts: dict[str, int] = {}
     for collection in request.collections:
         for name, count in OVERVIEWS.of(collection).counts.types:
@@ -128,12 +129,13 @@ def types(request: PageRequest) -> PageResponse:
 def timeline(request: PageRequest) -> PageResponse:
     """Documents by day, newest first: in typed bases by the dates of their entries, else by their last change."""
     typed = any(is_entry(current_schema(collection)) for collection in request.collections)
+    heading = words_of(request, None).text("Timeline")
     by = request.query.get("by", "dates" if typed else "changes")
     dated = Filter(date_from="0001-01-01")
     if by == "dates" and list_documents(list(request.collections), ListQuery(filter=dated, limit=1)).total:
-        return _documents(request, "Timeline", dated, sort="date", other="changes")
+        return _documents(request, heading, dated, sort="date", other="changes")
     other = "dates" if typed and by != "dates" else ""
-    return _documents(request, "Timeline", Filter(), sort="updated", other=other)
+    return _documents(request, heading, Filter(), sort="updated", other=other)
 
 
 def _documents(
@@ -151,7 +153,7 @@ def _documents(
         filter=filter_, sort=sort, descending=descending, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE
     )
     listed = list_documents(list(request.collections), query)
-    if not listed.total and heading != "Timeline":
+    if not listed.total and not descending:
         raise NotFoundError(f"No page has this: {heading}.", kind="tag", hint="See the list of tags or of types.")
     paging = _paging(request, listed.total)
     if number > paging.last:

@@ -6,7 +6,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.faces.web.appearance import style_sheet
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.navigation import NavigationHtml, place_of
-from commonplace.faces.web.pages import page
+from commonplace.faces.web.pages import page, words_of
 
 
 def section(request: PageRequest) -> PageResponse:
@@ -20,11 +20,12 @@ def section(request: PageRequest) -> PageResponse:
         raise NotFoundError(
             "There is no such section.", kind="section", hint="Sections change with the pages: reload the page."
         )
-    rows = NavigationHtml(request.urls, collection.name, navigation).section(place, start, end)
+    html = NavigationHtml(request.urls, collection.name, navigation, words_of(request, collection))
+    rows = html.section(place, start, end)
     if version:
         return PageResponse(rows.encode("utf-8", "replace"))
     *above, last = (*place,) or (0,)
-    title = navigation.children(tuple(above))[last].title if place else collection.name
+    title = html.title(navigation.children(tuple(above))[last]) if place else collection.name
     return page(request, "section.html", collection=collection, heading=title, rows=rows)
 
 

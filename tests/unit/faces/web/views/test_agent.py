@@ -52,7 +52,7 @@ def test_a_question_is_cut_and_the_tokens_of_the_answer_are_counted(pages: Pages
 
     assert counts == [500]
     text = "word " * 1_000
-    counted = f"about <b>{tokens_of(text):,} tokens</b> as o200k counts, {tokens_of(text, 'cl100k'):,} as cl100k"
+    counted = f"about {tokens_of(text):,} tokens as o200k counts, {tokens_of(text, 'cl100k'):,} as cl100k"
     assert f"{counted} (5,000 characters)" in page
 
 

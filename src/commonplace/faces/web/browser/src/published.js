@@ -130,6 +130,14 @@ async function suggestions(query) {
   return [none];
 }
 
+/** The words of a search that no page of the rows has as they are written; the index answers with words like them then. */
+function missingWords(query, rows) {
+  const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const texts = rows.map((row) => fold(`${row.meta.title} ${row.content}`));
+  const words = [...new Intl.Segmenter(document.documentElement.lang, { granularity: "word" }).segment(query)].filter((part) => part.isWordLike);
+  return words.map((part) => part.segment).filter((word) => !texts.some((text) => text.includes(fold(word))));
+}
+
 /** The page of a search: the words stand in its address. */
 async function showResults() {
   const list = document.getElementById("_ui-results");
@@ -140,7 +148,10 @@ async function showResults() {
   for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
   if (!query) return;
   const { total, rows } = await found(query, 50);
-  document.getElementById("_ui-results-count").textContent = total === 1 ? t("1 page") : t("{n} pages", { n: count(total) });
+  const missing = "nearest" in list.dataset ? [] : missingWords(query, rows);
+  const said = [total === 1 ? t("1 page") : t("{n} pages", { n: count(total) })];
+  if (total && missing.length) said.push(t("None of the pages shown contains {words}; they have words like it.", { words: missing.join(", ") }));
+  document.getElementById("_ui-results-count").textContent = said.join(". ");
   list.replaceChildren(...rows.map((row) => {
     const item = document.createElement("li");
     const heading = document.createElement("h2");
