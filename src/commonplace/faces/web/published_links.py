@@ -27,6 +27,8 @@ _TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')
 _URL_ATTRIBUTE = re.compile(r'(?<![\w-])(href|src|poster|data-src|data-more|data-css)="(/[^"]*)"')
 _ASSET_NAME = re.compile(r'(?<![\w-])(content)="(/static/[^"]*)"')
 _SRCSET = re.compile(r'(?<![\w-])srcset="([^"]*)"')
+_SOURCE = re.compile(r'(?<![\w-])src(?:set)?="[^"]')
+_ALTERNATIVE = re.compile(r'(?<![\w-])alt="([^"]*)"')
 _CANDIDATE = re.compile(r"(?:^|(?<=,\s)|(?<=,))/[^\s,]+")
 
 
@@ -99,6 +101,11 @@ class Outputs:
         names = (text, text.partition(" > ")[0], text.partition("#")[0])
         return html if self._hidden.isdisjoint(names) else WITHHELD
 
+    def _picture_text(self, picture: str) -> str:
+        """The text that stands for a picture which is not published; "" if it has none."""
+        text = _ALTERNATIVE.search(picture)
+        return f'<span class="unpublished">{self._text(text[1])}</span>' if text and text[1] else ""
+
     def relinked(self, html: str, output: str) -> str:
         """The HTML of a page with links to files. A link to what is not published becomes its text.
 
@@ -124,13 +131,13 @@ class Outputs:
 
         def attribute(match: re.Match[str]) -> str:
             url = None if match[2].startswith("//") else relative(match[2])
-            return f'{match[1]}="{url or ""}"'
+            return f'{match[1]}="{url}"' if url else ""
 
         def tag(match: re.Match[str]) -> str:
             if '"/' not in match[0]:
                 return match[0]
-            named = _ASSET_NAME.sub(attribute, _URL_ATTRIBUTE.sub(attribute, match[0]))
-            return _SRCSET.sub(srcset, named)
+            named = _SRCSET.sub(srcset, _ASSET_NAME.sub(attribute, _URL_ATTRIBUTE.sub(attribute, match[0])))
+            return self._picture_text(named) if named.startswith("<img") and not _SOURCE.search(named) else named
 
         def srcset(match: re.Match[str]) -> str:
             return f'srcset="{_CANDIDATE.sub(lambda other_match: relative(other_match[0]) or "", match[1])}"'

@@ -52,6 +52,16 @@ def test_links_are_relative_and_links_to_what_is_hidden_tell_nothing() -> None:
     )
 
 
+def test_a_picture_that_is_not_published_becomes_its_text() -> None:
+    html = (
+        '<img alt="A &quot;cup&quot;" src="/files/no.png"><img alt="" src="/files/no.png">'
+        '<video poster="/files/no.png"></video>'
+    )
+    shown = outputs().relinked(html, "guide/x.html")
+    assert shown == '<span class="unpublished">A &quot;cup&quot;</span><video ></video>'
+    assert "Secret" not in outputs(frozenset(["secret"])).relinked('<img src="/files/no.png" alt="Secret">', "x.html")
+
+
 def test_a_link_to_rows_of_a_section_leads_to_the_section_and_names_the_rows_for_the_script_alone() -> None:
     html = '<a href="/section/1.2?from=3" data-more="/section/1.2?from=3&amp;fragment=v">7 more</a>'
     assert outputs().relinked(html, "guide/x.html") == (
