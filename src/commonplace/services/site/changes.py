@@ -116,10 +116,16 @@ class GonePage:
 
 
 def gone_page(collection: Collection, address: Address) -> GonePage | None:
-    """The history of a document that no longer exists; None if it never existed, or is a file that is not served."""
+    """The history of a document that no longer exists, under its last name.
+
+    None if it never existed, or is a file that is not served.
+    """
     last = last_commits(collection, address)
     if last is None or address in not_served(collection.store) or collection.store.ignores(address):
         return None
+    target = moved_on(collection, address, last.touched)
+    if target is not None and target not in collection.index.revisions():
+        return gone_page(collection, target)
     content = collection.store.history.read(address, last.containing)
     return GonePage(address, last.touched, last.containing, _renamed_to(collection, address, last.touched, content))
 

@@ -302,6 +302,7 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         collection=collection,
         path=path,
         gone=gone,
+        was_moved=gone is not None and gone.address not in possible_addresses(path),
         removed=shown.shown_commit(gone.removed) if gone else None,
         near=_near(request, collection, path),
         is_file=is_attachment_name(path),

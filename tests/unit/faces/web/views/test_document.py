@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +104,19 @@ def test_a_page_that_was_removed_says_when_and_offers_its_last_version(
     first = repo.git("rev-list", "--max-parents=0", "HEAD")
     assert f"?at={first}" in text
     assert "It no longer exists." in pages.view(document, path, at=first)
+
+
+def test_the_old_name_of_a_page_that_was_moved_and_then_deleted_says_who_deleted_it(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"old.md": "# Moved\n\nThen deleted.\n", "b.md": "# B\n"})
+    repo.git("mv", "old.md", "newer.md")
+    repo.commit("Move it")
+    repo.git("rm", "--quiet", "newer.md")
+    repo.commit("Delete it")
+    with Pages(tmp_path, repo.path) as pages:
+        text = document(pages.request("old")).body.decode()
+    assert "It was renamed to <code>newer.md</code>." in text
+    assert ("Delete it" in text, "Move it" in text) == (True, False)
+    assert "/history/newer" in text
 
 
 @pytest.mark.parametrize("path", ["nowhere", "a/b/c", "..", "\0", "x" * 3_000, "潮"])
