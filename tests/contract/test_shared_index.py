@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
@@ -89,23 +90,26 @@ def test_what_is_written_is_searchable_when_the_position_says_so_and_not_before(
     engine.writer.drop(base)
 
 
-@pytest.mark.parametrize("text", ["xyz", "words xyz", "xy", '"other xyz"'])
-def test_words_that_sort_behind_every_word_of_a_base_are_searched_like_others(engine: Engine, text: str) -> None:
+def test_words_that_sort_behind_every_word_of_a_base_are_searched_like_others(engine: Engine) -> None:
     base = engine.filled(new_base(), {"a.md": "# Alpha\n\nfirst words\n", "b.md": "# Beta\n\nother words\n"})
-    assert engine.paths(base, text) == (["a.md", "b.md"] if text.startswith("words") else [])
+    for text in ("xyz", "words xyz", "xy", '"other xyz"'):
+        assert engine.paths(base, text) == (["a.md", "b.md"] if text.startswith("words") else []), text
     engine.writer.drop(base)
 
 
-@pytest.mark.parametrize("text", QUERIES)
-def test_hits_are_those_of_a_servers_own_index(engine: Engine, read: SharedBase, own: Own, text: str) -> None:
-    for options in ({}, {"sections": 3}, {"sections": 0}, {"records": False}):
-        query = SearchQuery(text=text, **options)  # pyright: ignore[reportArgumentType]
-        found_result, match = engine.reader.search([read], query).results[read], own.index.search(query)
-        assert [shown(hit) for hit in found_result.hits] == [shown(hit) for hit in match.hits]
-        assert [hit.record for hit in found_result.hits] == [hit.record for hit in match.hits]
-        assert (found_result.total, found_result.addresses, found_result.demanded, found_result.known) == (
-            match.total, match.addresses, match.demanded, match.known,
-        )  # fmt: skip
+def test_hits_are_those_of_a_servers_own_index(engine: Engine, read: SharedBase, own: Own, amount: Amount) -> None:
+    rare = cycle(({"sections": 0}, {"records": False}, {}))
+    for text in QUERIES:
+        others = [next(rare)] if amount(1, 3) == 1 else [next(rare) for _ in range(3)]
+        for options in ({"sections": 3}, *others):
+            query = SearchQuery(text=text, **options)  # pyright: ignore[reportArgumentType]
+            found_result, match = engine.reader.search([read], query).results[read], own.index.search(query)
+            case = (text, options)
+            assert [shown(hit) for hit in found_result.hits] == [shown(hit) for hit in match.hits], case
+            assert [hit.record for hit in found_result.hits] == [hit.record for hit in match.hits], case
+            assert (found_result.total, found_result.addresses, found_result.demanded, found_result.known) == (
+                match.total, match.addresses, match.demanded, match.known,
+            ), case  # fmt: skip
 
 
 FILTERS = [
@@ -117,11 +121,11 @@ FILTERS = [
 
 
 def test_a_filtered_answer_is_the_answer_filtered(engine: Engine, amount: Amount) -> None:
-    for seed in range(amount(2, 20)):
-        _assert_filtered(engine, seed)
+    for seed in range(amount(1, 20)):
+        _assert_filtered(engine, seed, amount(12, 40))
 
 
-def _assert_filtered(engine: Engine, seed: int) -> None:
+def _assert_filtered(engine: Engine, seed: int, count: int) -> None:
     chance = random.Random(seed)
     texts = documents(chance, 28)
     base = engine.filled(new_base(), texts)
@@ -135,7 +139,7 @@ def _assert_filtered(engine: Engine, seed: int) -> None:
 
     for text in ("word", "other word", '"word other"', "word NOT other", "zzz word"):
         whole = found(text)
-        for _ in range(40):
+        for _ in range(count):
             filter_ = filters(chance)
             wanted_pairs = [_scored(hit) for hit in whole if passes(hit.record, filter_)]
             assert [_scored(hit) for hit in found(text, filter=filter_)] == wanted_pairs, (seed, text, filter_)
@@ -151,28 +155,26 @@ def _scored(hit: Hit) -> tuple[str, float]:
 SORTS: list[SortKey] = ["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 
 
-@pytest.mark.parametrize("filter_", FILTERS, ids=repr)
 def test_filters_choose_the_pages_that_they_choose_in_a_servers_own_index(
-    engine: Engine, read: SharedBase, own: Own, filter_: Filter
+    engine: Engine, read: SharedBase, own: Own
 ) -> None:
-    query = SearchQuery(text="backup", filter=filter_)
-    match = own.index.search(query)
-    assert engine.paths(read, "backup", filter=filter_) == [hit.record.address.path for hit in match.hits]
-    assert engine.search(read, "backup", filter=filter_).total == match.total
+    for filter_ in FILTERS:
+        match = own.index.search(SearchQuery(text="backup", filter=filter_))
+        answer = engine.search(read, "backup", filter=filter_)
+        paths = [hit.record.address.path for hit in answer.hits]
+        assert paths == [hit.record.address.path for hit in match.hits], filter_
+        assert answer.total == match.total, filter_
 
 
-@pytest.mark.parametrize("sort", SORTS)
-@pytest.mark.parametrize("descending", [False, True])
 def test_orders_and_pages_of_results_are_those_of_a_servers_own_index(
-    engine: Engine, read: SharedBase, own: Own, sort: SortKey, descending: bool
+    engine: Engine, read: SharedBase, own: Own
 ) -> None:
-    def paths_of(offset: int, limit: int) -> list[str]:
-        query = SearchQuery(text="backup", sort=sort, descending=descending, offset=offset, limit=limit)
-        return [hit.record.address.path for hit in own.index.search(query).hits]
-
-    for offset, limit in ((0, 20), (1, 1), (2, 5), (50, 5), (0, 0)):
-        options = {"sort": sort, "descending": descending, "offset": offset, "limit": limit}
-        assert engine.paths(read, "backup", **options) == paths_of(offset, limit)
+    parts = cycle(((1, 1), (2, 5), (50, 5), (0, 0)))
+    for sort, descending in product(SORTS, (False, True)):
+        for offset, limit in ((0, 20), next(parts)):
+            options = {"sort": sort, "descending": descending, "offset": offset, "limit": limit}
+            match = own.index.search(SearchQuery(text="backup", **options))  # pyright: ignore[reportArgumentType]
+            assert engine.paths(read, "backup", **options) == [hit.record.address.path for hit in match.hits], options
 
 
 def test_a_page_is_replaced_with_all_its_sections(engine: Engine, base: SharedBase) -> None:
