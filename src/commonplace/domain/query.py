@@ -13,6 +13,7 @@ from commonplace.domain.documents import Finding, Link
 from commonplace.domain.json import Json
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
+    from commonplace.domain.past import Since
     from commonplace.domain.similarity import SimilarityScores
     from commonplace.domain.snippets import HighlightTerms
     from commonplace.domain.status import TextStatus
@@ -104,6 +105,8 @@ class SearchQuery:
     """Whether the words are searched; if false, only similarity counts."""
     status: str = ""
     """A `StatusChoice` to which `services.searches` narrows the search; "" for any."""
+    since: Since | None = None
+    """The moment since which text came, to which `services.searches` narrows the search; None for any."""
     scale: float = 0.0
     """Divisor of keyword scores before they are added to similarities; 0 for the best document's score."""
 

@@ -17,6 +17,7 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.domain.past import Since
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
@@ -28,6 +29,7 @@ from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.health.contradictions import ClaimIndex
 from commonplace.services.health.page_rules import LocatedFinding, record_findings
 from commonplace.services.history import moved_on, uncommitted_addresses
+from commonplace.services.past import since_time
 from commonplace.services.reviews import REVIEW_RULES
 from commonplace.services.services import Services
 
@@ -114,7 +116,7 @@ class Brief:
 
 
 def brief(
-    services: Services, task: str, actor: Actor | None, *, since: float = 0.0, mode: SearchMode = "hybrid"
+    services: Services, task: str, actor: Actor | None, *, since: Since | None = None, mode: SearchMode = "hybrid"
 ) -> Brief:
     """Everything for the start of a session. Waits for nothing: what is not known yet is said.
 
@@ -122,10 +124,11 @@ def brief(
         services: The caller's services.
         task: What the caller is about to do, in words; "" for no task.
         actor: The caller, whose last session is looked for; None if nothing is recorded.
-        since: The moment since which changes count, in Unix seconds; 0 for the caller's last session.
+        since: The moment since which changes count; None for the caller's last session.
         mode: How sections are searched.
     """
-    since = since or last_session(services, actor)
+    if since is None and (last := last_session(services, actor)):
+        since = since_time(services.collections, last)
     unknown: list[str] = []
     rules = [page for collection in services.collections for page in _rules(collection)]
     ready: list[Collection] = []
@@ -146,7 +149,8 @@ def brief(
     news = _news(sections, changed, since)
     reviews, doubts = _reviews(indexed, unknown)
     firsts, repeats = _without_repeats(sections, doubts)
-    return Brief(since, rules, changed, not missing, firsts, repeats, news, reviews, doubts, unknown)
+    begin = since.when if since else 0.0
+    return Brief(begin, rules, changed, not missing, firsts, repeats, news, reviews, doubts, unknown)
 
 
 def last_session(services: Services, actor: Actor | None) -> float:
@@ -236,7 +240,7 @@ def _sections_in_files(collection: Collection, task: str, state: str, unknown: l
     return sections
 
 
-def _changed(services: Services, since: float, building: Sequence[Collection], missing: list[str]) -> list[ChangedPage]:
+def _changed(services: Services, since: Since, building: Sequence[Collection], missing: list[str]) -> list[ChangedPage]:
     """The pages that differ from how they were at a moment, last changed first; adds a sentence on what is missing.
 
     In a collection whose index is still being built, nothing is compared: a page that is as it was then is told, too.
@@ -247,11 +251,14 @@ def _changed(services: Services, since: float, building: Sequence[Collection], m
         if not collection.store.history.available:
             missing.append(f"{collection.name}: has no Git history; what changed is not known.")
             continue
-        then = _commit_then(collection, since)
+        then = since.commits.get(collection.name)
+        if then is None:
+            missing.append(f"{collection.name}: has no such commit; what changed is not known.")
+            continue
         compared = "" if collection in building else then
         last, is_compared = _last_commits(collection, then, compared, until, missing)
         committed = {page.address: page for page in _committed(collection, last, compared, until, is_compared)}
-        for page in _uncommitted(collection, since, missing):
+        for page in _uncommitted(collection, since.when, missing):
             commit = last.get(page.address)
             committed[page.address] = replace(page, last=commit, state=f"then {page.state}" if commit else page.state)
         pages += committed.values()
@@ -353,23 +360,8 @@ def _store_at(collection: Collection, commit: str) -> Store | None:
     return collection.past.commits.store(commit) if collection.past and commit else None
 
 
-def _commit_then(collection: Collection, since: float) -> str:
-    """Id of the last commit that the branch had before a moment; "" without one.
-
-    A commit that was made elsewhere before, and picked or rebased onto the branch since, was not there.
-    """
-    if collection.past is None:
-        return ""
-    commits, before = collection.past.commits, int(since) - 1
-    commit = commits.latest(before)
-    while commit and commit.latest > before:
-        commit, steps = commits.before(commit.id, 1)
-        commit = commit if steps else None
-    return commit.id if commit else ""
-
-
 def _news(
-    sections: Sequence[EvidenceSection], changed: Sequence[ChangedPage], since: float
+    sections: Sequence[EvidenceSection], changed: Sequence[ChangedPage], since: Since | None
 ) -> frozenset[tuple[str, str, str]]:
     """The sections whose text was not in their page at the last commit before a moment."""
     touched = {(page.collection.name, page.address) for page in changed}
@@ -380,7 +372,7 @@ def _news(
         if key not in touched:
             continue
         if key not in earlier:
-            earlier[key] = _text_then(section.collection, section.record.address, since)
+            earlier[key] = _text_then(section.collection, section.record.address, since) if since else ""
         if section.text not in earlier[key]:
             news.add((*key[:1], section.record.address.path, section.anchor))
     return frozenset(news)
@@ -446,8 +438,8 @@ def _anchor_at(document: Document, line: int) -> str:
     return next((section.anchor for section in reversed(document.sections) if section.start <= start), "")
 
 
-def _text_then(collection: Collection, address: Address, since: float) -> str:
+def _text_then(collection: Collection, address: Address, since: Since) -> str:
     with suppress(NotFoundError):
-        if commit := _commit_then(collection, since):
+        if commit := since.commits.get(collection.name):
             return collection.store.history.read(address, commit).decode("utf-8", "replace")
     return ""

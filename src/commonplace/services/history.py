@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -25,8 +25,6 @@ from commonplace.services.writes.recorded import record_write
 from commonplace.services.writes.retries import on_latest
 
 RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
-MAX_OLDER = 50
-"""Number of commits in a row that are older than a moment, after which no newer one is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,23 +183,6 @@ def uncommitted_addresses(collection: Collection, prefix: str = "") -> tuple[set
     pair = store.history.working_changes(collection.index.revisions())
     changed, gone = ({item for item in items - proposed if item.path.startswith(prefix)} for items in pair)
     return changed, gone - not_served(store)
-
-
-def dated_since(commits: Iterable[Commit], since: float, most: int = MAX_OLDER) -> Iterator[Commit]:
-    """The commits that were made, or rebased, not before a moment.
-
-    Args:
-        commits: The commits, newest first.
-        since: The moment in Unix seconds.
-        most: Number of older commits in a row that end it. A clock that was wrong gives one among newer an old date.
-    """
-    older = 0
-    for commit in commits:
-        older = older + 1 if commit.latest < since else 0
-        if not older:
-            yield commit
-        elif older == most:
-            return
 
 
 def _is_in_commit(collection: Collection, address: Address, commit: str) -> bool:

@@ -16,6 +16,7 @@ from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, unfinished_notice
 from commonplace.services.denials import denial_of, unknown_notice
 from commonplace.services.listing import in_order
+from commonplace.services.past import narrowed_since
 from commonplace.services.statuses import (
     NOTHING_CURRENT,
     current_first,
@@ -201,10 +202,7 @@ def _results(
 ) -> tuple[list[tuple[Collection, SearchResult]], Mapping[str, SimilarityScores]]:
     """The results, and the similarities of the collections whose documents were compared by meaning."""
     queries = _with_meaning(
-        [
-            (collection, replace(query, filter=narrowed(collection, query.filter, query.status)))
-            for collection in collections
-        ],
+        [(collection, replace(query, filter=_narrowed(collection, query))) for collection in collections],
         mode,
     )
     answers = _answers([(collection.index, query) for collection, query in zip(collections, queries, strict=True)])
@@ -218,6 +216,10 @@ def _results(
         if query.similarity
     }
     return results, similarities
+
+
+def _narrowed(collection: Collection, query: SearchQuery) -> Filter:
+    return narrowed_since(collection, narrowed(collection, query.filter, query.status), query.since)
 
 
 def _again(collection: Collection, mode: SearchMode, query: SearchQuery) -> SearchResult:

@@ -166,7 +166,7 @@ def test_filters_narrow_a_search(reader: Agent) -> None:
     assert "green.md" in reader.text("search", query="tea", fields={"status": "open"})
     assert "Nothing found" in reader.text("search", query="tea", fields={"status": "done"})
     assert "Nothing found" in reader.text("search", query="tea", until="2001-01-01")
-    assert "no date" in refused(reader, "search", query="tea", since="soon")
+    assert "no moment" in refused(reader, "search", query="tea", since="soon")
 
 
 def test_a_long_page_is_an_outline_and_goes_on_where_it_says(reader: Agent) -> None:

@@ -16,6 +16,7 @@ from commonplace.faces.brief_output import brief_lines
 from commonplace.index import open_past
 from commonplace.services.brief import brief, last_session
 from commonplace.services.collections import Collections
+from commonplace.services.past import since_time
 from commonplace.services.services import Services
 from commonplace.store.activity_log import FileAccessLog
 from indexed import Indexed
@@ -40,7 +41,7 @@ def test_rules_are_read_from_their_files_and_sections_for_the_task_are_found(tmp
         ]
         assert (found_brief.since, list(found_brief.unknown)) == (0.0, [])
         assert brief(services, " ", None).sections == []
-        (said,) = brief(services, "", None, since=time.time() - 9).unknown
+        (said,) = brief(services, "", None, since=since_time(services.collections, time.time() - 9)).unknown
         assert said.endswith("has no Git history; what changed is not known.")
 
 
@@ -166,7 +167,7 @@ def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatc
         past = open_past(base.store, base.cache)
         assert past is not None
         collections = Collections(lambda: [replace(base.collection, past=past)])
-        answer = brief(Services(collections=collections), "", None, since=since)
+        answer = brief(Services(collections=collections), "", None, since=since_time(collections, since))
         assert {page.address.path: page.state for page in answer.changed} == {
             "edit.md": "",
             "fresh.md": "not committed",
@@ -184,42 +185,13 @@ def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatc
         for room in (120, 200, 300):
             (line,) = brief_lines(answer, [], room, lambda _, path: path, "Rest.")
             assert re.fullmatch(r"Since 2025-01-01 00:00: 8 pages changed(: .* and \d more)?\. Rest\.", line), room
-        later = brief(Services(collections=collections), "", None, since=time.time() + 60)
+        soon = since_time(collections, time.time() + 60)
+        later = brief(Services(collections=collections), "", None, since=soon)
         assert [page.address.path for page in later.changed] == ["rm.md"], "nobody knows when"
         base.index.__dict__["_ready"] = Event()
-        first = brief(Services(collections=collections), "", None, since=time.time() + 60)
+        first = brief(Services(collections=collections), "", None, since=soon)
         past.close()
         assert not first.is_complete
         assert brief_lines(first, [], 4_000, lambda _, path: path, "Rest.")[-1].endswith(
             "no changed page is known. Rest."
         )
-
-
-def test_a_brief_tells_what_was_merged_and_picked_since_however_old_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo = new_repo(tmp_path / "base")
-
-    def commit(day: str, *, made: str = "", **files: str) -> None:
-        for role, date in (("AUTHOR", made or day), ("COMMITTER", day)):
-            monkeypatch.setenv(f"GIT_{role}_DATE", f"{date}T12:00:00Z")
-        repo.commit(day, **files)
-
-    commit("2024-01-01", **{"a.md": "# A\n"})
-    repo.git("checkout", "--quiet", "-b", "side")
-    commit("2024-06-01", **{"merged.md": "# Merged\n"})
-    repo.git("checkout", "--quiet", "-")
-    commit("2025-01-01", **{"a.md": "# A\n\nb\n"})
-    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-01-01T12:00:00Z")
-    repo.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
-    commit("2026-01-02", made="2024-07-01", **{"picked.md": "# Picked\n"})
-    since = datetime(2025, 6, 1, tzinfo=UTC).timestamp()
-    with Indexed(tmp_path) as base:
-        past = open_past(base.store, base.cache)
-        assert past is not None
-        services = Services(collections=Collections(lambda: [replace(base.collection, past=past)]))
-        for _ in ("ready", "building"):
-            changed = brief(services, "", None, since=since).changed
-            assert {page.address.path for page in changed} == {"merged.md", "picked.md"}
-            base.index.__dict__["_ready"] = Event()
-        past.close()

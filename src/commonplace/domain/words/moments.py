@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
-from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 
 _WRITTEN_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
@@ -62,22 +61,6 @@ def _ago(now: datetime, amount: int, unit: str, *, end: bool) -> datetime | None
         return _day(midnight - timedelta(days=amount * _DAYS[unit[0]]), end=end)
     except OverflowError:
         return None
-
-
-def require_moment(name: str, text: str) -> datetime:
-    """The moment that an argument names.
-
-    Raises:
-        InvalidInputError: the text is not a moment.
-    """
-    moment = parse_moment(text)
-    if moment is None:
-        raise InvalidInputError(
-            f"Invalid argument {name}: {text[:60]!r} is no date.",
-            kind="argument",
-            hint="Give a date such as 2026-03-01, 'yesterday' or '7 days'.",
-        )
-    return moment
 
 
 def _day(moment: datetime, *, end: bool) -> datetime:

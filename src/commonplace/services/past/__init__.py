@@ -7,7 +7,10 @@ from commonplace.services.past.moments import (
     document_then,
     is_moment,
     moment_of,
+    narrowed_since,
     require_history,
+    since_of,
+    since_time,
 )
 from commonplace.services.past.section_blame import SectionChange, section_blame
 
@@ -19,6 +22,9 @@ __all__ = [
     "document_then",
     "is_moment",
     "moment_of",
+    "narrowed_since",
     "require_history",
     "section_blame",
+    "since_of",
+    "since_time",
 ]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
-from commonplace.domain.past import PastStates
+from commonplace.domain.past import PastStates, Since
+from commonplace.domain.query import Filter
+from commonplace.domain.records import iso_timestamp
 from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection, Collections, FoundDocument
 
@@ -62,6 +65,79 @@ class PastBase:
         return f"AS IT WAS at {named} of {' and '.join(days)}, not as it is now"
 
 
+def since_of(collections: Iterable[Collection], text: str) -> Since:
+    """The moment since which changes are asked for, as a caller names it.
+
+    Args:
+        collections: The collections.
+        text: As for `moment_of`; a date means its beginning.
+
+    Raises:
+        InvalidInputError: the text is not a moment, or is in the future.
+        NotFoundError, GitError: from `moment_of`, if no collection has such a commit.
+    """
+    members, named, (before, name) = list(collections), dict[str, Commit](), _parts(text)
+    errors: list[GitError | NotFoundError | InvalidInputError] = []
+    for collection in members:
+        try:
+            named[collection.name] = _named(collection, _past_of(collection), name, before=before)
+        except (GitError, NotFoundError, InvalidInputError) as error:  # a tag is that of one repository
+            errors.append(error)
+    if named:
+        when = max(commit.when for commit in named.values())
+        return Since(when, {collection: commit.id for collection, commit in named.items()})
+    moment = parse_moment(name)
+    if moment is None:
+        errors.sort(key=lambda error: (not isinstance(error, NotFoundError), isinstance(error, GitError)))
+        raise errors[0] if errors else _no_moment(name)
+    if moment.timestamp() > time.time():
+        raise _in_future(name)
+    return since_time(members, moment.timestamp())
+
+
+def since_time(collections: Iterable[Collection], when: float) -> Since:
+    """A time in Unix seconds since which changes are asked for, as `Since`."""
+    return Since(when, {collection.name: _commit_before(collection, when) for collection in collections})
+
+
+def _commit_before(collection: Collection, when: float) -> str:
+    """Id of the last commit that the branch had before a time; "" without one.
+
+    A commit that was made before, and picked or rebased onto the branch since, was not there.
+    """
+    if collection.past is None:
+        return ""
+    commits, before = collection.past.commits, int(when) - 1
+    commit = commits.latest(before)
+    while commit and commit.latest > before:
+        commit, steps = commits.before(commit.id, 1)
+        commit = commit if steps else None
+    return commit.id if commit else ""
+
+
+def narrowed_since(collection: Collection, filter_: Filter, since: Since | None) -> Filter:
+    """A filter that is narrowed to the documents whose text came into the branch, or their files, since a moment.
+
+    Without Git, the documents' own dates count.
+    """
+    history = collection.store.history
+    then = since.commits.get(collection.name) if since else ""
+    if since is None or (then == "" and history.available):
+        return filter_
+    if not history.available:
+        return replace(filter_, updated_from=iso_timestamp(int(since.when))[: len("2026-03-01")])
+    came = history.differing(then) | _written_since(collection, since.when) if then else set[Address]()
+    among = came if filter_.among is None else came.intersection(filter_.among)
+    return replace(filter_, among=tuple(sorted(among)))
+
+
+def _written_since(collection: Collection, when: float) -> set[Address]:
+    """The documents whose files were written since a time, and that are not committed so."""
+    changed, _ = collection.store.history.working_changes(collection.index.revisions())
+    stats = ((address, collection.store.stat(address)) for address in changed)
+    return {address for address, stat in stats if stat and max(stat.mtime_ns, stat.ctime_ns) / 1e9 >= when}
+
+
 def moment_of(collection: Collection, text: str) -> Moment:
     """The moment of a collection that a text names.
 
@@ -77,9 +153,7 @@ def moment_of(collection: Collection, text: str) -> Moment:
         GitError: the collection has no history.
     """
     past = _past_of(collection)
-    wanted_text = " ".join(text.split())
-    before = wanted_text.lower().startswith(BEFORE)
-    name = wanted_text[len(BEFORE) :] if before else wanted_text
+    before, name = _parts(text)
     when = parse_moment(name, end=not before)
     try:
         return Moment(collection, _named(collection, past, name, before=before))
@@ -88,6 +162,13 @@ def moment_of(collection: Collection, text: str) -> Moment:
             raise
     is_shallow = collection.store.history.is_shallow
     return Moment(collection, _at(past, when, name, before=before, is_shallow=is_shallow))
+
+
+def _parts(text: str) -> tuple[bool, str]:
+    """Whether a text names what is before a moment, and the name of the moment."""
+    wanted_text = " ".join(text.split())
+    before = wanted_text.lower().startswith(BEFORE)
+    return before, wanted_text[len(BEFORE) :] if before else wanted_text
 
 
 def day_of(collection: Collection, text: str) -> str:
@@ -227,11 +308,7 @@ def _named(collection: Collection, past: PastStates, name: str, *, before: bool)
 def _at(past: PastStates, when: datetime, name: str, *, before: bool, is_shallow: bool) -> Commit:
     limit = when.timestamp() - before  # dates are whole seconds: "before" a second means at most the previous one
     if limit > time.time() and when.date() != datetime.now(UTC).date():
-        raise InvalidInputError(
-            f"{name[:MAX_SHOWN_MOMENT]!r} lies in the future.",
-            kind="revision",
-            hint="Give a moment of the past, or none for now.",
-        )
+        raise _in_future(name)
     commit = past.commits.latest(limit)
     if commit is None:
         where = f"{'before ' if before else 'at '}{name[:MAX_SHOWN_MOMENT]}"
@@ -247,6 +324,14 @@ def _at(past: PastStates, when: datetime, name: str, *, before: bool, is_shallow
             hint="Ask for the changes to see when the history begins.",
         )
     return commit
+
+
+def _in_future(name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{name[:MAX_SHOWN_MOMENT]!r} lies in the future: it is {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.",
+        kind="revision",
+        hint="Give a moment of the past, or none for now.",
+    )
 
 
 def _no_moment(name: str) -> InvalidInputError:

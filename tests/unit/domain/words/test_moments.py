@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from cases import each_case
-from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.words.moments import parse_moment, require_moment
+from commonplace.domain.words.moments import parse_moment
 
 NOW = datetime(2026, 3, 10, 12, 30, tzinfo=UTC)
 
@@ -53,5 +50,3 @@ def test_a_day_can_stand_for_its_end() -> None:
 )
 def test_what_is_no_moment_is_refused(text: str) -> None:
     assert parse_moment(text, NOW) is None
-    with pytest.raises(InvalidInputError, match="Invalid argument since"):
-        require_moment("since", text)

@@ -13,12 +13,12 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.tokens import QUARTERS, tokens_of
-from commonplace.domain.words.moments import require_moment
 from commonplace.faces.brief_output import brief_lines
 from commonplace.faces.cli.output import shown
 from commonplace.faces.cli.pages import path_of
 from commonplace.faces.cli.session import Session
 from commonplace.services.brief import brief
+from commonplace.services.past import since_of
 from commonplace.services.proposals import decisions
 from commonplace.services.services import Services
 
@@ -30,7 +30,9 @@ def command(
     session: Session,
     task: Annotated[str, typer.Argument(metavar="[TASK]", help="What you are about to do, in words.")] = "",
     *,
-    since: Annotated[str, typer.Option(metavar="WHEN", help="Changes since a date, 'yesterday' or '7 days'.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="WHEN", help="Changes since a date, 'yesterday', '7 days', a commit or a tag.")
+    ] = "",
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", min=100, max=50_000, metavar="N", help="Maximum size in tokens.")
     ] = 1_500,
@@ -44,8 +46,8 @@ def command(
     The same as the tool `brief` over MCP, which also knows when its client was here last. Rules are those of AGENTS.md
     or README.md at the top of the folder.
     """
-    start = require_moment("since", since).timestamp() if since else 0.0
     with session.opened() as collections:
+        start = since_of(collections, since) if since else None
         found_brief = brief(Services(collections=collections), task, None, since=start)
         room = max_tokens * QUARTERS - (ENVELOPE if session.out.as_json else 0)
         proposals = decisions.listed(collections)
@@ -58,7 +60,7 @@ def command(
         )
         if session.out.as_json:
             rows: list[Json] = list(lines)
-            when = iso_timestamp(int(start)) if start else None
+            when = iso_timestamp(int(start.when)) if start else None
             session.out.json({"since": when, "tokens": tokens_of("\n".join(lines)), "lines": rows})
             return
         for line in lines:

@@ -30,6 +30,9 @@ def command(
     Examples:
         commonplace recent
         commonplace recent -n 3 --json
+
+    By the date of each page: that of its front matter, else of its last commit. What came into the branch since a
+    moment, of whatever date, is told by commonplace brief --since.
     """
     out, query = session.out, ListQuery(sort="updated", descending=True, limit=limit)
     with session.opened() as collections:

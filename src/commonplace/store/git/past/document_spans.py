@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Container, Generator, Mapping
+from collections.abc import Callable, Collection, Container, Generator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -129,10 +130,22 @@ class DocumentSpans:
                 return None
             return DocumentChanges(walked.changes_of(address), walked.changes.is_linear)
 
-    def newest(self, head: str) -> list[Address] | None:
-        """The documents that commits up to `head` touched, the last touched one first; None if they are not cached."""
+    def newest(
+        self, head: str, is_meant: Callable[[Address], bool], within: AbstractSet[str] | None
+    ) -> list[Address] | None:
+        """The documents that commits up to `head` touched, the last touched one first; None if they are not cached.
+
+        Args:
+            head: A commit.
+            is_meant: Whether a document is meant.
+            within: Ids of the commits of which one must have touched it; None for all. If there are too many changes
+                for the cache, they do not count.
+        """
         with self._cached(head) as walked:
-            return None if walked is None else list(reversed(walked.ends))
+            if walked is None:
+                return None
+            among = list(filter(is_meant, reversed(walked.ends)))
+            return among if within is None else walked.touched_by(within, among)
 
     def named(self, head: str, name: str) -> list[Address] | None:
         """The result of `WalkedHistory.named`; None if the commits up to `head` are not cached."""

@@ -261,7 +261,7 @@ class GitHistory:
         """The commits that last touched documents, newest first, as `last_touching`."""
         head = self.head()
         within = self._not_in(after) if after else None
-        if (newest := guarded(lambda: self._spans.newest(head)) if head else []) is None:
+        if (newest := guarded(lambda: self._spans.newest(head, is_meant, within)) if head else []) is None:
             return None
 
         def last(address: Address) -> Sequence[tuple[Commit, bool]]:
@@ -270,7 +270,7 @@ class GitHistory:
                 return [(commit, not self.has(address, commit.id)) for commit in self.log(address, limit=1)]
             return commits
 
-        pairs = (pair for address in filter(is_meant, newest) for pair in last(address))
+        pairs = (pair for address in newest for pair in last(address))
         return (pair for pair in pairs if within is None or pair[0].id in within)
 
     def last_touching(self, among: Collection[Address], at: str = "") -> Sequence[tuple[Commit, bool]] | None:

@@ -11,6 +11,7 @@ import re
 import struct
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -207,6 +208,13 @@ class WalkedHistory:
             for place in places:
                 touched[place].append(address)
         return {self.commits.at(begin + place).hex(): addresses for place, addresses in enumerate(touched)}
+
+    def touched_by(self, commits: AbstractSet[str], among: Sequence[Address]) -> list[Address]:
+        """The documents that one of these commits touched, in their order; all if not all changes are stored."""
+        if not self.changes.complete:
+            return list(among)
+        places = {place for place in range(len(self.commits)) if self.commits.at(place).hex() in commits}
+        return [address for address in among if any(place in places for place, _ in self.changes.of(address))]
 
     def named(self, name: str) -> list[Address]:
         """The documents whose folded path, or that of their folder, ends with a name; suffixes do not count."""

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import people_of
-from commonplace.domain.errors import GitError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.proposals import ServedView
 from commonplace.domain.query import Filter, ListQuery
-from commonplace.domain.revisions import is_revision
-from commonplace.domain.words.moments import parse_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import is_proposed
 from commonplace.services.history import uncommitted_addresses
-from commonplace.services.past import moment_of, section_blame
+from commonplace.services.past import narrowed_since, section_blame, since_of
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder, unknown
@@ -60,7 +57,7 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     every = ((where, commit) for where in with_commits for commit in commits(where, change_filter, call.go_on))
     ends: list[int] = []
     for collection, commit in islice(every, skipped, skipped + MAX_SHOWN_COMMITS + 1):
-        lines.append(_commit_line(commit, change_filter.address))
+        lines.append(_commit_line(commit, change_filter))
         if arguments.diff:
             lines += _diffs(collection, commit)
         ends.append(len(lines))
@@ -112,30 +109,10 @@ def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], 
             if gone is None:
                 raise
             chosen, address = (gone[0],), gone[1]
-    since, after = _since(chosen, arguments.since)
-    if after:
-        chosen = _with_commit(chosen, after)
-    return chosen, ChangeFilter(address=address, prefix=prefix, since=since, after=after, by=arguments.by)
-
-
-def _with_commit(chosen: Sequence[Collection], commit: str) -> Sequence[Collection]:
-    """The folders whose branch contains a commit.
-
-    Raises:
-        NotFoundError: kind "revision": no folder's branch contains it.
-    """
-    unknown: NotFoundError | None = None
-    collections: list[Collection] = []
-    for collection in chosen:
-        try:
-            if collection.past is not None:
-                collection.past.commits.commit(commit)
-            collections.append(collection)
-        except NotFoundError as error:
-            unknown = error
-    if unknown is not None and not collections:
-        raise unknown
-    return collections
+    since = since_of(chosen, arguments.since) if arguments.since else None
+    if since:
+        chosen = [collection for collection in chosen if collection.name in since.commits]
+    return chosen, ChangeFilter(address=address, prefix=prefix, since=since, by=arguments.by)
 
 
 def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
@@ -150,24 +127,6 @@ def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
     name = fold(path.address.id)
     gone = ((collection, address) for collection in chosen for address in gone_pages(collection, name))
     return next((pair for pair in gone if not pair[0].store.ignores(pair[1])), None)
-
-
-def _since(chosen: Sequence[Collection], text: str) -> tuple[datetime | None, str]:
-    if not text:
-        return None, ""
-    moment = parse_moment(text)
-    if moment is not None:
-        return moment, ""
-    if is_revision(text):
-        return None, text
-    for collection in chosen:
-        with suppress(NotFoundError, InvalidInputError, GitError):
-            return None, moment_of(collection, text).commit.id
-    raise InvalidInputError(
-        f"Invalid argument since: {text[:60]!r} is neither a date nor a commit.",
-        kind="argument",
-        hint="Give a date such as 2026-03-01, 'yesterday', '7 days', 7 or more digits of a commit, a tag, or HEAD~3.",
-    )
 
 
 def _cursor(text: str) -> int:
@@ -202,15 +161,17 @@ def _shown(
     return answer.text(f"More: {', or '.join(ways)}.")
 
 
-def _commit_line(commit: PageCommit, page: Address | None) -> str:
+def _commit_line(commit: PageCommit, change_filter: ChangeFilter) -> str:
     """One commit; with the pages that it changed, if the answer is not about one page under its current path."""
+    page, since = change_filter.address, change_filter.since
     when = datetime.fromtimestamp(commit.commit.when, UTC)
     subject = line_of(commit.commit.message.partition("\n")[0], 100)
     people = people_of(commit.commit)
     names = [address.path for address in commit.pages[:MAX_PAGES_NAMED]]
     more = f" and {len(commit.pages) - len(names)} more" if len(commit.pages) > len(names) else ""
     touched = f": {', '.join(names)}{more}" if names and commit.pages != (page,) else ""
-    return f"{commit.commit.id[:10]} {when:%Y-%m-%d %H:%M} {people}: {subject}{touched}"
+    came = " (merged or picked since)" if since and commit.commit.when < int(since.when) else ""
+    return f"{commit.commit.id[:10]} {when:%Y-%m-%d %H:%M}{came} {people}: {subject}{touched}"
 
 
 def _diffs(collection: Collection, commit: PageCommit) -> Iterator[str]:
@@ -281,10 +242,9 @@ def _paths(addresses: Sequence[Address]) -> str:
 
 def _without_history(collection: Collection, change_filter: ChangeFilter) -> list[str]:
     """The changes of a folder without Git: the pages with the dates of their files."""
-    since = f"{change_filter.since:%Y-%m-%d}" if change_filter.since else ""
     among = (change_filter.address,) if change_filter.address else None
     query = ListQuery(
-        filter=Filter(prefix=change_filter.prefix, updated_from=since, among=among),
+        filter=narrowed_since(collection, Filter(prefix=change_filter.prefix, among=among), change_filter.since),
         sort="updated",
         descending=True,
         limit=MAX_SHOWN_COMMITS,

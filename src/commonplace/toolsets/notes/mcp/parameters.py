@@ -73,7 +73,7 @@ class NotesSearch(NotesParameters):
         default_factory=dict[str, str]
     )
     status: StatusChoice = "any"
-    since: Annotated[str, Field(description="Changed since: date, 'yesterday', '7 days'")] = ""
+    since: Annotated[str, Field(description="New in the branch since: date, '7 days', commit")] = ""
     until: str = ""
     at: ShortAt = ""
     max_tokens: Budget = 1000

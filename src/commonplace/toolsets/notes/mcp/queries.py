@@ -14,16 +14,17 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
+from commonplace.domain.past import Since
 from commonplace.domain.query import Filter, Record, SearchQuery
 from commonplace.domain.ranking import excerpt, query_words
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.tokens import QUARTERS, fitting, size_of, tokens_of
-from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection, Collections, unfinished_notice
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
 from commonplace.services.health.citations import page_citation_findings
-from commonplace.services.past.moments import PAST_READY_SECONDS, day_of
+from commonplace.services.past import since_of
+from commonplace.services.past.moments import PAST_READY_SECONDS, day_of, moment_of
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, is_path_then, page_at, version_of
@@ -64,12 +65,15 @@ def search(call: Call, arguments: NotesSearch) -> ToolResult:
     """The best matching sections within a budget."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
-        return _search(then, arguments, answer)
+        since = since_of(call.services.collections, arguments.since) if arguments.since else None
+        return _search(then, arguments, answer, since)
 
 
-def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
+def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer, since: Since | None) -> str:
     chosen, prefix = folder_prefix(call.services.collections, arguments.folder)
-    query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix), status=arguments.status)
+    query = SearchQuery(
+        text=arguments.query, filter=_filter(arguments, prefix, chosen), status=arguments.status, since=since
+    )
     window, skipped = _cursor(arguments.cursor)
     unfinished = unfinished_notice(chosen)
     gathered = evidence(chosen, query, "hybrid", offset=window)
@@ -160,19 +164,19 @@ def _hit_line(call: Call, section: EvidenceSection, number: int, room: int) -> s
     return whole if size_of(whole) <= room else place
 
 
-def _filter(arguments: NotesSearch, prefix: str) -> Filter:
-    since = require_moment("since", arguments.since) if arguments.since else None
-    until = parse_moment(arguments.until, end=True) if arguments.until else None
-    if arguments.until and until is None:
-        require_moment("until", arguments.until)
+def _filter(arguments: NotesSearch, prefix: str, chosen: Sequence[Collection]) -> Filter:
     return Filter(
         prefix=prefix,
         types=(arguments.type,) if arguments.type else (),
         tags=(arguments.tag.lstrip("#"),) if arguments.tag else (),
         fields=tuple(arguments.fields.items()),
-        updated_from=f"{since:%Y-%m-%d}" if since else "",
-        updated_to=f"{until:%Y-%m-%d}" if until else "",
+        updated_to=_day(chosen, arguments.until) if arguments.until else "",
     )
+
+
+def _day(chosen: Sequence[Collection], text: str) -> str:
+    """The day that a text names, as a moment of the first collection that has one."""
+    return next(filter(None, (day_of(collection, text) for collection in chosen)), "") or moment_of(chosen[0], text).day
 
 
 def _cursor(text: str) -> tuple[int, int]:

@@ -6,13 +6,12 @@ The name is a digest of the caller, the request id and the arguments. Only who k
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from commonplace.domain.changes import Commit, StatedMessage
 from commonplace.domain.cluster import Replica, record_written
 from commonplace.domain.errors import UnavailableError
 from commonplace.services.collections import Collection
-from commonplace.services.history import dated_since
 from commonplace.toolsets.notes.service.repeats import MAX_REPEATS, REPEAT_SECONDS
 
 TRAILER = "Commonplace-Request"
@@ -64,7 +63,7 @@ def require_unmade(collection: Collection, mark: str) -> None:
             retry_after=1,
         )
     head = collection.store.history.head()
-    for commit in dated_since(_latest(collection), time.time() - REPEAT_SECONDS, MAX_OLDER):
+    for commit in _made_since(_latest(collection), time.time() - REPEAT_SECONDS):
         if line in commit.message.splitlines():
             record_written(collection.store.identity, head)  # the answer contains the commit
             raise CallMadeError(collection, commit)
@@ -91,4 +90,18 @@ def _latest(collection: Collection) -> Iterator[Commit]:
         commits = collection.store.history.log(None, limit=_BATCH, offset=offset)
         yield from commits
         if len(commits) < _BATCH:
+            return
+
+
+def _made_since(commits: Iterable[Commit], since: float) -> Iterator[Commit]:
+    """The commits, newest first, that were made, or rebased, not before a time in Unix seconds.
+
+    `MAX_OLDER` older ones in a row end them. A clock that was wrong gives one among newer an old date.
+    """
+    older = 0
+    for commit in commits:
+        older = older + 1 if commit.latest < since else 0
+        if not older:
+            yield commit
+        elif older == MAX_OLDER:
             return

@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from operator import itemgetter
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import Commit, credited, through
-from commonplace.domain.errors import NotFoundError
 from commonplace.domain.markdown.paths import ends_path
+from commonplace.domain.past import Since
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import CPU_SECONDS, not_served, recent_commits
-from commonplace.services.history import dated_since, last_commits, moved_on
+from commonplace.services.history import last_commits, moved_on
 
 BATCH_COMMITS = 50
 """Number of commits read in the first batch; each further one has twice as many."""
@@ -30,16 +29,14 @@ class ChangeFilter:
 
     address: Address | None = None
     prefix: str = ""
-    since: datetime | None = None
-    after: str = ""
-    """A commit of the folder's branch (7 or more digits). Only commits that are not in its history match."""
+    since: Since | None = None
+    """Only commits that came into the branch since match."""
     by: str = ""
     """Part of the name or address of the author, or of an agent or program that the message credits."""
 
-    @property
-    def begin(self) -> float:
-        """`since` in Unix seconds; 0 for none."""
-        return self.since.timestamp() if self.since else 0.0
+    def after(self, collection: Collection) -> str:
+        """The commit without whose history commits match; "" for none."""
+        return self.since.commits.get(collection.name, "") if self.since else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +63,8 @@ class DeletedPage:
 
 
 def commits(collection: Collection, change_filter: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
-    """The commits that match a filter, newest first. `go_on` is called regularly and may raise to stop the iteration.
-
-    Raises:
-        NotFoundError: kind "revision": the branch has no commit `after`.
-    """
-    if change_filter.after and not collection.store.history.available:
-        raise NotFoundError(
-            f"There is no commit {change_filter.after[:40]!r} here.", kind="revision", hint="Give a date."
-        )
-    walk = _walk(collection, change_filter, go_on)
-    for commit in dated_since(walk, change_filter.since.timestamp()) if change_filter.since else walk:
+    """The commits that match a filter, newest first. `go_on` is called regularly and may raise to stop the walk."""
+    for commit in _walk(collection, change_filter, go_on):
         page_commit = _kept(commit, change_filter)
         if page_commit is not None:
             yield page_commit
@@ -95,7 +83,7 @@ def deleted_pages(
     touching = map(itemgetter(0), gone) if gone is not None else recent
     pages: list[DeletedPage] = []
     met = set[Address]()
-    for commit in dated_since(touching, change_filter.begin):
+    for commit in touching:
         go_on()
         for address in commit.addresses if _kept(commit, change_filter) else ():
             if address in there or address in met or not _is_meant(collection, change_filter, address):
@@ -109,23 +97,24 @@ def deleted_pages(
 
 def _recent(collection: Collection, change_filter: ChangeFilter) -> tuple[list[Commit], bool]:
     """The recent commits, newest first, and whether there are no others that the filter may mean."""
-    history, after, since = collection.store.history, change_filter.after, change_filter.since
+    history, after = collection.store.history, change_filter.after(collection)
     recent = list(recent_commits(history, time.thread_time() + CPU_SECONDS, after))
-    is_older = bool(since and recent and recent[-1].latest < since.timestamp())
-    return recent, is_older or not history.log(None, limit=1, offset=len(recent), after=after, below="")
+    return recent, not history.log(None, limit=1, offset=len(recent), after=after, below="")
 
 
 def _last_touching(
     collection: Collection, change_filter: ChangeFilter, there: Container[Address]
 ) -> Iterable[tuple[Commit, bool]] | None:
     """The commits that last touched pages that may be gone, newest first; None if the history has not been read."""
-    history = collection.store.history
-    if change_filter.address is None or change_filter.after:
-        prefix = change_filter.prefix
-        return history.latest(
-            lambda item: item.path.startswith(prefix) and item not in there, after=change_filter.after
-        )
-    return history.last_touching([change_filter.address])
+    history, after, prefix = collection.store.history, change_filter.after(collection), change_filter.prefix
+    if change_filter.address and not after:
+        return history.last_touching([change_filter.address])
+    chosen = (change_filter.address,) if change_filter.address else None
+
+    def is_meant(item: Address) -> bool:
+        return item in chosen if chosen else item.path.startswith(prefix) and item not in there
+
+    return history.latest(is_meant, after=after)
 
 
 def _deleted_page(
@@ -182,7 +171,7 @@ def gone_pages(collection: Collection, name: str) -> list[Address]:
 
 def _walk(collection: Collection, change_filter: ChangeFilter, go_on: Callable[[], None]) -> Iterator[Commit]:
     """The commits that changed the page, or (without one) anything in the folder, newest first."""
-    history, address, after = collection.store.history, change_filter.address, change_filter.after
+    history, address, after = collection.store.history, change_filter.address, change_filter.after(collection)
     seen, limit = 0, BATCH_COMMITS
     while history.available and seen < MAX_COMMITS:
         go_on()

@@ -20,4 +20,6 @@ def test_rules_changes_and_sections_are_told(shell: Shell, repo: GitRepo) -> Non
 
 
 def test_a_moment_that_is_none_is_refused(shell: Shell) -> None:
-    assert "'someday' is no date" in shell("brief", "--since", "someday").stderr
+    for text, sentence in (("someday", "'someday' is no moment"), ("2999-01-01", "lies in the future")):
+        assert sentence in shell("brief", "--since", text).stderr
+    assert "no page changed" in shell.ok("brief", "--since", "HEAD").text

@@ -118,12 +118,6 @@ def test_a_small_budget_shows_the_best_and_a_cursor_leads_through_the_rest(call:
         found(call, "boats", cursor="x")
 
 
-@pytest.mark.parametrize("name", ["since", "until"])
-def test_a_moment_that_is_none_is_refused(call: Call, name: str) -> None:
-    with pytest.raises(InvalidInputError, match=name):
-        found(call, "tea", **{name: "sometime"})
-
-
 def test_a_page_is_read_whole_in_part_or_by_lines(call: Call) -> None:
     whole = shown(call, "notes/tea")
     assert whole.startswith(f"notes/tea.md rev {revision_of(FILES['notes/tea.md'].encode())[:12]}")

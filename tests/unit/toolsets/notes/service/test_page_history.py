@@ -12,10 +12,11 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, ClientProgram, Commit, people_line, people_of
-from commonplace.domain.errors import NotFoundError, Stopped
+from commonplace.domain.errors import GitError, NotFoundError, Stopped
 from commonplace.index import open_index, open_past
 from commonplace.services import deletions
 from commonplace.services.collections import Collection
+from commonplace.services.past import since_of
 from commonplace.store import open_store
 from commonplace.toolsets.notes.service.page_history import (
     ChangeFilter,
@@ -77,11 +78,11 @@ def test_a_commit_whose_clock_was_wrong_hides_none_of_the_newer_ones_below_it(
         monkeypatch.setenv(f"GIT_{role}_DATE", "2020-01-01T12:00:00Z")
     repo.commit("Wrong clock", **{"b.md": "3\n"})
     with Indexed(tmp_path) as base:
-        since = datetime(2024, 1, 3, tzinfo=UTC)
-        assert subjects(base.collection, since=since) == ["Change a", "Remove"]
         past = open_past(base.store, base.cache)
         assert past is not None
         with closing(past):
+            since = since_of([replace(base.collection, past=past)], "2024-01-03")
+            assert subjects(base.collection, since=since) == ["Wrong clock", "Change a", "Remove"]
             yesterday = past.commits.latest(datetime(2024, 1, 2, 23, tzinfo=UTC).timestamp())
     assert yesterday is not None
     assert yesterday.message.startswith("Change b"), "it is no older than the commits below it"
@@ -102,11 +103,12 @@ def test_commits_are_those_of_a_person_or_of_a_program_that_the_message_credits(
 def test_commits_are_those_made_or_rebased_since_a_moment(
     collection: Collection, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert subjects(collection, since=datetime(2024, 1, 3, 12, tzinfo=UTC)) == ["Change a", "Remove"]
+    noon = "2024-01-03T12:00:00"
+    assert subjects(collection, since=since_of([collection], noon)) == ["Change a", "Remove"]
     for role, day in (("AUTHOR", 2), ("COMMITTER", 5)):
         monkeypatch.setenv(f"GIT_{role}_DATE", f"2024-01-0{day}T13:00:00Z")
     repo.commit("Rebased", **{"b.md": "3\n"})
-    assert subjects(collection, since=datetime(2024, 1, 3, 12, tzinfo=UTC)) == ["Rebased", "Change a", "Remove"]
+    assert subjects(collection, since=since_of([collection], noon)) == ["Rebased", "Change a", "Remove"]
 
 
 def test_commits_of_a_branch_that_was_merged_later_are_after_a_commit_though_they_are_older(
@@ -120,29 +122,29 @@ def test_commits_of_a_branch_that_was_merged_later_are_after_a_commit_though_the
     repo.git("switch", "--quiet", main)
     before = repo.git("rev-parse", "HEAD")
     repo.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
-    assert subjects(collection, after=before) == ["Merge", "Side"]
-    assert subjects(collection, after=before, address=Address("side.md")) == ["Side"]
-    assert subjects(collection, after=before, address=A) == []
+    assert subjects(collection, since=since_of([collection], before)) == ["Merge", "Side"]
+    assert subjects(collection, since=since_of([collection], before), address=Address("side.md")) == ["Side"]
+    assert subjects(collection, since=since_of([collection], before), address=A) == []
 
 
 def test_commits_after_a_commit_are_those_after_it_whatever_it_touched(collection: Collection, repo: GitRepo) -> None:
     second = repo.git("rev-parse", "HEAD~2")
-    assert subjects(collection, after=second) == ["Change a", "Remove"]
-    assert subjects(collection, after=second[:8].upper(), address=A) == ["Change a"]
-    assert subjects(collection, after=repo.git("rev-parse", "HEAD")) == []
-    assert subjects(collection, after=repo.git("rev-parse", "HEAD"), address=A) == []
+    assert subjects(collection, since=since_of([collection], second)) == ["Change a", "Remove"]
+    assert subjects(collection, since=since_of([collection], second[:8].upper()), address=A) == ["Change a"]
+    assert subjects(collection, since=since_of([collection], "HEAD")) == []
+    assert subjects(collection, since=since_of([collection], "HEAD"), address=A) == []
 
 
 def test_a_commit_that_the_branch_has_not_is_refused(collection: Collection, repo: GitRepo) -> None:
     with pytest.raises(NotFoundError):
-        subjects(collection, after="1234567")
+        since_of([collection], "1234567")
     repo.git("switch", "--quiet", "-c", "side", "HEAD~1")
     side = repo.commit("Side", **{"b.md": "side\n"})
     repo.git("switch", "--quiet", "main")
     with pytest.raises(NotFoundError):
-        subjects(collection, after=side)
-    with pytest.raises(NotFoundError) as refused:
-        subjects(replace(collection, past=None), after="1234567")
+        since_of([collection], side)
+    with pytest.raises(GitError) as refused:
+        since_of([replace(collection, past=None)], "1234567")
     assert refused.value.hint
 
 
@@ -154,7 +156,7 @@ def test_a_commit_that_touched_nothing_in_the_folder_counts_by_its_date(repo: Gi
     with closing(open_index(store, tmp_path / "cache")) as index, closing(past):
         index.sync()
         inner = Collection("in", store, index, past=past)
-        assert subjects(inner, after=picture) == ["Change a"]
+        assert subjects(inner, since=since_of([inner], picture)) == ["Change a"]
 
 
 def test_a_walk_calls_back_for_each_batch_and_can_be_ended_by_it(collection: Collection) -> None:
@@ -178,7 +180,7 @@ def deleted(collection: Collection, repo: GitRepo, change_filter: ChangeFilter) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(deletions, "MAX_RECENT", 1)
         patch.setattr(deletions, "RECENT_BATCH", 1)
-        assert change_filter.after or not deleted_pages(unread, change_filter, 9, lambda: None)[1]
+        assert change_filter.since or not deleted_pages(unread, change_filter, 9, lambda: None)[1]
     store.history.touched()
     pages, is_whole = deleted_pages(unread, change_filter, 9, lambda: None)
     assert (pages, is_whole) == (recent, True)
@@ -197,7 +199,9 @@ def test_deleted_pages_are_those_that_are_gone_now_with_the_commit_that_has_them
 def test_deleted_pages_since_a_commit_and_of_a_name(collection: Collection, repo: GitRepo) -> None:
     first, removed = (repo.git("log", "--format=%H", f"--grep={subject}") for subject in ("Begin", "Remove"))
     for after, paths in ((first, ["gone.md"]), (removed, [])):
-        assert [page.address.path for page in deleted(collection, repo, ChangeFilter(after=after))] == paths
+        assert [
+            page.address.path for page in deleted(collection, repo, ChangeFilter(since=since_of([collection], after)))
+        ] == paths
     (page,) = deleted(collection, repo, ChangeFilter(address=Address("gone.md")))
     assert page.deleted_in
     assert page.deleted_in.id == removed
