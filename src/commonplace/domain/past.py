@@ -1,32 +1,14 @@
-"""Moments of the past, and ports of past states: the commits of a folder, and the folder as of a commit."""
+"""Ports of past states: the commits of a folder, and the folder as of a commit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Commit
     from commonplace.domain.ports import Index, Store
-
-
-@dataclass(frozen=True, slots=True)
-class Since:
-    """A moment since which changes are asked for.
-
-    New is what came into the branch since: the commits that are not in the history of the one that it had then. A
-    commit's own date does not count, so that an older branch that was merged since is new, and a picked commit, too.
-    """
-
-    when: float
-    """The moment in Unix seconds; that of the commit if one is named."""
-    commits: Mapping[str, str]
-    """The commit that the branch had then, by the collection's name; "" for none. A collection that lacks a named
-    commit has no entry.
-    """
 
 
 class PastCommits(Protocol):

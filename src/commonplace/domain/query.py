@@ -13,10 +13,10 @@ from commonplace.domain.documents import Finding, Link
 from commonplace.domain.json import Json
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
-    from commonplace.domain.past import Since
     from commonplace.domain.similarity import SimilarityScores
     from commonplace.domain.snippets import HighlightTerms
     from commonplace.domain.status import TextStatus
+    from commonplace.domain.words.moments import Since
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 """Sort key of a list. `updated_day` compares days only, so that documents of one day are sorted by path."""

@@ -17,11 +17,11 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
-from commonplace.domain.past import Since
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.domain.words.amounts import amount
+from commonplace.domain.words.moments import Since
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, evidence
 from commonplace.services.file_search import sections_in_files

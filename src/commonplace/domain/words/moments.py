@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from commonplace.domain.json import Json
@@ -17,6 +19,22 @@ _AGO = re.compile(
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _NAMED = {"today": 0, "yesterday": 1, "week": 7, "month": 30, "year": 365}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """A moment since which changes are asked for.
+
+    New is what came into the branch since: the commits that are not in the history of the one that it had then. A
+    commit's own date does not count, so that an older branch that was merged since is new, and a picked commit, too.
+    """
+
+    when: float
+    """The moment in Unix seconds; that of the commit if one is named."""
+    commits: Mapping[str, str]
+    """The commit that the branch had then, by the collection's name; "" for none. A collection that lacks a named
+    commit has no entry.
+    """
 
 
 def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -> datetime | None:

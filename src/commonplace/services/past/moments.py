@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
-from commonplace.domain.past import PastStates, Since
+from commonplace.domain.past import PastStates
 from commonplace.domain.query import Filter
 from commonplace.domain.records import iso_timestamp
-from commonplace.domain.words.moments import parse_moment
+from commonplace.domain.words.moments import Since, parse_moment
 from commonplace.services.collections import Collection, Collections, FoundDocument
 
 BEFORE = "before "

@@ -14,11 +14,11 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
-from commonplace.domain.past import Since
 from commonplace.domain.query import Filter, Record, SearchQuery
 from commonplace.domain.ranking import excerpt, query_words
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.tokens import QUARTERS, fitting, size_of, tokens_of
+from commonplace.domain.words.moments import Since
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection, Collections, unfinished_notice
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather

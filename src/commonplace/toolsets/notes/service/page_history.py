@@ -10,7 +10,7 @@ from operator import itemgetter
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import Commit, credited, through
 from commonplace.domain.markdown.paths import ends_path
-from commonplace.domain.past import Since
+from commonplace.domain.words.moments import Since
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import CPU_SECONDS, not_served, recent_commits
 from commonplace.services.history import last_commits, moved_on
