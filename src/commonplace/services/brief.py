@@ -127,8 +127,7 @@ def brief(
         since: The moment since which changes count; None for the caller's last session.
         mode: How sections are searched.
     """
-    if since is None and (last := last_session(services, actor)):
-        since = since_time(services.collections, last)
+    since = since or _since_last_session(services, actor)
     unknown: list[str] = []
     rules = [page for collection in services.collections for page in _rules(collection)]
     ready: list[Collection] = []
@@ -151,6 +150,11 @@ def brief(
     firsts, repeats = _without_repeats(sections, doubts)
     begin = since.when if since else 0.0
     return Brief(begin, rules, changed, not missing, firsts, repeats, news, reviews, doubts, unknown)
+
+
+def _since_last_session(services: Services, actor: Actor | None) -> Since | None:
+    when = last_session(services, actor)
+    return since_time(services.collections, when) if when else None
 
 
 def last_session(services: Services, actor: Actor | None) -> float:
