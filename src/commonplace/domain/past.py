@@ -34,6 +34,14 @@ class PastCommits(Protocol):
         """The newest commit of the branch's first-parent line that is dated at or before a time in Unix seconds."""
         ...
 
+    def came(self, commit: str) -> int:
+        """The time in Unix seconds at which a commit of the branch came into it: its own, or that of its merge."""
+        ...
+
+    def is_later(self, commit: str, other: str) -> bool:
+        """Whether a commit of the branch came into it after another one; of one merge, whether it is a descendant."""
+        ...
+
     def latest_with(self, address: Address, *, within: int) -> str:
         """Id of the newest commit of the first-parent line that contains a file; "" if none of the newest `within`."""
         ...

@@ -57,6 +57,7 @@ class CitationRules:
         self._texts: dict[tuple[Address, str], str] = {}
         self._spans: dict[tuple[Address, str], tuple[int, int, int] | None] = {}
         self._versions: dict[Address, list[tuple[Commit, str]]] = {}
+        self._arrivals: dict[Address, str] = {}
         self._lines_at = lru_cache(MAX_CACHED_FILES)(self._read_lines_at)
 
     def _read_lines_at(self, address: Address, commit: str) -> list[str]:
@@ -193,7 +194,7 @@ class CitationRules:
         if moved:
             message = f"The lines of {citation.place} are at {_shown(moved)} now. Correct the citation."
             yield self._finding("source_moved", citation, message)
-        elif not _is_reviewed_since(record, max((row.when for row in history.log(address, limit=1)), default=_NEVER)):
+        elif not _is_reviewed_since(record, max(map(self._came, history.log(address, limit=1)), default=_NEVER)):
             yield self._finding(
                 "source_changed", citation, f"The lines of {citation.place} changed since. {_REVIEW_HINT}"
             )
@@ -329,8 +330,8 @@ class CitationRules:
         return self._versions[address]
 
     def _is_changed(self, record: Record, citation: Citation, page: Record, ordinal: int) -> bool:
-        """Whether the cited section changed after the citing one was written, by their last commits."""
-        if page.updated <= record.created or page.address == record.address:
+        """Whether the cited section changed after the citing one was written, as the branch got their commits."""
+        if page.address == record.address or self._last_came(page) < record.created:
             return False
         key = (self._collection.store.identity, record.address.path, record.revision, page.address.path, page.revision)
         return _COMPARISONS.get(
@@ -343,16 +344,36 @@ class CitationRules:
             citing = section_blame(self._collection, record.address)
         except KnowledgeError:  # no history
             return False
-        changes = [change for change in cited if not ordinal or change.section.ordinal == ordinal]
-        times = [change.commit.when if change.commit else _NEVER for change in changes]
-        if _is_reviewed_since(record, max(times, default=0)):
+        changes = [change.commit for change in cited if not ordinal or change.section.ordinal == ordinal]
+        if _is_reviewed_since(record, max(map(self._came, changes), default=0)):
             return False
         place = _citing_section(self._document(record.address), citation)
-        here = next((change for change in citing if change.section.ordinal == place), None)
-        if place < 0:  # in the front matter: the page as a whole cites it
-            # A page that is being written has no date.
-            return "" < record.updated < iso_timestamp(max(times, default=0))
-        return here is not None and here.commit is not None and max(times, default=0) > here.commit.when
+        here = next((change.commit for change in citing if change.section.ordinal == place), None)
+        if place < 0 and record.updated:  # in the front matter: the page as a whole cites it
+            history = self._collection.store.history
+            is_committed = not history.uncommitted({record.address: record.revision})
+            here = next(iter(history.log(record.address, limit=1)), None) if is_committed else None
+        return here is not None and any(self._is_later(change, here) for change in changes)
+
+    def _last_came(self, page: Record) -> str:
+        """The last time at which the text of a page changed or came into the branch, as far as it is known."""
+        if page.address not in self._arrivals:
+            commits = self._collection.store.history.last_touching([page.address]) or ()
+            came = iso_timestamp(max((self._came(commit) for commit, _ in commits), default=0))
+            self._arrivals[page.address] = max(page.updated, came)
+        return self._arrivals[page.address]
+
+    def _came(self, commit: Commit | None) -> int:
+        """The time at which a commit came into the branch, in Unix seconds; `_NEVER` for none."""
+        past = self._collection.past
+        return _NEVER if commit is None else past.commits.came(commit.id) if past else commit.when
+
+    def _is_later(self, change: Commit | None, other: Commit) -> bool:
+        """Whether a change, None for one that is not committed, came into the branch after a commit."""
+        past = self._collection.past
+        if change is None or past is None:  # the states of the past have no order but that of dates
+            return self._came(change) > other.when
+        return past.commits.is_later(change.id, other.id)
 
     def _finding(self, rule: str, citation: Citation, message: str) -> Finding:
         return finding_of(rule, message, "" if citation.line else "sources", citation.line)

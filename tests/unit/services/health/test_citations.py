@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +94,52 @@ def test_the_check_tells_what_became_of_sources(tmp_path: Path, monkeypatch: pyt
             rules = {finding.rule for _, finding in collection_citation_findings(base.collection, base.index.records())}
         assert ("source_changed" not in rules) is is_settled
         assert "quotation_missing" in rules
+
+
+def test_a_source_changed_after_its_citation_by_the_order_of_the_branch_and_not_by_dates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit(day: str, **files: str) -> None:
+        for who in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{who}_DATE", f"{day}T00:00:00Z")
+        repo.commit(day, **files)
+
+    names = ("merged", "second", "before", "front", "same")
+    repo = new_repo(tmp_path / "base")
+    commit("2026-01-01", **{f"{name}.md": f"# {name}\n\nOld.\n" for name in names})
+    repo.git("checkout", "--quiet", "-b", "side")
+    commit("2026-01-02", **{f"{name}.md": f"# {name}\n\nOf the side.\n" for name in ("merged", "front", "same")})
+    commit("2026-01-09", **{"side.md": "# Side\n\nBefore.[^1] Same.[^2]\n\n[^1]: before.md\n[^2]: same.md\n"})
+    repo.git("checkout", "--quiet", "-")
+    sources = "last_reviewed_on: 2026-01-06\nsources:\n- front.md\n"
+    commit(
+        "2026-01-05",
+        **{
+            "cite.md": "# Cite\n\nMerged.[^1] Second.[^2]\n\n[^1]: merged.md\n[^2]: second.md\n",
+            "late.md": f"---\n{sources}---\n# Late\n\nIt says so.\n",
+        },
+    )
+    commit("2026-01-05", **{"second.md": "# second\n\nNew.\n"})
+    commit("2026-01-10", **{"before.md": "# before\n\nNew.\n"})
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-02-01T00:00:00Z")
+    repo.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
+    with Indexed(tmp_path) as base:
+        assert base.index.wait_dated(60)
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        with closing(past):
+            collection = replace(base.collection, past=past)
+            rows = list(collection_citation_findings(collection, base.index.records()))
+            head, side = (repo.git("rev-parse", name) for name in ("HEAD", "HEAD^2"))
+            assert past.commits.came(side) == past.commits.came(head)
+            assert not past.commits.is_later(head, head)
+            commit("2026-02-02", **{"more.md": "# More\n"})
+            assert past.commits.is_later(repo.git("rev-parse", "HEAD"), side)
+    assert {(address.path, finding.line, finding.rule) for address, finding in rows} == {
+        ("cite.md", 5, "source_changed"),
+        ("cite.md", 6, "source_changed"),
+        ("late.md", 0, "source_changed"),
+    }
 
 
 def test_a_quotation_that_moved_within_its_source_is_found_there(tmp_path: Path) -> None:

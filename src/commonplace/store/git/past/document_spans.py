@@ -144,8 +144,7 @@ class DocumentSpans:
         with self._cached(head) as walked:
             if walked is None:
                 return None
-            among = list(filter(is_meant, reversed(walked.ends)))
-            return among if within is None else walked.touched_by(within, among)
+            return list(filter(is_meant, reversed(walked.ends) if within is None else walked.touched_by(within)))
 
     def named(self, head: str, name: str) -> list[Address] | None:
         """The result of `WalkedHistory.named`; None if the commits up to `head` are not cached."""

@@ -39,6 +39,7 @@ from commonplace.store.git.past.revision_walk import (
     commit_value,
     document_address,
     oldest_first,
+    parents_of,
 )
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.tree_store import Hides, TreeSource, TreeStore
@@ -75,6 +76,7 @@ class CommitLookup:
         self._renames = renames
         self._touched = TouchedDocuments(repository, prefix.rstrip("/"), renames)
         self._line: tuple[str, _Line] = ("", [])
+        self._arrivals = BranchArrivals(repository)
         self._lock = threading.Lock()
 
     def commit(self, name: str) -> Commit:
@@ -115,6 +117,21 @@ class CommitLookup:
             return None
         self._ancestors.add(head, [name])
         return commit_value(self._repository.commit(name))
+
+    def came(self, commit: str) -> int:
+        """The time at which a commit came into the branch: the later one of both dates of it, or of its merge."""
+        name = self._arrivals.arrival(*self._oldest_first(), commit)[1]
+        return commit_value(self._repository.commit(name)).latest
+
+    def is_later(self, commit: str, other: str) -> bool:
+        """Whether a commit came into the branch after another one; of one merge, whether it is a descendant."""
+        head, line = self._oldest_first()
+        place, before = (self._arrivals.arrival(head, line, name)[0] for name in (commit, other))
+        return place > before or (place == before and commit != other and self._repository.holds(commit, other))
+
+    def _oldest_first(self) -> tuple[str, _Line]:
+        with self._lock:
+            return guarded(self._first_parents)
 
     def latest_with(self, address: Address, *, within: int) -> str:
         """Id of the newest commit of the first-parent line that contains a file; "" if none of the newest `within`."""
@@ -189,6 +206,58 @@ def _dated_after(line: _Line, date: int) -> _Line:
         date = when if not date else max(date, when if when <= now else 0)
         dated.append((date, name))
     return dated[::-1]
+
+
+class BranchArrivals:
+    """Where on the first-parent line each commit came into the branch. Thread-safe.
+
+    Args:
+        repository: The repository.
+    """
+
+    def __init__(self, repository: GitRepository) -> None:
+        self._repository = repository
+        self._places: dict[str, int] = {}
+        """Place of each commit on the line of the last head, from the oldest on, or that of its merge."""
+        self._line: list[str] = []
+        self._merged = 0
+        """Number of commits of the line whose merged commits have their places."""
+        self._lock = threading.Lock()
+
+    def arrival(self, head: str, line: _Line, commit: str) -> tuple[int, str]:
+        """The place on the line at which a commit came into the branch, and the commit there; itself if unknown.
+
+        Args:
+            head: The current commit.
+            line: Its first-parent line, newest first.
+            commit: Id of a commit of the branch.
+        """
+        with self._lock:
+            if not self._line or self._line[-1] != head:
+                self._follow([name for _, name in reversed(line)])
+            if commit not in self._places:
+                guarded(self._place_merged)
+            place = self._places.get(commit, -1)
+            return place, self._line[place] if place >= 0 else commit
+
+    def _follow(self, line: list[str]) -> None:
+        """Take another line. That of a later head goes on with the one before."""
+        count = len(self._line)
+        if line[:count] != self._line:
+            self._places, self._merged, count = {}, 0, 0
+        self._line = line
+        self._places.update((name, place) for place, name in enumerate(line[count:], count))
+
+    def _place_merged(self) -> None:
+        """Place the commits that merges brought."""
+        for place in range(self._merged, len(self._line)):
+            waiting = parents_of(self._repository.commit(self._line[place]))[1:]
+            while waiting:
+                commit = waiting.pop()
+                if str(commit.id) not in self._places:
+                    self._places[str(commit.id)] = place
+                    waiting += parents_of(commit)
+        self._merged = len(self._line)
 
 
 class PastHistory(GitHistory):

@@ -209,12 +209,20 @@ class WalkedHistory:
                 touched[place].append(address)
         return {self.commits.at(begin + place).hex(): addresses for place, addresses in enumerate(touched)}
 
-    def touched_by(self, commits: AbstractSet[str], among: Sequence[Address]) -> list[Address]:
-        """The documents that one of these commits touched, in their order; all if not all changes are stored."""
+    def touched_by(self, commits: AbstractSet[str]) -> list[Address]:
+        """The documents that one of these commits touched, the last touched first; all if not all changes are stored."""
         if not self.changes.complete:
-            return list(among)
+            return list(reversed(self.ends))
         places = {place for place in range(len(self.commits)) if self.commits.at(place).hex() in commits}
-        return [address for address in among if any(place in places for place, _ in self.changes.of(address))]
+        touched, first = list[Address](), min(places, default=len(self.commits))
+        for address in reversed(self.ends):
+            changes = self.changes.of(address, newest_first=True)
+            recent = [place for place, _ in takewhile(lambda change: change[0] >= first, changes)]
+            if not recent:
+                break
+            if not places.isdisjoint(recent):
+                touched.append(address)
+        return touched
 
     def named(self, name: str) -> list[Address]:
         """The documents whose folded path, or that of their folder, ends with a name; suffixes do not count."""
