@@ -128,7 +128,7 @@ def narrowed_since(collection: Collection, filter_: Filter, since: Since | None)
         return replace(filter_, updated_from=iso_timestamp(int(since.when))[: len("2026-03-01")])
     came = history.differing(then) | _written_since(collection, since.when) if then else set[Address]()
     among = came if filter_.among is None else came.intersection(filter_.among)
-    return replace(filter_, among=tuple(sorted(among)))
+    return replace(filter_, among=tuple(among))
 
 
 def _written_since(collection: Collection, when: float) -> set[Address]:

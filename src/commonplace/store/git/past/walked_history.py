@@ -210,7 +210,7 @@ class WalkedHistory:
         return {self.commits.at(begin + place).hex(): addresses for place, addresses in enumerate(touched)}
 
     def touched_by(self, commits: AbstractSet[str]) -> list[Address]:
-        """The documents that one of these commits touched, the last touched first; all if not all changes are stored."""
+        """The documents that one of these commits touched, last touched first; all if not all changes are stored."""
         if not self.changes.complete:
             return list(reversed(self.ends))
         places = {place for place in range(len(self.commits)) if self.commits.at(place).hex() in commits}
