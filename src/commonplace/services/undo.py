@@ -231,7 +231,21 @@ def _plan(collection: Collection, commits: Sequence[str], pages: Sequence[str], 
     if missing and not recorded.has_others:
         raise not_changed(missing, [address.path for address in now or changed])
     chosen = _Choice(frozenset(filter(None, named.values())) if pages else frozenset(changed), now)
-    return _Plan(log, _loose_files(collection, loose, chosen), [*filter(chosen.has, files)], changed, missing)
+    left = [file for file in filter(chosen.has, files) if not _is_as_before(collection, file)]
+    return _Plan(log, _loose_files(collection, loose, chosen), left, changed, missing)
+
+
+def _is_as_before(collection: Collection, file: _File) -> bool:
+    """Whether a file is already as it is without the commits, so that an undo leaves it out."""
+    if file.target != file.now:
+        return False
+    now = content = current_bytes(collection, file.now)
+    for after, before in file.steps:
+        merged = merged_text(collection, file.now, after, before, content, adjacent=True)
+        if merged.conflicts:
+            return False
+        content = merged.content
+    return content == now
 
 
 def _addresses(files: Sequence[_File]) -> Sequence[Address]:

@@ -48,6 +48,20 @@ def test_one_write_is_taken_back_and_later_ones_stay(tmp_path: Path) -> None:
         assert base.texts() == {"a.md": b"# A\n\nONE\nTWO\nTHREE\n"}
 
 
+def test_an_undo_names_only_the_commits_of_which_it_takes_something_back(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, {"a.md": "# A\n\none\n", "b.md": "# B\n\none\n"}) as base:
+        first = edit(base, "a.md", "one", "ONE")
+        second = edit(base, "b.md", "one", "ONE")
+        edit(base, "b.md", "ONE", "one")
+        receipt = undo(base.collection, [first, second])
+        assert (receipt.undone, receipt.written) == ((first,), (A,))
+        message = base.repo.git("log", "-1", "--format=%B")
+        assert f"Undoes: {first}" in message
+        assert second not in message
+        again = undo(base.collection, [second])
+        assert (again.commit, again.undone, again.written) == ("", (), ())
+
+
 def test_one_page_is_taken_back_though_the_text_of_another_is_not_kept(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, {"a.md": "# A\n\none\n", "b.md": "# B\n"}) as base:
         old, other = (revision_of(base.texts()[name]) for name in ("a.md", "b.md"))
