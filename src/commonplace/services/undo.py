@@ -231,8 +231,11 @@ def _plan(collection: Collection, commits: Sequence[str], pages: Sequence[str], 
     if missing and not recorded.has_others:
         raise not_changed(missing, [address.path for address in now or changed])
     chosen = _Choice(frozenset(filter(None, named.values())) if pages else frozenset(changed), now)
-    left = [file for file in filter(chosen.has, files) if not _is_as_before(collection, file)]
-    return _Plan(log, _loose_files(collection, loose, chosen), left, changed, missing)
+    return _Plan(log, _loose_files(collection, loose, chosen), _to_undo(collection, files, chosen), changed, missing)
+
+
+def _to_undo(collection: Collection, files: Sequence[_File], chosen: _Choice) -> Sequence[_File]:
+    return [file for file in filter(chosen.has, files) if not _is_as_before(collection, file)]
 
 
 def _is_as_before(collection: Collection, file: _File) -> bool:

@@ -23,7 +23,7 @@ from commonplace.domain.query import Record
 from commonplace.domain.records import build_record, iso_timestamp
 from commonplace.domain.status import reviewed_day
 from commonplace.services.collections import Collection
-from commonplace.services.past import section_blame
+from commonplace.services.past import SectionChange, section_blame
 from commonplace.services.statuses import CollectionStatuses
 
 MAX_VERSIONS = 200
@@ -347,13 +347,18 @@ class CitationRules:
         changes = [change.commit for change in cited if not ordinal or change.section.ordinal == ordinal]
         if _is_reviewed_since(record, max(map(self._came, changes), default=0)):
             return False
-        place = _citing_section(self._document(record.address), citation)
-        here = next((change.commit for change in citing if change.section.ordinal == place), None)
-        if place < 0 and record.updated:  # in the front matter: the page as a whole cites it
-            history = self._collection.store.history
-            is_committed = not history.uncommitted({record.address: record.revision})
-            here = next(iter(history.log(record.address, limit=1)), None) if is_committed else None
+        here = self._written(record, citation, citing)
         return here is not None and any(self._is_later(change, here) for change in changes)
+
+    def _written(self, record: Record, citation: Citation, sections: Sequence[SectionChange]) -> Commit | None:
+        """The commit that wrote what cites: a section, or the page for its front matter; None if no commit has it."""
+        place = _citing_section(self._document(record.address), citation)
+        if place >= 0:
+            return next((change.commit for change in sections if change.section.ordinal == place), None)
+        history = self._collection.store.history
+        if not record.updated or history.uncommitted({record.address: record.revision}):  # a page that is being written
+            return None
+        return next(iter(history.log(record.address, limit=1)), None)
 
     def _last_came(self, page: Record) -> str:
         """The last time at which the text of a page changed or came into the branch, as far as it is known."""
