@@ -209,7 +209,7 @@ def _dated_after(line: _Line, date: int) -> _Line:
 
 
 class BranchArrivals:
-    """Where on the first-parent line each commit came into the branch. Thread-safe.
+    """The place on the first-parent line at which each commit came into the branch. Thread-safe.
 
     Args:
         repository: The repository.
