@@ -361,7 +361,7 @@ class CitationRules:
         return next(iter(history.log(record.address, limit=1)), None)
 
     def _last_came(self, page: Record) -> str:
-        """The last time at which the text of a page changed or came into the branch; of commits that have not been read, by its date."""
+        """The last time at which the text of a page changed or came into the branch. Unread commits count by date."""
         if page.address not in self._arrivals:
             commits = self._collection.store.history.last_touching([page.address]) or ()
             came = iso_timestamp(max((self._came(commit) for commit, _ in commits), default=0))
