@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from support import GitRepo, MakeRepo
+from support import Amount, GitRepo, MakeRepo
 from wire import Wire, wire
 
 WRITERS = 4
-EDITS = 30
 SHARED = 5
 
 
@@ -29,14 +28,15 @@ class Outcome:
 
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("cache_dir")
-def test_four_processes_lose_no_acknowledged_write(git_repo: MakeRepo) -> None:
+def test_four_processes_lose_no_acknowledged_write(git_repo: MakeRepo, amount: Amount) -> None:
+    edits = amount(15, 60)
     names = [f"shared-{n}" for n in range(SHARED)] + [f"own-{writer}" for writer in range(WRITERS)]
     pages = {f"{name}.md": f"---\nid: {name}\ntitle: {name}\n---\n\nBegin\n" for name in names}
     repo = git_repo(name="kb", files=pages)
     with ThreadPoolExecutor(WRITERS) as pool:
-        outcomes = list(pool.map(lambda number: _write(repo, number), range(WRITERS)))
+        outcomes = list(pool.map(lambda number: _write(repo, number, edits), range(WRITERS)))
     acknowledged = [element for outcome in outcomes for element in outcome.acknowledged]
-    assert sum(outcome.stale for outcome in outcomes) + len(acknowledged) == WRITERS * EDITS
+    assert sum(outcome.stale for outcome in outcomes) + len(acknowledged) == WRITERS * edits
     assert int(repo.git("rev-list", "--count", "HEAD")) == len(acknowledged) + 1
     lines = repo.git("log", "--raw", "--no-abbrev", "--no-renames", "--format=").splitlines()
     committed = [(line.split("\t")[1], line.split()[3]) for line in lines if line]
@@ -46,12 +46,12 @@ def test_four_processes_lose_no_acknowledged_write(git_repo: MakeRepo) -> None:
     _assert_all_searchable(repo.path, acknowledged)
 
 
-def _write(repo: GitRepo, number: int) -> Outcome:
+def _write(repo: GitRepo, number: int, edits: int) -> Outcome:
     outcome = Outcome()
     chance = Random(number)
     with wire("mcp", "--toolset", "kb", repo.path, "--tier", "write", "--commit", "auto") as server:
         server.initialize()
-        for step in range(EDITS):
+        for step in range(edits):
             result = _edit(server, number, step, chance)
             shown = json.loads(result["content"][0]["text"])
             if result.get("isError"):

@@ -152,13 +152,15 @@ def _begin(repo: GitRepo, files: Mapping[str, str | bytes] | None) -> None:
 def eventually(check: Callable[[], bool], seconds: float = 60.0) -> None:
     """Ask again and again until the answer is yes; fails when it is not in time.
 
-    The pauses leave the machine to what is waited for.
+    The pauses leave the machine to what is waited for: they are twice as long as asking takes.
     """
-    deadline = time.monotonic() + seconds
+    begin = asked = time.monotonic()
     while not check():
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > begin + seconds:
             raise AssertionError(f"not within {seconds:g} s")
-        time.sleep(0.02)
+        time.sleep(min(max(0.02, 2 * (now - asked)), 0.5))
+        asked = time.monotonic()
 
 
 def is_running(pid: int) -> bool:

@@ -267,9 +267,8 @@ def test_a_push_without_an_answer_is_looked_for(base: Team, tmp_path: Path, pace
 
 
 def test_the_workers_of_a_replica_are_one_server(base: Team, tmp_path: Path) -> None:
-    around = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CACHE", "CONFIG")}
-    flags = ("--replica-of", str(base.remote), *WRITES, "--workers", "2")
-    with served(*flags, env={**around, "COMMONPLACE_EMBED": "false"}, fresh=True) as server:
+    around = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "COMMONPLACE_EMBED": "false"}
+    with served("--replica-of", str(base.remote), *WRITES, "--workers", "2", env=around) as server:
         eventually(lambda: server.ask("GET", "/health/ready").status == 200, 60)
         ids = {base.propose(server, f"page-{number}", f"# Page {number}\n") for number in range(6)}
         assert len(ids) == 1, "the writes of a key gather, whichever worker takes them"

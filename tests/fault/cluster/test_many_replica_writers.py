@@ -84,7 +84,7 @@ class Writers:
 @pytest.mark.parametrize("peers", [True, False])
 @pytest.mark.sampled(4)
 def test_no_confirmed_write_of_many_is_lost_or_made_twice(tmp_path: Path, amount: Amount, *, peers: bool) -> None:
-    lines = amount(8, 60)
+    lines = amount(6, 60)
     work, remote = team(tmp_path)
     for page in PAGES:
         work.commit(f"Begin {page}", **{f"{page}.md": f"# {page}\n\nfirst line.\n"})
