@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from cases import each_case
@@ -12,6 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind
 from commonplace.registration import registered
+from shell import Shell
 from support import ROOT
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
@@ -88,16 +87,7 @@ def test_the_readme_names_every_toolset() -> None:
 
 
 def _help(*command: str) -> str:
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("commonplace")), *command, "--help"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={"PATH": "/usr/bin:/bin", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return Shell(ROOT, {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}).ok(*command, "--help").text
 
 
 def test_the_glossary_is_sorted_and_every_page_for_developers_leads_to_it() -> None:

@@ -50,7 +50,7 @@ def test_the_steps_of_the_page_make_a_plugin_that_works(
     library.mkdir()
     play(transcript(blocks("console")[0]), library, codes=False)
     (titles,) = re.findall(r'gets `(\{"titles".*?\})`', PAGE)
-    environment = {"PYTHONPATH": str(installed), "COMMONPLACE_PORT": "0", "HOME": str(tmp_path)}
+    environment = {"PYTHONPATH": str(installed), "COMMONPLACE_PORT": "0"}
     with agent("mcp", "--toolset", "kb", library, env=environment) as reader:
         assert reader.text("unread_books").replace("\n", "") in {titles, titles.replace(" ", "")}
     findings = Shell(library, environment)("doctor", "--json").json["findings"]
@@ -67,7 +67,7 @@ def test_the_toolset_of_the_page_is_served_and_one_that_cannot_be_is_named(tmp_p
         "from commonplace.registration import ToolsetRegistration\nPlugin = ToolsetRegistration(name='notes', mcp='')"
     )
     add_plugin(site, "taken", taken, "commonplace.toolsets")
-    environment = {"PYTHONPATH": str(site), "COMMONPLACE_PORT": "0", "HOME": str(tmp_path)}
+    environment = {"PYTHONPATH": str(site), "COMMONPLACE_PORT": "0"}
     base = ROOT / "examples" / "kb"
     with agent("mcp", "--toolset", "titles", base, env=environment) as reader:
         assert "Restore the database" in reader.call("find_titles", words="restore the database")["titles"][0]
