@@ -72,6 +72,7 @@ _TOOLS = (
         title="Changes",
         description="Who changed what and when, newest first; of everything, a folder or a page.",
         handler=bind(parameters.NotesChanges, advised("changes", changes.changes)),
+        needs_index=False,
     ),
     Tool(
         name="write",

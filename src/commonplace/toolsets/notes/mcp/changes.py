@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
+from typing import NamedTuple
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import people_of
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import IndexingError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.proposals import ServedView
 from commonplace.domain.query import Filter, ListQuery
+from commonplace.domain.tokens import size_of
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
-from commonplace.services.deletions import is_proposed
+from commonplace.services.deletions import is_proposed, with_deletion
 from commonplace.services.history import uncommitted_addresses
 from commonplace.services.past import narrowed_since, section_blame, since_of
+from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder, unknown
@@ -28,8 +32,17 @@ from commonplace.toolsets.notes.service.page_history import (
     deleted_pages,
     gone_pages,
 )
-from commonplace.toolsets.notes.service.page_lookup import find_page, folder_prefix, page_path, shown_path
+from commonplace.toolsets.notes.service.page_lookup import (
+    FoundPage,
+    find_page,
+    folder_prefix,
+    page_in_files,
+    page_path,
+    shown_path,
+)
 
+BUILDING_WAIT_SECONDS = 0.8
+"""Timeout in seconds for the first index before changes are told without what needs it."""
 MAX_SHOWN_COMMITS = 200
 """Maximum number of commits in one answer."""
 MAX_DELETED = 50
@@ -43,6 +56,8 @@ MAX_PAGES_NAMED = 8
 def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     """The changes of pages, newest first."""
     answer = BoundedAnswer(arguments.max_tokens)
+    with suppress(IndexingError):
+        call.services.collections.wait_ready(BUILDING_WAIT_SECONDS, call.progress)
     chosen, change_filter = _wanted(call, arguments)
     if arguments.sections:
         return _shown(answer, _section_lines(chosen[0], change_filter))
@@ -55,18 +70,18 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
         lines += _before_commits(call, collection, change_filter, diff=arguments.diff)
     with_commits = (other_collection for other_collection in chosen if other_collection.store.history.available)
     every = ((where, commit) for where in with_commits for commit in commits(where, change_filter, call.go_on))
-    ends: list[int] = []
+    ends, diffs = list[int](), list[_DiffPlace]()
     for collection, commit in islice(every, skipped, skipped + MAX_SHOWN_COMMITS + 1):
         lines.append(_commit_line(commit, change_filter))
         if arguments.diff:
-            lines += _diffs(collection, commit)
+            _add_diffs(call, collection, commit, lines, diffs)
         ends.append(len(lines))
     if not lines and not skipped:
         require_known_folder(chosen, change_filter.prefix)
         _require_known_author(chosen, change_filter, call)
     more = len(ends) > MAX_SHOWN_COMMITS
     lines = lines[: ends[-2]] if more else lines
-    return _shown(answer, lines or ["No changes."], skipped, ends[:MAX_SHOWN_COMMITS], more=more)
+    return _shown(answer, lines or ["No changes."], skipped, ends[:MAX_SHOWN_COMMITS], more=more, diffs=diffs)
 
 
 def _before_commits(call: Call, collection: Collection, change_filter: ChangeFilter, *, diff: bool) -> list[str]:
@@ -102,7 +117,7 @@ def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], 
     address: Address | None = None
     if arguments.page:
         try:
-            page = find_page(collections, arguments.page)
+            page = _page(call, arguments.page)
             chosen, address = (page.collection,), page.record.address
         except NotFoundError:
             gone = gone_page(call, arguments.page)
@@ -113,6 +128,18 @@ def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], 
     if since:
         chosen = [collection for collection in chosen if collection.name in since.commits]
     return chosen, ChangeFilter(address=address, prefix=prefix, since=since, by=arguments.by)
+
+
+def _page(call: Call, reference: str) -> FoundPage:
+    """The page; while the first index is being built, a path is found by its file, and anything else waits."""
+    collections = call.services.collections
+    try:
+        collections.wait_ready(0, call.progress)
+    except IndexingError:
+        if page := page_in_files(collections, reference):
+            return page
+        collections.wait_ready(PAST_READY_SECONDS, call.progress)
+    return find_page(collections, reference)
 
 
 def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
@@ -135,8 +162,22 @@ def _cursor(text: str) -> int:
     return int(text or 0)
 
 
+class _DiffPlace(NamedTuple):
+    """The lines of a page's changes in a commit, and the call that shows the page as the commit has it."""
+
+    first: int
+    end: int
+    call: str
+
+
 def _shown(
-    answer: BoundedAnswer, lines: Sequence[str], skipped: int = 0, ends: Sequence[int] = (), *, more: bool = False
+    answer: BoundedAnswer,
+    lines: Sequence[str],
+    skipped: int = 0,
+    ends: Sequence[int] = (),
+    *,
+    more: bool = False,
+    diffs: Sequence[_DiffPlace] = (),
 ) -> str:
     """The lines that fit, and the way to the rest.
 
@@ -146,8 +187,10 @@ def _shown(
         skipped: Number of commits before the first line.
         ends: Number of lines up to the end of each commit.
         more: Whether there are commits after the last line.
+        diffs: Places of the changes of pages among the lines.
     """
-    answer.reserve("More: cursor='999999999', or a larger max_tokens.")
+    longest = max((place.call for place in diffs), key=size_of, default="")
+    answer.reserve(f"More: cursor='999999999', or a larger max_tokens. {longest}".rstrip())
     added = answer.add_all(lines)
     if added == len(lines) and not more:
         return answer.text()
@@ -158,7 +201,8 @@ def _shown(
     ways = [f"cursor='{skipped + max(whole, 1)}'"] if ends else []
     ways += ["a larger max_tokens"] if added < len(lines) else []
     answer.release()
-    return answer.text(f"More: {', or '.join(ways)}.")
+    cut = next((f" {place.call}" for place in diffs if place.first <= added < place.end), "")
+    return answer.text(f"More: {', or '.join(ways)}.{cut}")
 
 
 def _commit_line(commit: PageCommit, change_filter: ChangeFilter) -> str:
@@ -174,9 +218,19 @@ def _commit_line(commit: PageCommit, change_filter: ChangeFilter) -> str:
     return f"{commit.commit.id[:10]} {when:%Y-%m-%d %H:%M}{came} {people}: {subject}{touched}"
 
 
-def _diffs(collection: Collection, commit: PageCommit) -> Iterator[str]:
+def _add_diffs(
+    call: Call, collection: Collection, commit: PageCommit, lines: list[str], diffs: list[_DiffPlace]
+) -> None:
+    """Add the changes of a commit's pages to the lines, and their places."""
     for address in commit.pages[:MAX_PAGES_NAMED]:
-        yield from _diff(collection, address, "", commit.commit.id)
+        first, identifier = len(lines), commit.commit.id
+        lines += _diff(collection, address, "", identifier)
+        path = shown_path(call.services.collections, collection, address)
+        at = identifier if collection.store.history.has(address, identifier) else f"before {identifier[:10]}"
+        diffs.append(_DiffPlace(first, len(lines), next_call("read", page=path, at=at[:17])))
+    if len(commit.pages) > MAX_PAGES_NAMED:
+        others = len(commit.pages) - MAX_PAGES_NAMED
+        lines.append(f"  {others} more: ask for one with page, diff and since='before {commit.commit.id[:10]}'.")
 
 
 def _diff(collection: Collection, address: Address, old: str, new: str) -> Iterator[str]:
@@ -201,6 +255,13 @@ def _section_lines(collection: Collection, change_filter: ChangeFilter) -> list[
     """The sections of a page, each with the author and date of its last change."""
     if change_filter.address is None:
         raise InvalidInputError("sections is about one page.", kind="argument", hint="Give page.")
+    if collection.store.stat(change_filter.address) is None:
+        path = change_filter.address.path
+        raise with_deletion(
+            NotFoundError(f"{path} is not there, so that it has no sections.", kind="document"),
+            [collection.store],
+            path,
+        )
     lines: list[str] = []
     for change in section_blame(collection, change_filter.address):
         name = line_of(change.section.heading, 80) if change.section.level else "(beginning)"
@@ -219,6 +280,10 @@ def _uncommitted(collection: Collection, change_filter: ChangeFilter, *, diff: b
     pages = {change_filter.address} if change_filter.address else None
     proposed = _among(store.changed() if isinstance(store, ServedView) else (), pages, change_filter.prefix)
     lines = [f"Proposed, not yet in the base: {_paths(proposed)}"] if proposed else []
+    try:
+        collection.index.wait_ready(0)
+    except IndexingError as error:
+        return [*lines, f"{collection.name}: {error} What is not committed is not known yet."]
     changed, gone = (_among(item, pages) for item in uncommitted_addresses(collection, change_filter.prefix))
     if not changed and not gone:
         return lines

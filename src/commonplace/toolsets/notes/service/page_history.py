@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from operator import itemgetter
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import Commit, credited, through
+from commonplace.domain.errors import IndexingError
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.words.moments import Since
 from commonplace.services.collections import Collection
@@ -77,7 +79,7 @@ def deleted_pages(
 
     Before the history has been read as a whole, only recent commits are looked at, for `CPU_SECONDS`.
     """
-    there = collection.index.revisions().keys() | not_served(collection.store)
+    there = _there(collection)
     gone = _last_touching(collection, change_filter, there)
     recent, is_whole = _recent(collection, change_filter) if gone is None else ([], True)
     touching = map(itemgetter(0), gone) if gone is not None else recent
@@ -93,6 +95,16 @@ def deleted_pages(
         if len(pages) >= limit:
             return pages[:limit], True
     return pages, is_whole
+
+
+def _there(collection: Collection) -> AbstractSet[Address]:
+    """The pages that are there, by the files while the first index is being built, and the files not served."""
+    try:
+        collection.index.wait_ready(0)
+        pages = collection.index.revisions().keys()
+    except IndexingError:
+        pages = {address for address, _ in collection.store.scan()}
+    return pages | not_served(collection.store)
 
 
 def _recent(collection: Collection, change_filter: ChangeFilter) -> tuple[list[Commit], bool]:
@@ -165,7 +177,7 @@ def gone_pages(collection: Collection, name: str) -> list[Address]:
     for item in store.trash.items() if store.trash else ():
         if is_meant(item.address):
             when[item.address] = max(int(item.when), when.get(item.address, 0))
-    there = collection.index.revisions().keys() | not_served(store)
+    there = _there(collection)
     return sorted(when.keys() - there, key=lambda address: (-when[address], address.path))
 
 

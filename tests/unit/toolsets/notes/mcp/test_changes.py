@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.faces.mcp.toolset import Call
 from commonplace.index import open_past
 from commonplace.services.brief import brief
@@ -104,3 +105,27 @@ def test_a_moment_that_is_none_or_in_the_future_is_refused_in_every_face(call: C
     with pytest.raises(InvalidInputError, match="is no moment"):
         search(call, NotesSearch(query="zebra", until="someday"))
     assert "picked.md" in str(search(call, NotesSearch(query="zebra", until="HEAD")))
+
+
+def test_changes_are_told_while_the_first_index_is_being_built(call: Call) -> None:
+    (collection,) = call.services.collections.members
+    collection.index.__dict__["_ready"] = Event()
+    answer = str(changes(call, NotesChanges()))
+    assert answer.startswith("base: The index is still being built")
+    assert "What is not committed is not known yet.\n" in answer
+    assert "Merge" in answer
+    assert "gone.md deleted" in str(changes(call, NotesChanges(deleted=True)))
+    assert "(beginning)" not in str(changes(call, NotesChanges(page="merged.md", sections=True)))
+
+
+def test_sections_of_a_page_that_is_gone_name_its_deletion(call: Call) -> None:
+    with pytest.raises(NotFoundError, match=r"gone\.md is not there, .* It was deleted on 2024-06-01") as refused:
+        changes(call, NotesChanges(page="gone.md", sections=True))
+    assert "restore" in (refused.value.hint or "")
+
+
+def test_a_diff_that_is_cut_names_the_call_that_shows_the_page(call: Call, repo: GitRepo) -> None:
+    repo.commit("Long", **{"long.md": "# Long\n\n" + "walrus boats\n" * 200})
+    head = repo.git("rev-parse", "HEAD")[:17]
+    *_, more, _ = str(changes(call, NotesChanges(diff=True, max_tokens=300))).split("\n")
+    assert more.endswith(f'a larger max_tokens. Next: read {{"page": "long.md", "at": "{head}"}}')
