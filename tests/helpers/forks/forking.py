@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import typing
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -139,6 +140,8 @@ def fork(listener: str) -> int:
         import_module(name)
     _compile()
     import_module("commonplace.faces.lazy_module").load_lazy_modules()
+    # One library (onnx) empties these caches when a process ends. Memory that is freed would be copied for that first.
+    vars(typing)["_cleanups"].clear()
     gc.collect()
     gc.freeze()  # a forked process would copy every page that its collector touches
     _gather_pages()
