@@ -23,7 +23,7 @@ def test_no_acknowledged_write_is_lost_by_a_kill(git_repo: MakeRepo, amount: Amo
     repo = git_repo(name="kb", files=pages)
     chance = random.Random(20260101)
     acknowledged: list[tuple[str, str]] = []
-    for round_number in range(amount(10, 300)):
+    for round_number in range(amount(6, 300)):
         with wire("mcp", "--toolset", "kb", repo.path, "--tier", "write", "--commit", "auto") as server:
             server.initialize()
             assert server.call("kb_list") is not None
@@ -31,7 +31,7 @@ def test_no_acknowledged_write_is_lost_by_a_kill(git_repo: MakeRepo, amount: Amo
     with wire("mcp", "--toolset", "kb", repo.path, "--tier", "write", "--commit", "auto") as server:
         server.initialize()
         stats = server.call("kb_stats")
-    assert len(acknowledged) > amount(10, 300), "too few writes were acknowledged to show anything"
+    assert len(acknowledged) > amount(6, 300), "too few writes were acknowledged to show anything"
     _assert_kept(repo, acknowledged)
     files = list(repo.path.rglob("*"))
     hidden = [file for file in files if ".git" not in file.parts and file.name.startswith(".")]

@@ -71,7 +71,7 @@ def test_a_damaged_index_answers_as_a_fresh_one(
         files = [path.relative_to(pristine) for path in sorted(pristine.rglob("*")) if path.is_file()]
         filled = [path for path in files if (pristine / path).stat().st_size]
         endings: Counter[str] = Counter()
-        for number in range(amount(40, 2_000)):
+        for number in range(amount(24, 2_000)):
             shutil.copytree(pristine, base.cache)
             for seal in base.cache.rglob("seal.json"):
                 os.utime(seal, (0, 0))  # last checked long ago

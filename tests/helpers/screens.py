@@ -15,6 +15,7 @@ from typing import Self
 
 import pytest
 
+from forks.preloaded import preloaded
 from shell import COMMAND
 
 TIMEOUT = 60.0
@@ -32,13 +33,22 @@ class Screen:
         columns: Width.
         rows: Height.
         environment: Variables beside those of the tests.
+        forked: Whether the product is forked from one that has loaded it. A terminal that is resized does not tell it.
     """
 
     def __init__(
-        self, folder: Path, line: str, *, columns: int, rows: int = 24, environment: dict[str, str] | None = None
+        self,
+        folder: Path,
+        line: str,
+        *,
+        columns: int,
+        rows: int = 24,
+        environment: dict[str, str] | None = None,
+        forked: bool = False,
     ) -> None:
         self._sockets = tempfile.mkdtemp(prefix="screen")
-        path = f"{Path(COMMAND[0]).parent}{os.pathsep}{os.environ['PATH']}"
+        programs = (preloaded().programs() if forked else None) or Path(COMMAND[0]).parent
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         kept_values = {key: value for key, value in os.environ.items() if key not in {"TMUX", "COLUMNS", "LINES"}}
         self._environment = {**kept_values, **(environment or {}), "PATH": path, "TMUX_TMPDIR": self._sockets}
         # The terminal stays when the command has ended, so that what it showed last can be read.

@@ -110,6 +110,7 @@ def test_a_damaged_repository_is_said_without_a_traceback(
 
 @pytest.mark.timeout(MINUTES * 60)
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.sampled(2)
 def test_nothing_outside_a_crafted_folder_is_touched_run_or_shown(
     part: int,
     ground: Ground,

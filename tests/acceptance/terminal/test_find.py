@@ -47,7 +47,7 @@ def opened(editor: Path) -> list[str]:
 
 
 def test_typing_finds_and_enter_opens_at_the_line(folder: Path, editor: Path) -> None:
-    with Screen(folder, "commonplace find", columns=120, environment={"EDITOR": str(editor)}) as screen:
+    with Screen(folder, "commonplace find", columns=120, forked=True, environment={"EDITOR": str(editor)}) as screen:
         screen.wait_for("4 pages")
         screen.type("eighty sencha")
         lines = screen.wait_for("Water of eighty degrees")
@@ -63,7 +63,7 @@ def test_typing_finds_and_enter_opens_at_the_line(folder: Path, editor: Path) ->
 
 
 def test_enter_right_after_typing_opens_what_was_typed(folder: Path, editor: Path) -> None:
-    with Screen(folder, "commonplace find", columns=80, environment={"EDITOR": str(editor)}) as screen:
+    with Screen(folder, "commonplace find", columns=80, environment={"EDITOR": str(editor)}, forked=True) as screen:
         screen.wait_for("4 pages")
         screen.press("-l", "paint")
         screen.press("Enter")
@@ -91,7 +91,9 @@ def test_pages_are_chosen_by_keys_and_named_for_programs(folder: Path) -> None:
 
 @pytest.mark.parametrize("key", ["Escape", "C-c"])
 def test_leaving_opens_nothing(folder: Path, editor: Path, key: str) -> None:
-    with Screen(folder, "commonplace find boats", columns=80, environment={"EDITOR": str(editor)}) as screen:
+    with Screen(
+        folder, "commonplace find boats", columns=80, environment={"EDITOR": str(editor)}, forked=True
+    ) as screen:
         screen.wait_for("> Boats")
         screen.press(key)
         assert screen.wait_end() == 130
@@ -101,7 +103,7 @@ def test_leaving_opens_nothing(folder: Path, editor: Path, key: str) -> None:
 @pytest.mark.parametrize("columns", [40, 60, 100, 160])
 @pytest.mark.sampled(4)
 def test_every_width_shows_list_and_text(folder: Path, columns: int) -> None:
-    with Screen(folder, "commonplace find 茶の湯", columns=columns) as screen:
+    with Screen(folder, "commonplace find 茶の湯", columns=columns, forked=True) as screen:
         lines = screen.wait(lambda lines: any("文化である" in line for line in lines), "the text of the page")
         assert lines[2].startswith("> 茶の湯")
         assert max(map(width, lines)) <= columns
@@ -121,7 +123,7 @@ def test_a_terminal_that_changes_its_size_and_one_of_few_rows(folder: Path) -> N
 
 
 def test_the_text_scrolls(folder: Path) -> None:
-    with Screen(folder, "commonplace find Leaves", columns=120, rows=14) as screen:
+    with Screen(folder, "commonplace find Leaves", columns=120, rows=14, forked=True) as screen:
         screen.wait_for("Line 1 of")
         screen.press("PageDown")
         screen.wait(lambda lines: "Line 6 of" in "".join(lines) and "Leaves." not in "".join(lines), "further down")
@@ -130,7 +132,7 @@ def test_the_text_scrolls(folder: Path) -> None:
 
 
 def test_control_characters_are_shown_and_not_obeyed(folder: Path) -> None:
-    with Screen(folder, "commonplace find Odd", columns=120) as screen:
+    with Screen(folder, "commonplace find Odd", columns=120, forked=True) as screen:
         lines = "\n".join(screen.wait_for("text"))
         assert "\\x1b]0;title\\x07" in lines
         assert "\\x1b[31m" in lines
@@ -146,7 +148,7 @@ def test_no_styles_where_none_are_wanted(folder: Path) -> None:
 
 def test_nothing_found_and_a_page_that_is_gone(folder: Path, editor: Path) -> None:
     environment = {"EDITOR": str(editor)}
-    with Screen(folder, "commonplace find --mode keyword", columns=100, environment=environment) as screen:
+    with Screen(folder, "commonplace find --mode keyword", columns=100, environment=environment, forked=True) as screen:
         screen.wait_for("4 pages")
         screen.type("qqqxyz")
         screen.wait_for("Nothing found.")
@@ -162,7 +164,7 @@ def test_nothing_found_and_a_page_that_is_gone(folder: Path, editor: Path) -> No
 
 
 def test_filters_choose_among_which_pages(folder: Path) -> None:
-    with Screen(folder, "commonplace find --prefix tea", columns=100) as screen:
+    with Screen(folder, "commonplace find --prefix tea", columns=100, forked=True) as screen:
         screen.wait_for("1 page")
         screen.type("boats")
         screen.wait_for("Nothing found.")
