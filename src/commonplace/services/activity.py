@@ -35,6 +35,9 @@ SHOWN_DAYS = 30
 MAX_SEARCHED = 2_000
 """Number of the latest commits whose messages and files are shown; older writes are shown by their commit alone."""
 
+MAX_PROPOSALS_NAMED = 5
+"""Maximum number of proposals that an error names."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionActivity:
@@ -221,14 +224,18 @@ def undo_session(
         NotChangedError: none of the writes changed one of the pages.
         UndoConflictError: later writes changed the same places. Nothing was written.
     """
-    written = [access for access in _of_session(services, session) if access.is_write and not access.proposal]
+    accesses = [access for access in _of_session(services, session) if access.is_write]
+    written = [access for access in accesses if not access.proposal]
     undoable = [access for access in written if access.commit or access.files is not None]
     chosen = [access for access in undoable if when in {None, access.when}]
     if not chosen:
+        proposals = list(dict.fromkeys(access.proposal for access in accesses if access.proposal))
+        only = f" It only proposed: {', '.join(proposals[:MAX_PROPOSALS_NAMED])}." if proposals and not written else ""
         raise InvalidInputError(
-            "This session wrote nothing of what is served that can be undone.",
+            f"This session wrote nothing of what is served that can be undone.{only}",
             kind="session",
-            hint="Withdraw or decline what it proposed; take other text from the trash.",
+            hint="Withdraw or decline what it proposed, or undo the commit that accepted it; take other text from the"
+            " trash.",
         )
     undos = [
         _collection_undo(services, base, [access for access in chosen if access.base == base], pages, message, person)

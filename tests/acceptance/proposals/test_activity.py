@@ -83,6 +83,13 @@ def test_a_session_is_followed_and_undone(site: Site, tmp_path: Path) -> None:
     assert site.repo.git("log", "-1", "--format=%cn") == "Ada Lovelace"
     again = site.rest(person, "POST", "/undo", {"session": session}).json["undone"]
     assert [element["commit"] for element in again] == [""]
+    proposer = create_key("proposer", "--tier", "propose")
+    site.tool(proposer, "write", page="D", text="# D\n")
+    sessions = site.rest(person, "GET", "/activity").json["sessions"]
+    (session,) = (row["session"] for row in sessions if row["name"] == "proposer")
+    (proposal,) = (row["id"] for row in site.rest(person, "GET", "/proposals").json["proposals"])
+    refused = site.rest(person, "POST", "/undo", {"session": session})
+    assert f"It only proposed: {proposal}." in refused.body.decode()
 
 
 def other_files_are_undone(server: Server, session: str, key: str) -> None:
