@@ -24,7 +24,7 @@ from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, new_repo, unpacked
 
 # A busy machine is no failure: nothing at random is timed by the clock. `make test` tries the same cases each time, and
 # what was found once is an explicit example; `make soak` looks for new ones.
-settings.register_profile("suite", deadline=None, derandomize=not SOAK)
+settings.register_profile("suite", deadline=None, derandomize=not SOAK, max_examples=100 if SOAK else 50)
 settings.load_profile("suite")
 
 

@@ -72,7 +72,7 @@ def test_no_id_leads_out_of_the_layers(cascade: Cascade, amount: Amount) -> None
 
 @pytest.mark.parametrize("piece", SLOW)
 def test_a_section_of_five_megabytes_is_read_in_good_time_and_kept_whole(piece: str, amount: Amount) -> None:
-    text = piece * (amount(SIZE // 50, SIZE) // len(piece.encode()))
+    text = piece * (amount(SIZE // 200, SIZE) // len(piece.encode()))
     concept = read_concept("a", f"# Top\n{text}\n\n## End\nend\n".encode())
     resolved = resolve(
         "a", [Contribution(LayerRank("one", 1, 0), concept), Contribution(LayerRank("two", 0, 1), concept)]

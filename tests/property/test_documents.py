@@ -28,7 +28,7 @@ def test_any_bytes_are_a_document(raw: bytes) -> None:
 
 
 @given(texts)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_markup_is_a_document(text: str) -> None:
     document = page(text)
     check_document(document)
@@ -36,7 +36,7 @@ def test_any_markup_is_a_document(text: str) -> None:
 
 
 @given(texts)
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_a_wikilink_stands_where_it_says(text: str) -> None:
     document = page(text)
     for link in document.links:
@@ -48,7 +48,7 @@ def test_a_wikilink_stands_where_it_says(text: str) -> None:
 
 
 @given(texts, markdown, st.integers(0, 30), st.booleans(), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_replacing_a_section_changes_its_own_bytes_only(
     text: str, new: str, index: int, keep_heading: bool, subsections: bool
 ) -> None:
@@ -67,7 +67,7 @@ def test_replacing_a_section_changes_its_own_bytes_only(
 
 
 @given(texts, markdown)
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_appending_keeps_every_byte(text: str, new: str) -> None:
     document = page(text)
     if new.strip(" \t\r\n"):
@@ -88,7 +88,7 @@ def test_removing_a_section_takes_its_own_bytes_only(text: str, index: int) -> N
 
 @given(texts, st.integers(0, 100), st.integers(1, 20), st.text(st.characters(codec="utf-8"), max_size=8))
 @example("# Heading\n\r\r\n\r\n", 0, 1, "")
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_replacing_once_changes_the_occurrence_only(text: str, at: int, length: int, new: str) -> None:
     document = page(text)
     target, replacement = unix(document.text[at : at + length]), unix(new)
@@ -113,7 +113,7 @@ def unix(text: str) -> str:
 
 
 @given(texts)
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_every_section_is_found_by_its_anchor(text: str) -> None:
     document = page(text)
     for section in document.sections[1:]:

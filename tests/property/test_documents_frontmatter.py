@@ -120,7 +120,7 @@ RAWS = st.sampled_from(
 
 
 @given(RAWS, st.dictionaries(KEYS, VALUES, max_size=4))
-@settings(max_examples=400)
+@settings(max_examples=150)
 @example(b"", {"a": [[], {}, [[]], [{}], {"x": []}]})
 @example(b"", {"a": "\x85\u2028\ufeff"})
 @example(b"---\ntags:\n- a\n- b\n---\n", {"tags": ["b", "a", "a", "\n"]})

@@ -76,7 +76,7 @@ def targets(there: list[Address | None]) -> Mapping[int, Address]:
 
 
 @given(texts, st.sampled_from(PLACES), st.sampled_from(NEW), st.sampled_from(["notes/src.md", "src.md"]))
-@settings(max_examples=500)
+@settings(max_examples=150)
 @example("[[page]]", "page.md", "deep/page.md", "notes/src.md")
 @example("[t](../guide/)", "guide/index.md", "x/index.md", "notes/src.md")
 @example("[t](notes/page.md#f)", "notes/page.md", "deep/page.md", "notes/src.md")
@@ -99,7 +99,7 @@ def test_links_follow_a_renamed_document(text: str, old: str, new: str, source: 
 
 
 @given(texts, st.sampled_from(["notes/src.md", "src.md"]), st.sampled_from(NEW))
-@settings(max_examples=500)
+@settings(max_examples=150)
 @example("[t](deep/page.md)", "notes/src.md", "deep/page.md")
 def test_links_of_a_moved_document_still_lead_where_they_did(text: str, source: str, new: str) -> None:
     before = page(text, source)

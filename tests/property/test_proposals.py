@@ -22,7 +22,7 @@ from commonplace.services.proposals.acceptance import ProposalConflictError
 from proposing import ProposedBase
 from support import Amount
 
-SAMPLED, WHOLE = 6, 250
+SAMPLED, WHOLE = 4, 250
 """Number of sequences of a part in `make test`, and in `make soak`, where the eight parts have 2,000."""
 SEEDS = (41, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(42, 49)))
 LINES, PAGES, STEPS = 6, 5, 9

@@ -400,10 +400,10 @@ def test_very_deep_and_very_many_pages_are_arranged() -> None:
     navigation = built(deep)
     assert len(navigation.places) == 200
     assert max(map(len, navigation.places.values())) <= MAX_DEPTH + 2
-    many = {f"a/p{number}.md": f"# Page {number}\n" for number in range(20_000)}
+    many = {f"a/p{number}.md": f"# Page {number}\n" for number in range(5_000)}
     order = list(built(many).places)
     assert order[:3] == ["a/p0.md", "a/p1.md", "a/p2.md"]
-    assert len(order) == 20_000
+    assert len(order) == 5_000
 
 
 def test_natural_keys_order_numbers_by_value() -> None:

@@ -30,10 +30,11 @@ def test_the_bytes_say_what_a_file_is() -> None:
 def bomb() -> bytes:
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(6):
-            with archive.open(f"word/{number}.xml", "w") as part:
-                for _ in range(100):
-                    part.write(bytes(1_000_000))
+        with archive.open("word/document.xml", "w") as part:
+            for _ in range(100):
+                part.write(bytes(1_000_000))
+        for _ in range(5):  # the same part again and again: its length is what is read
+            archive.filelist.append(archive.filelist[0])
     return raw.getvalue()
 
 

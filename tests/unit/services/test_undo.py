@@ -13,6 +13,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.services import writes
 from commonplace.services.undo import RecordedForUndo, UndoConflictError, undo
 from proposing import ProposedBase
+from support import Amount
 
 LINES = 12
 A = Address("a.md")
@@ -165,17 +166,18 @@ def test_what_cannot_be_undone_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.sampled(6)
-def test_a_session_of_40_writes_over_25_pages_among_60_others(tmp_path: Path, seed: int) -> None:
-    """The same 60 writes of others in a second base, without the session, leave the same bytes."""
+def test_a_session_of_writes_over_many_pages_among_others(tmp_path: Path, amount: Amount, seed: int) -> None:
+    """The same writes of others in a second base, without the session, leave the same bytes."""
     chance = random.Random(seed)
-    names = [f"p{number:02}.md" for number in range(25)]
+    many = amount(1, 5)
+    names = [f"p{number:02}.md" for number in range(5 * many)]
     files: dict[str, str | bytes] = {
         name: "".join([f"# {name}\n\n", *(f"line {line} of {name}\n" for line in range(LINES))]) for name in names
     }
     free = {name: list(range(LINES)) for name in names}
     for lines in free.values():
         chance.shuffle(lines)
-    order = ["own"] * 40 + ["other"] * 60
+    order = ["own"] * (8 * many) + ["other"] * (12 * many)
     chance.shuffle(order)
     first_pages = iter(names)
     with ProposedBase(tmp_path / "first", files) as first, ProposedBase(tmp_path / "second", files) as second:
@@ -195,10 +197,10 @@ def test_a_session_of_40_writes_over_25_pages_among_60_others(tmp_path: Path, se
                 edit(second, name, old, text)
         assert first.texts() != second.texts()
         receipt = undo(first.collection, own)
-        assert len(receipt.undone) == 40
-        assert len(receipt.written) == 25
+        assert len(receipt.undone) == 8 * many
+        assert len(receipt.written) == 5 * many
         assert first.texts() == second.texts()
-        assert first.repo.git("rev-list", "--count", "HEAD").strip() == "102"
+        assert first.repo.git("rev-list", "--count", "HEAD").strip() == str(20 * many + 2)
 
 
 def test_a_folder_without_git_says_so(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def behind(heading: ReadableText, text: ReadableText) -> str:
 @given(st.builds("".join, st.tuples(signs, markdown | ascii_markdown, signs, markdown)))
 @example("# One\r\n\r\nText\r\n## Two Über\nC# and C++\n")
 @example("# ONE\n\nTWO\n\n## THREE\n\nFour\n")
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: str) -> None:
     document = page(text)
     source = document.source
