@@ -165,7 +165,7 @@ def opened(place: Path, toolset: str) -> Iterator[Tools]:
 def test_no_path_leads_anywhere_through_a_tool(toolset: str, ground: Ground, amount: Amount) -> None:
     chance = random.Random(f"paths {toolset}")
     with opened(ground.place, toolset) as tools:
-        for _ in range(amount(40, 5000)):
+        for _ in range(amount(20, 5000)):
             text = path_string(chance, ground.secret)
             for tool, arguments in WITH_PATHS[toolset]:
                 assert CANARY not in tools.answer(tool, arguments(text)), (tool, text)
@@ -243,7 +243,7 @@ def test_no_option_reaches_git_from_the_command_line(
 def test_no_link_leads_out_of_the_folder(ground: Ground, amount: Amount) -> None:
     """Hostile targets in wikilinks, embeds, Markdown links and frontmatter, fifty strings a page."""
     chance = random.Random("link targets")
-    strings = [path_string(chance, ground.secret) for _ in range(amount(100, 5000))]
+    strings = [path_string(chance, ground.secret) for _ in range(amount(50, 5000))]
     folder = ground.place / "kb"
     for first in range(0, len(strings), 50):
         lines = [f"[[{text}]] ![[{text}]] [x](<{text}>) ![y]({text})\n" for text in strings[first : first + 50]]

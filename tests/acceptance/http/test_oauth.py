@@ -97,7 +97,8 @@ def test_a_token_without_a_scope_of_ours_gets_nothing(scope: object, server: Ser
 @pytest.mark.parametrize("name", ["scope", "scp", "sub", "client_id", "azp", "nbf", "iat", "jti"])
 def test_a_claim_of_another_type_is_an_invalid_token_and_no_failure(name: str, server: Server, issuer: str) -> None:
     values = (7, -1.5, True, {"commonplace:admin": 1}, [7], [["commonplace:admin"]], [None], "x" * 10_000)
-    for value in values:
+    # Who someone is and what they may is read from every type; the others are dates and names that one rule checks.
+    for value in values if name in {"scope", "scp", "sub"} else values[::3]:
         claims: dict[str, object] = {"scope": None} if name == "scp" else {}
         answer = server.ask("GET", "/api/v1/pages", key=token(issuer, **claims, **{name: value}))
         assert answer.status in {200, 401, 403}, (name, value, answer.body)

@@ -92,4 +92,4 @@ def gated(folder: Path) -> tuple[Gate, dict[str, str]]:
     (about / "entry_points.txt").write_text("[commonplace.plugins]\ngate = gate:Gate\n")
     shutil.copy(Path(__file__).with_name("gate.py"), plugins)
     own = {name: str(folder / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")}
-    return Gate(noted), {"PYTHONPATH": str(plugins), "GATE": str(noted), **own}
+    return Gate(noted), {"PYTHONPATH": str(plugins), "GATE_OF_COMMONPLACE": str(noted), **own}

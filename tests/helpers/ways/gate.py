@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(os.environ["GATE"])
+FOLDER = Path(os.environ["GATE_OF_COMMONPLACE"])
 """Folder in which `armed` makes the validator record checked entries in `seen` and wait for `open`."""
 SECONDS = 60.0
 
