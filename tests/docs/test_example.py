@@ -7,7 +7,8 @@ It holds one broken link (`topics/monitoring` names a runbook that nobody has wr
 from __future__ import annotations
 
 import json
-import runpy
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from agent import Agent, agent, ids
-from forks.preloaded import preloaded
 from support import ROOT
 
 EXAMPLE = ROOT / "examples" / "kb"
@@ -92,22 +92,21 @@ def test_a_stated_relation_is_seen_from_its_other_end(reader: Agent) -> None:
     assert ("runbooks/restore-drill", "supported_by") in relations
 
 
-def run_demo(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
-    """What `make run` prints, with the commands that it starts forked; tests/docs/test_readme.py starts them anew."""
-    programs = preloaded().programs()
-    assert programs
-    demo = runpy.run_path(str(ROOT / "tools" / "run_demo.py"))
-    monkeypatch.setitem(demo["main"].__globals__, "COMMAND", programs / "commonplace")
-    monkeypatch.setattr(sys, "argv", ["run_demo.py"])
-    assert demo["main"]() == 0
-    return capfd.readouterr().out
+def run_demo(cache_dir: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "run_demo.py"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env=os.environ | {"XDG_CACHE_HOME": str(cache_dir)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-@pytest.mark.usefixtures("cache_dir")
-def test_make_run_answers_one_question_and_prints_the_entry(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    printed = run_demo(monkeypatch, capfd)
+def test_make_run_answers_one_question_and_prints_the_entry(cache_dir: Path) -> None:
+    printed = run_demo(cache_dir)
     assert 'An agent calls search {"query": "How do we restore the database after an outage?"} over MCP' in printed
     assert "[1] runbooks/restore-database.md" in printed
     entry = json.loads(printed[printed.index("{\n") :])["mcpServers"]["kb"]
