@@ -125,7 +125,7 @@ def _rule_text(page: RulePage, *, is_first: bool) -> str:
 
 def _change_line(brief: Brief, path_of: PathOf, rest: str, room: int) -> str:
     """The number of pages that changed, the first of them as far as there is room, and the way to the others."""
-    head = f"Since {datetime.fromtimestamp(brief.since, UTC):%Y-%m-%d %H:%M}:"
+    head = f"Since {brief.since_name or f'{datetime.fromtimestamp(brief.since, UTC):%Y-%m-%d %H:%M}'}:"
     if not brief.changed:
         return f"{head} no page changed." if brief.is_complete else f"{head} no changed page is known. {rest}"
     head += f" {amount(len(brief.changed), 'page')} changed"

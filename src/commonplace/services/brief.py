@@ -93,7 +93,9 @@ class Brief:
     """The answer of one call at the start of a session."""
 
     since: float
-    """The end of the caller's last session in Unix seconds; 0 for none."""
+    """The end of the caller's last session, or the moment that was asked for, in Unix seconds; 0 for none."""
+    since_name: str = ""
+    """Name of the commit, as `Since.name`."""
     rules: Sequence[RulePage] = ()
     changed: Sequence[ChangedPage] = ()
     """The pages that differ from how they were then, last changed first."""
@@ -148,8 +150,8 @@ def brief(
     news = _news(sections, changed, since)
     reviews, doubts = _reviews(indexed, unknown)
     firsts, repeats = _without_repeats(sections, doubts)
-    begin = since.when if since else 0.0
-    return Brief(begin, rules, changed, not missing, firsts, repeats, news, reviews, doubts, unknown)
+    begin, name = (since.when, since.name) if since else (0.0, "")
+    return Brief(begin, name, rules, changed, not missing, firsts, repeats, news, reviews, doubts, unknown)
 
 
 def _since_last_session(services: Services, actor: Actor | None) -> Since | None:
@@ -316,10 +318,10 @@ def _committed(
         page = ChangedPage(collection, address, last[address].when, last[address])
         if address in there and is_compared and address not in moved:
             yield page
-        elif then is None or time.thread_time() > until:
+        elif time.thread_time() > until:
             yield page if address in there else replace(page, state="gone")
-        elif _differs(store, then, address, moved):
-            yield page if address in there else _gone(page, _content(then, address), moved)
+        elif then is None or _differs(store, then, address, moved):
+            yield page if address in there else _gone(page, then, moved)
 
 
 def _differs(store: Store, then: Store, address: Address, moved: set[Address]) -> bool:
@@ -328,10 +330,10 @@ def _differs(store: Store, then: Store, address: Address, moved: set[Address]) -
     return was != _content(store, address) and not (was is None and address in moved)
 
 
-def _gone(page: ChangedPage, was: bytes | None, moved: set[Address]) -> ChangedPage:
+def _gone(page: ChangedPage, then: Store | None, moved: set[Address]) -> ChangedPage:
     """A page that is gone, with what became of it; adds its new path to the moved ones if the file was not changed."""
     target = moved_on(page.collection, page.address, page.last) if page.last else None
-    if target and _content(page.collection.store, target) == was:
+    if target and then and _content(page.collection.store, target) == _content(then, page.address):
         moved.add(target)
     return replace(page, state=f"moved to {target.path}" if target else "deleted")
 

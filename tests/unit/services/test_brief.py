@@ -16,7 +16,7 @@ from commonplace.faces.brief_output import brief_lines
 from commonplace.index import open_past
 from commonplace.services.brief import brief, last_session
 from commonplace.services.collections import Collections
-from commonplace.services.past import since_time
+from commonplace.services.past import since_of, since_time
 from commonplace.services.services import Services
 from commonplace.store.activity_log import FileAccessLog
 from indexed import Indexed
@@ -178,6 +178,15 @@ def test_a_brief_tells_what_became_of_each_page_since(tmp_path: Path, monkeypatc
             "move.md": "moved to there.md",
             "rm.md": "removed, not committed",
         }
+        head = base.store.history.head()
+        for text, name in (("head~1", "(head~1)"), (head[:8].upper(), head[:10]), (f"before {head[:7]}", "(before ")):
+            named = brief(Services(collections=collections), "", None, since=since_of(collections, text))
+            (line,) = brief_lines(named, [], 4_000, lambda _, path: path, "Rest.")
+            assert re.match("Since [0-9a-f]{10}[ :]", line), text
+            assert name in line.partition(":")[0], "a commit has no date that changes are counted by"
+        ever = brief(Services(collections=collections), "", None, since=since_time(collections, 1.0)).changed
+        states = {page.address.path: page.state for page in ever}
+        assert (states["move.md"], states["gone.md"]) == ("moved to there.md", "deleted"), "before the first commit"
         assert answer.is_complete
         whole = "\n".join(brief_lines(answer, [], 4_000, lambda _, path: path, "Rest."))
         assert "move.md (Test Writer; moved to there.md)" in whole

@@ -35,6 +35,8 @@ class Since:
     """The commit that the branch had then, by the collection's name; "" for none. A collection that lacks a named
     commit has no entry.
     """
+    name: str = ""
+    """The commit with the words that name it, such as `1a2b3c4d5e (HEAD~3)`; "" for a date or time."""
 
 
 def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -> datetime | None:

@@ -85,7 +85,8 @@ def since_of(collections: Iterable[Collection], text: str) -> Since:
             errors.append(error)
     if named:
         when = max(commit.when for commit in named.values())
-        return Since(when, {collection: commit.id for collection, commit in named.items()})
+        commits = {collection: commit.id for collection, commit in named.items()}
+        return Since(when, commits, _named_commit(commits.values(), text))
     moment = parse_moment(name)
     if moment is None:
         errors.sort(key=lambda error: (not isinstance(error, NotFoundError), isinstance(error, GitError)))
@@ -93,6 +94,14 @@ def since_of(collections: Iterable[Collection], text: str) -> Since:
     if moment.timestamp() > time.time():
         raise _in_future(name)
     return since_time(members, moment.timestamp())
+
+
+def _named_commit(commits: Iterable[str], text: str) -> str:
+    """`Since.name` of commits, one of each collection, that a text names."""
+    words, (first, *others) = " ".join(text.split())[:MAX_SHOWN_MOMENT], sorted(set(commits))
+    if others:
+        return words
+    return first[:10] if first.startswith(words.lower()) else f"{first[:10]} ({words})"
 
 
 def since_time(collections: Iterable[Collection], when: float) -> Since:

@@ -1,6 +1,7 @@
 """`commonplace brief`: what an agent gets at the start of a session, within a budget of tokens.
 
-As JSON: `{"since", "tokens", "lines": [..]}`; `since` is in ISO 8601 UTC, null for no moment.
+As JSON: `{"since", "tokens", "lines": [..]}`; `since` is in ISO 8601 UTC, for a commit its id and the words that name
+it, null for no moment.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def command(
         )
         if session.out.as_json:
             rows: list[Json] = list(lines)
-            when = iso_timestamp(int(start.when)) if start else None
+            when = start.name or iso_timestamp(int(start.when)) if start else None
             session.out.json({"since": when, "tokens": tokens_of("\n".join(lines)), "lines": rows})
             return
         for line in lines:

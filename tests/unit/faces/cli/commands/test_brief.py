@@ -22,4 +22,6 @@ def test_rules_changes_and_sections_are_told(shell: Shell, repo: GitRepo) -> Non
 def test_a_moment_that_is_none_is_refused(shell: Shell) -> None:
     for text, sentence in (("someday", "'someday' is no moment"), ("2999-01-01", "lies in the future")):
         assert sentence in shell("brief", "--since", text).stderr
-    assert "no page changed" in shell.ok("brief", "--since", "HEAD").text
+    row = shell.ok("brief", "--since", "HEAD", "--json").json
+    assert row["since"].endswith(" (HEAD)")
+    assert f"Since {row['since']}: no page changed." in row["lines"]
