@@ -23,6 +23,7 @@ from commonplace.domain.similarity import SearchMode
 from commonplace.domain.words.amounts import amount
 from commonplace.domain.words.moments import Since
 from commonplace.services.collections import Collection
+from commonplace.services.deletions import cut_off
 from commonplace.services.evidence import EvidenceSection, evidence
 from commonplace.services.file_search import sections_in_files
 from commonplace.services.health.citations import page_citation_findings
@@ -262,6 +263,7 @@ def _changed(services: Services, since: Since, building: Sequence[Collection], m
             missing.append(f"{collection.name}: has no such commit; what changed is not known.")
             continue
         compared = "" if collection in building else then
+        missing += [f"{collection.name}: {cut}"] if not then and (cut := cut_off([collection.store])) else []
         last, is_compared = _last_commits(collection, then, compared, until, missing)
         committed = {page.address: page for page in _committed(collection, last, compared, until, is_compared)}
         for page in _uncommitted(collection, since.when, missing):

@@ -22,6 +22,7 @@ CPU_SECONDS = 0.15
 """Maximum processor time in seconds of looking through them."""
 RECENT_BATCH = 50
 """Number of commits that are read at once."""
+UNSHALLOW = "Run `git fetch --unshallow` in the folder to have the earlier commits."
 
 
 class Deletion(NamedTuple):
@@ -181,13 +182,21 @@ def skipped_file(stores: Sequence[Store], reference: str) -> str:
     return ""
 
 
+def cut_off(stores: Sequence[Store]) -> str:
+    """A sentence about what is not known, if one of the folders is in a shallow clone; "" otherwise."""
+    if not any(store.history.is_shallow for store in stores):
+        return ""
+    return f"The clone is shallow: what was before its first commit, and who wrote it, is not known. {UNSHALLOW}"
+
+
 def with_deletion(error: NotFoundError, stores: Sequence[Store], reference: str) -> NotFoundError:
     """The error about a page that is not there, with the commit that took it away, or why its file is not served."""
     if skipped := skipped_file(stores, reference):
         return NotFoundError(f"{error} {skipped}", kind=error.kind, reference=reference)
     gone = deletion_of(stores, reference)
     if gone is None:
-        return error
+        cut = cut_off(stores)
+        return NotFoundError(f"{error} {cut}", kind=error.kind, hint=error.hint, **error.context) if cut else error
     return NotFoundError(f"{error} {gone.sentence}", kind=error.kind, hint=gone.hint, reference=reference)
 
 

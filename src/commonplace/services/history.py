@@ -16,7 +16,7 @@ from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.words.moments import parse_moment
 from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection
-from commonplace.services.deletions import is_proposed, not_served
+from commonplace.services.deletions import cut_off, is_proposed, not_served
 from commonplace.services.past import moment_of, require_history
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
 from commonplace.services.writes.documents import index_written
@@ -329,7 +329,7 @@ def restore_last(
     if item is not None:
         return bring_back(collection, item, to or item.address, intent, force=force), item.revision
     if to is not None:
-        raise _not_in_trash(reference)
+        raise _not_in_trash(collection, reference)
     address = locate()
     at = revision_at(collection, at) if at else _last_commit(collection, address, reference)
     return restore(collection, address, at, intent, force=force), at
@@ -357,13 +357,13 @@ def _last_commit(collection: Collection, address: Address, reference: str) -> st
         )
     committed = last_commits(collection, address)
     if committed is None:
-        raise _not_in_trash(reference)
+        raise _not_in_trash(collection, reference)
     return committed.containing
 
 
-def _not_in_trash(reference: str) -> NotFoundError:
+def _not_in_trash(collection: Collection, reference: str) -> NotFoundError:
     return NotFoundError(
-        f"The trash has no {reference!r}, and no commit has it.",
+        f"The trash has no {reference!r}, and no commit has it. {cut_off([collection.store])}".rstrip(),
         kind="trash",
         hint="See what there is: the deleted pages (changes, commonplace restore), and the history.",
     )

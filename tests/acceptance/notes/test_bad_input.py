@@ -56,7 +56,7 @@ def test_a_shallow_clone_knows_the_commits_that_it_has(tmp_path: Path) -> None:
         assert "[1] tea.md" in client.text("search", query="second", at=second)
         with pytest.raises(RefusedError, match="There is no commit"):
             client.text("read", page="tea", at=first)
-        with pytest.raises(RefusedError, match=r"There is nothing before .*: the history begins with it"):
+        with pytest.raises(RefusedError, match=r"It is not known what was there before .*: the clone is shallow"):
             client.text("read", page="tea", at=f"before {second}")
         assert third[:10] in client.text("changes", page="tea")
         assert "Third." in client.text("read", page="tea")

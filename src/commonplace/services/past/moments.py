@@ -17,6 +17,7 @@ from commonplace.domain.query import Filter
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.words.moments import Since, parse_moment
 from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.deletions import UNSHALLOW
 
 BEFORE = "before "
 _HEAD = frozenset({"head", "@"})
@@ -304,11 +305,16 @@ def _named(collection: Collection, past: PastStates, name: str, *, before: bool)
         raise _no_moment(name) from error
     if done == steps + before:
         return commit
-    where, begins = "before", "with it"
-    if done < steps:
-        where, begins = "at", f"{done} before {parts['name'][:MAX_SHOWN_MOMENT]}"
-    raise NotFoundError(
-        f"There is nothing {where} {name[:MAX_SHOWN_MOMENT]}: the history begins {begins}.",
+    raise _nothing_there(collection, name, f"{done} before {parts['name'][:MAX_SHOWN_MOMENT]}" if done < steps else "")
+
+
+def _nothing_there(collection: Collection, name: str, begin: str) -> NotFoundError:
+    """The error for steps beyond the first commit; `begin` says where that is, "" for the named commit itself."""
+    where = f"{'at' if begin else 'before'} {name[:MAX_SHOWN_MOMENT]}"
+    if collection.store.history.is_shallow:
+        return _not_known(where)
+    return NotFoundError(
+        f"There is nothing {where}: the history begins {begin or 'with it'}.",
         kind="revision",
         hint="Ask for the changes to see the commits.",
     )
@@ -322,17 +328,21 @@ def _at(past: PastStates, when: datetime, name: str, *, before: bool, is_shallow
     if commit is None:
         where = f"{'before ' if before else 'at '}{name[:MAX_SHOWN_MOMENT]}"
         if is_shallow:
-            raise NotFoundError(
-                f"It is not known what was there {where}: the clone is shallow, and its history begins later.",
-                kind="revision",
-                hint="Run `git fetch --unshallow` in the folder to have the earlier commits.",
-            )
+            raise _not_known(where)
         raise NotFoundError(
             f"There was no commit yet {where}.",
             kind="revision",
             hint="Ask for the changes to see when the history begins.",
         )
     return commit
+
+
+def _not_known(where: str) -> NotFoundError:
+    return NotFoundError(
+        f"It is not known what was there {where}: the clone is shallow, and its history begins later.",
+        kind="revision",
+        hint=UNSHALLOW,
+    )
 
 
 def _in_future(name: str) -> InvalidInputError:

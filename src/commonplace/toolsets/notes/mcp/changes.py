@@ -18,7 +18,7 @@ from commonplace.domain.tokens import size_of
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
-from commonplace.services.deletions import is_proposed, with_deletion
+from commonplace.services.deletions import cut_off, is_proposed, with_deletion
 from commonplace.services.history import uncommitted_addresses
 from commonplace.services.past import narrowed_since, section_blame, since_of
 from commonplace.services.past.moments import PAST_READY_SECONDS
@@ -59,13 +59,14 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     with suppress(IndexingError):
         call.services.collections.wait_ready(BUILDING_WAIT_SECONDS, call.progress)
     chosen, change_filter = _wanted(call, arguments)
+    skipped = _cursor(arguments.cursor)
+    limits = [] if skipped else [line for collection in chosen for line in _limits(collection, arguments)]
     if arguments.sections:
-        return _shown(answer, _section_lines(chosen[0], change_filter))
+        return _shown(answer, [*limits, *_section_lines(chosen[0], change_filter)])
     if arguments.deleted:
         lines = [line for collection in chosen for line in _deleted_lines(call, collection, change_filter)]
-        return _shown(answer, lines or ["No deleted pages."])
-    skipped = _cursor(arguments.cursor)
-    lines: list[str] = []
+        return _shown(answer, [*limits, *lines] or ["No deleted pages."])
+    lines = limits
     for collection in () if skipped else chosen:
         lines += _before_commits(call, collection, change_filter, diff=arguments.diff)
     with_commits = (other_collection for other_collection in chosen if other_collection.store.history.available)
@@ -84,11 +85,24 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     return _shown(answer, lines or ["No changes."], skipped, ends[:MAX_SHOWN_COMMITS], more=more, diffs=diffs)
 
 
+def _limits(collection: Collection, arguments: NotesChanges) -> list[str]:
+    """A line on what the history of a folder cannot tell; none if it tells all."""
+    if collection.store.history.available:
+        cut = cut_off([collection.store])
+        return [f"{collection.name}: {cut}"] if cut else []
+    arguments_given = [name for name in ("by", "deleted", "diff") if getattr(arguments, name)]
+    return (
+        [f"{collection.name} has no Git history: {' and '.join(arguments_given)} cannot be known."]
+        if arguments_given
+        else []
+    )
+
+
 def _before_commits(call: Call, collection: Collection, change_filter: ChangeFilter, *, diff: bool) -> list[str]:
     """The trash of a page, and changes without a commit: both are newer than any commit."""
     trash = _trash_lines(call, collection, change_filter) if change_filter.address else []
     if not collection.store.history.available:
-        return [*trash, *_without_history(collection, change_filter)]
+        return trash if change_filter.by else [*trash, *_without_history(collection, change_filter)]
     return [*trash, *_uncommitted(collection, change_filter, diff=diff)]
 
 

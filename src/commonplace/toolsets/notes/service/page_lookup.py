@@ -23,7 +23,7 @@ from commonplace.services.collections import (
     reference_splits,
     several_named,
 )
-from commonplace.services.deletions import deletion_of, skipped_file
+from commonplace.services.deletions import cut_off, deletion_of, skipped_file
 from commonplace.services.writes.new_paths import daily_address, has_folder, new_page_address
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -222,7 +222,7 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
     stores = [collection.store for collection in chosen]
     skipped = skipped_file(stores, name)
     gone = None if skipped else deletion_of(stores, name)
-    reason = gone.sentence if gone else skipped
+    reason = gone.sentence if gone else skipped or cut_off(stores)
     error = NotFoundError(
         f"There is no page {text[:120]!r}. {reason}".rstrip(),
         kind="document",

@@ -10,17 +10,21 @@ from threading import Event
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.faces.cli.pages import located
 from commonplace.faces.mcp.toolset import Call
 from commonplace.index import open_past
 from commonplace.services.brief import brief
 from commonplace.services.collections import Collections
+from commonplace.services.history import restore_last
 from commonplace.services.past import since_of
 from commonplace.services.services import Services
 from commonplace.toolsets.notes.mcp.changes import changes
-from commonplace.toolsets.notes.mcp.parameters import NotesChanges, NotesSearch
+from commonplace.toolsets.notes.mcp.parameters import NotesChanges, NotesRestore, NotesSearch
 from commonplace.toolsets.notes.mcp.prompts import summarize_changes
 from commonplace.toolsets.notes.mcp.queries import search
+from commonplace.toolsets.notes.mcp.restoration import restore
 from indexed import Indexed
 from support import GitRepo, new_repo
 
@@ -129,3 +133,53 @@ def test_a_diff_that_is_cut_names_the_call_that_shows_the_page(call: Call, repo:
     head = repo.git("rev-parse", "HEAD")[:17]
     *_, more, _ = str(changes(call, NotesChanges(diff=True, max_tokens=300))).split("\n")
     assert more.endswith(f'a larger max_tokens. Next: read {{"page": "long.md", "at": "{head}"}}')
+
+
+def test_a_shallow_clone_says_in_each_face_that_it_does_not_know_what_was_before(repo: GitRepo, tmp_path: Path) -> None:
+    clone = tmp_path / "clone" / "base"
+    repo.git("clone", "--quiet", "--depth", "1", f"file://{repo.path}", str(clone))
+    with Indexed(clone.parent) as base:
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        with closing(past):
+            services = Services(collections=Collections(lambda: [replace(base.collection, past=past)]))
+            call = Call(services=services, tier="write", progress=lambda *_: None)
+            early = since_of(services.collections, "2020-01-01")
+            for number, face in enumerate(
+                (
+                    lambda: changes(call, NotesChanges()),
+                    lambda: changes(call, NotesChanges(since="2020-01-01")),
+                    lambda: changes(call, NotesChanges(by="Ann")),
+                    lambda: changes(call, NotesChanges(deleted=True)),
+                    lambda: changes(call, NotesChanges(page="a.md", sections=True)),
+                    lambda: changes(call, NotesChanges(since="HEAD~3")),
+                    lambda: changes(call, NotesChanges(page="gone.md")),
+                    lambda: restore(call, NotesRestore(page="gone.md")),
+                    lambda: located(services.collections, "gone.md"),
+                    lambda: restore_last(base.collection, ("gone.md", ""), lambda: Address("gone.md")),
+                    lambda: "\n".join(brief(services, "", None, since=early).unknown),
+                )
+            ):
+                try:
+                    text = str(face())
+                except NotFoundError as refused:
+                    text = refused.advice
+                assert text.lower().count("the clone is shallow") == 1, (number, text)
+                assert "git fetch --unshallow" in text, (number, text)
+                assert "no author" not in text, number
+                assert "No deleted" not in text, number
+
+
+def test_without_history_each_argument_that_needs_one_is_named(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "# A\n"}) as base:
+        call = Call(services=Services(collections=base.collections), tier="read", progress=lambda *_: None)
+        for arguments, name, is_listed in (
+            (NotesChanges(by="Ann"), "by", False),
+            (NotesChanges(deleted=True), "deleted", False),
+            (NotesChanges(diff=True), "diff", True),
+            (NotesChanges(), "", True),
+        ):
+            text = str(changes(call, arguments))
+            assert (f"base has no Git history: {name} cannot be known." in text) == bool(name), text
+            assert ("a.md" in text) == is_listed, text
+            assert "No deleted" not in text
