@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pygit2
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 from pygit2.enums import ConfigLevel
 
 from deployments.deployment import DEPLOYMENT, ENGINE, engine_prefixes
 from deployments.left_out import reason_left_out
+from forks.forking import load_product
 from forks.preloaded import forking, keep_environment
 from opensearch_cluster.shared_server import shared
 from remotes import canary
@@ -58,8 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Select the tests that are longer in a soak run; in other runs, skip the tests made for soak runs."""
+    if any(is_hypothesis_test(getattr(item, "obj", None)) for item in items):
+        load_product()  # Hypothesis takes constants from what is loaded: without all of it, cases depend on the order
     if SOAK:
         longer = [item for item in items if _is_longer_in_soak(item)]
         config.hook.pytest_deselected(items=[item for item in items if item not in longer])

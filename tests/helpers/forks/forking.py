@@ -132,12 +132,17 @@ class Nursery:
         return 0
 
 
-def fork(listener: str) -> int:
-    """Load the product, and fork for whoever asks at this descriptor; the exit code."""
+def load_product() -> None:
+    """Import every module of the product, but for `LEFT`."""
     product = import_module(FIRST.partition(".")[0])
     modules = (module.name for module in walk_packages(product.__path__, f"{product.__name__}."))
     for name in (FIRST, *(name for name in modules if not name.startswith(LEFT)), *LIBRARIES):
         import_module(name)
+
+
+def fork(listener: str) -> int:
+    """Load the product, and fork for whoever asks at this descriptor; the exit code."""
+    load_product()
     _compile()
     import_module("commonplace.faces.lazy_module").load_lazy_modules()
     # One library (onnx) empties these caches when a process ends. Memory that is freed would be copied for that first.
