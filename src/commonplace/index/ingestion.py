@@ -174,6 +174,8 @@ class Ingest:
             outcome = self.ingest_many(differing if complete else stats, list(changed), progress)
         else:
             outcome = self.ingest_few(list(changed)) if changed else Outcome()
+        if outcome.flush_due:
+            self.flush()
         outcome.unreadable |= unseen
         return outcome
 

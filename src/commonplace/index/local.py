@@ -395,8 +395,6 @@ class LocalIndex:
             self._notifier.start()
         self._ready.set()
         self._date_updater.wake()
-        if outcome.flush_due:
-            self._flush_worker.wake()
         return outcome
 
     def _ingest(self, changes: FileChanges, on_change: Callable[[Sequence[Address]], None] | None) -> None:

@@ -23,6 +23,7 @@ from commonplace.services.statuses import (
     is_lapsed_chunk,
     lapsed_title_notice,
     narrowed,
+    other_status_notice,
 )
 
 MAX_RERANKED_HITS = 20
@@ -104,6 +105,9 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
         lapsed = (lapsed_title_notice(collection, query.text) for collection in collections)
         notice = " ".join(filter(None, (*lapsed, notice)))
     total = sum(result.total for _, result in results)
+    if not total and query.status not in {"", "any"}:
+        others = _found(collections, replace(query, status="", offset=0, limit=1), "keyword", explained=False)
+        notice = " ".join(filter(None, (other_status_notice(others.total, query.status), notice)))
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice, similarities)
     if query.sort == "score":

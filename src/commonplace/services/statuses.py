@@ -23,6 +23,7 @@ from commonplace.domain.status import (
     declared_statuses,
     status_on,
 )
+from commonplace.domain.words.amounts import amount
 from commonplace.services import collections
 
 MAX_REPLACEMENTS = 20
@@ -39,6 +40,11 @@ MAX_ROUNDS = 3
 """Maximum number of times that a search is repeated because a further page answers only by a section that lapsed."""
 NOTHING_CURRENT = "Nothing that holds answers: every hit is superseded, retired or expired."
 _HOLDS = TextStatus(Status.CURRENT)
+
+
+def other_status_notice(pages: int, status: str) -> str:
+    """A sentence about pages that answer a search without its filter of status; "" if there are none."""
+    return f"{amount(pages, 'page')} of another status than {status!r} would answer." if pages else ""
 
 
 def status_day(collection: collections.Collection) -> str:

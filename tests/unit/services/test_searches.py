@@ -347,3 +347,12 @@ def test_the_section_whose_heading_has_only_words_of_the_query_comes_before_thos
         (hit,) = search(base(indexed), SearchQuery(text="Write-Warning Message", limit=1)).hits
     assert hit.hit.record.address.path == "warning.md"
     assert hit.hit.sections[0].path[-1] == "-Message"
+
+
+def test_a_status_that_leaves_out_every_answer_is_said(tmp_path: Path) -> None:
+    with Indexed(
+        tmp_path, {"old.md": "---\nstatus: retired\n---\n# Cellar\n\nBlocks of ice.\n", "b.md": "# B\n"}
+    ) as base:
+        answer = search([base.collection], SearchQuery(text="ice", status="current"))
+        assert (answer.total, answer.notice) == (0, "1 page of another status than 'current' would answer.")
+        assert search([base.collection], SearchQuery(text="ice", status="retired")).notice == ""

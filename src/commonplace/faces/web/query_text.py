@@ -57,10 +57,14 @@ class QueryText:
         """The status to which the search is narrowed; "" for any."""
         return next((chip.value.casefold() for chip in self.chips if chip.operator == "status"), "")
 
-    def problem(self) -> str:
-        """The error in an operator's value; "" if there is none."""
+    def problem(self, collections: Iterable[Collection]) -> str:
+        """The error in an operator's value, of which collections are those that there are; "" if there is none."""
+        names = [collection.name for collection in collections]
+        base = next((chip.value for chip in self.chips if chip.operator == "base" and chip.value not in names), "")
+        if base:
+            return f"There is no base {base[:40]!r} here. Bases: {', '.join(names)}."
         wrong = next((chip for chip in self.chips if chip.operator in DAYS and not _is_day(chip.value)), None)
-        return f"{wrong.value[:40]!r} is no day. Write one as {wrong.operator}:2026-01-31." if wrong else ""
+        return f"{wrong.value[:40]!r} is not a day. Write one as {wrong.operator}:2026-01-31." if wrong else ""
 
     def chosen(self, collections: Iterable[Collection]) -> list[Collection]:
         """The collections selected by operators; all without such an operator."""

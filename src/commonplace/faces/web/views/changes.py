@@ -63,6 +63,8 @@ class FileDiff:
     """The document's address before the commit; None if the commit did not rename it."""
     notes: list[CardRow]
     """Parts that toolsets show for the current document."""
+    is_deleted: bool
+    """Whether the commit deleted the document."""
 
 
 def commit(request: PageRequest) -> PageResponse:
@@ -82,7 +84,8 @@ def commit(request: PageRequest) -> PageResponse:
         left -= len(rows)
         notes = toolset_notes(request, document_at_path(collection, address.path))
         url = request.urls.page(collection.name, address.path)
-        files.append(FileDiff(address, url, rows, before, renames.get(address), notes))
+        is_deleted = not collection.store.history.has(address, found_commit.id)
+        files.append(FileDiff(address, url, rows, before, renames.get(address), notes, is_deleted))
     return page(
         request,
         "commit.html",

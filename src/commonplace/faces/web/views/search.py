@@ -84,8 +84,8 @@ def search(request: PageRequest) -> PageResponse:
     number = request.number("page")
     with at_moment(request) as (then, moments):
         try:
-            if query.problem():
-                shown = _empty(query.problem())
+            if problem := query.problem(then.collections):
+                shown = _empty(problem)
             else:
                 shown = (_answer if query.words else _filtered)(then, query, number)
         except InvalidInputError as error:
@@ -128,7 +128,7 @@ def suggest(request: PageRequest) -> PageResponse:
     with at_moment(request) as (then, _):
         chosen = query.chosen(then.collections)
         hits: list[ShownHit] = []
-        if query.words:
+        if query.words and not query.problem(then.collections):
             search_query = SearchQuery(
                 text=query.words, filter=query.filter(), status=query.status, limit=SUGGESTED, sections=1, snippet=120
             )
@@ -137,9 +137,13 @@ def suggest(request: PageRequest) -> PageResponse:
             hits = [
                 shown_hit for hit in found_hits for shown_hit in _suggested(_shown(then, hit, mark, ""), query.words)
             ][:SUGGESTED]
-        else:
+        elif not query.words:
             hits = [_listed(then, document) for document in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
-    return page(request, "suggest.html", hits=hits, query=query, many=len(chosen) > 1)
+        problem = query.problem(then.collections)
+    by_meaning = any(collection.semantic_index is not None for collection in chosen)
+    return page(
+        request, "suggest.html", hits=hits, query=query, many=len(chosen) > 1, problem=problem, by_meaning=by_meaning
+    )
 
 
 def _suggested(hit: ShownHit, words: str) -> list[ShownHit]:

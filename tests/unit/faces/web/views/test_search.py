@@ -111,8 +111,17 @@ def test_a_long_answer_has_pages(pages: Pages) -> None:
 def test_a_day_that_is_none_is_said_instead_of_left_out(pages: Pages, q: str) -> None:
     page = pages.view(search, q=q)
 
-    assert "is no day. Write one as" in page
+    assert "is not a day. Write one as" in page
     assert hits(page) == []
+
+
+def test_a_base_that_is_not_there_is_said_instead_of_words_that_no_page_has(pages: Pages) -> None:
+    page = pages.view(search, q="Water base:foo")
+
+    assert "There is no base &#39;foo&#39; here. Bases: base, two." in page
+    assert "No page contains" not in page
+    assert "There is no base" in pages.view(suggest, q="Water base:foo")
+    assert len(hits(pages.view(search, q="Water base:two"))) == 1
 
 
 def test_a_snippet_has_no_signs_of_markup(tmp_path: Path) -> None:

@@ -50,7 +50,46 @@ async function changedRows(engine, query, gone, whole) {
   return rows.map((row, at) => ({ ...row, score: before.get(gone[pages[at].raw_url.replace(/^\//, "")]) ?? best }));
 }
 
+/** Rows in order, without those that only share a letter with a word: the index shortens a word until something begins with it. */
 async function found(query, limit) {
+  const { rows } = await ranked(query);
+  const pages = await Promise.all(rows.slice(0, limit).map(({ row }) => row.data()));
+  const alike = pages.filter((page) => isAlike(page, query));
+  return { total: rows.length - pages.length + alike.length, rows: alike };
+}
+
+/** The rows of a query; if no page has all of its words, those with any of them, with most of them first. */
+async function foundAny(query, limit) {
+  const all = await found(query, limit);
+  const words = wordsOf(query);
+  if (all.total || words.length < 2 || query.includes('"')) return { ...all, any: false };
+  const pages = new Map();
+  for (const word of words) {
+    for (const page of (await found(word, limit)).rows) pages.set(page.url, { page, count: (pages.get(page.url)?.count ?? 0) + 1 });
+  }
+  const rows = [...pages.values()].sort((a, b) => b.count - a.count).map(({ page }) => page);
+  return { total: rows.length, rows: rows.slice(0, limit), any: rows.length > 0 };
+}
+
+function fold(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+function wordsOf(text) {
+  const parts = new Intl.Segmenter(document.documentElement.lang, { granularity: "word" }).segment(text);
+  return [...new Set([...parts].filter((part) => part.isWordLike).map((part) => fold(part.segment)))];
+}
+
+/** Whether a page has a word of a query, or one with its first letters: three, and more than half of them. */
+function isAlike(page, query) {
+  const text = fold(`${page.meta.title} ${page.content}`);
+  const words = wordsOf(query);
+  if (!words.length || words.some((word) => text.includes(word))) return true;
+  const beginnings = words.map((word) => [...word].slice(0, Math.max(3, Math.ceil(word.length * 0.6))).join(""));
+  return wordsOf(text).some((word) => beginnings.some((beginning) => word.startsWith(beginning)));
+}
+
+async function ranked(query) {
   engines ??= indexes();
   const { whole, gone, changed } = await engines;
   const before = await rowsOf(whole, query);
@@ -59,7 +98,7 @@ async function found(query, limit) {
   if (changed) rows.push(...(await changedRows(changed, query, gone, before)));
   // What holds comes before what is superseded, retired or expired, as on a server.
   rows.sort((a, b) => a.lapsed - b.lapsed || b.score - a.score);
-  return { total: rows.length, rows: await Promise.all(rows.slice(0, limit).map(({ row }) => row.data())) };
+  return { rows };
 }
 
 /** Pages of the index are named from its folder; addresses here are those of the pages as they lie on this host. */
@@ -130,12 +169,10 @@ async function suggestions(query) {
   return [none];
 }
 
-/** The words of a search that no page of the rows has as they are written; the index answers with words like them then. */
+/** The words of a search that no page of the rows has as they are written. */
 function missingWords(query, rows) {
-  const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const texts = rows.map((row) => fold(`${row.meta.title} ${row.content}`));
-  const words = [...new Intl.Segmenter(document.documentElement.lang, { granularity: "word" }).segment(query)].filter((part) => part.isWordLike);
-  return words.map((part) => part.segment).filter((word) => !texts.some((text) => text.includes(fold(word))));
+  return wordsOf(query).filter((word) => !texts.some((text) => text.includes(word)));
 }
 
 /** The page of a search: the words stand in its address. */
@@ -147,9 +184,11 @@ async function showResults() {
   const query = new URLSearchParams(location.search).get("q")?.trim() ?? words;
   for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
   if (!query) return;
-  const { total, rows } = await found(query, 50);
+  const { total, rows, any } = await foundAny(query, 50);
   const missing = "nearest" in list.dataset ? [] : missingWords(query, rows);
   const said = [total === 1 ? t("1 page") : t("{n} pages", { n: count(total) })];
+  if (!total) said.push(t("Nothing is found by these words."));
+  if (any) said.push(t("No page has all of these words; the pages shown have one of them."));
   if (total && missing.length) said.push(t("None of the pages shown contains {words}; they have words like it.", { words: missing.join(", ") }));
   document.getElementById("_ui-results-count").textContent = said.join(". ");
   list.replaceChildren(...rows.map((row) => {
