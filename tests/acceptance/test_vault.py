@@ -46,6 +46,7 @@ def test_every_link_leads_where_it_was_written_to_lead(vault: Vault, base: Index
     assert not wrong, "\n".join(wrong[:20])
 
 
+@pytest.mark.soak
 def test_what_is_broken_is_what_was_written_so_over_the_real_command(vault: Vault, base: Indexed) -> None:
     before = subprocess.run(
         ["find", ".", "-type", "f", "-newer", "."], cwd=base.folder, capture_output=True, check=True

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from confluence.server import serving
 from confluence.site import Site
 from support import ROOT
@@ -16,6 +18,7 @@ from support import ROOT
 PAGE = (ROOT / "docs" / "confluence.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.soak
 def test_the_commands_lead_from_a_login_to_a_pushed_word(tmp_path: Path, cache_dir: Path) -> None:
     site = Site()
     runbooks = site.add("Runbooks", body="<p>How we work.</p>")

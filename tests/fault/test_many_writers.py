@@ -26,6 +26,7 @@ class Outcome:
     stale: int = 0
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("cache_dir")
 def test_four_processes_lose_no_acknowledged_write(git_repo: MakeRepo, amount: Amount) -> None:

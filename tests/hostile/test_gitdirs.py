@@ -137,6 +137,7 @@ EVERY_RUN = ("a tree of 10^12 files", "costly patterns in .gitignore", ".gitattr
              "a tree of 2,000 levels")  # fmt: skip
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(MINUTES * 60)
 @pytest.mark.parametrize("name", EVERY_RUN)
 @pytest.mark.sampled(4)

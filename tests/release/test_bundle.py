@@ -70,6 +70,7 @@ def _manifest(out: Path) -> dict[str, Any]:
         return json.loads(bundle.read("manifest.json"))
 
 
+@pytest.mark.soak
 @needs_npm
 def test_the_bundle_holds_the_wheel_and_asks_for_folder_and_tier(out: Path) -> None:
     wheel = next(out.glob("*.whl"))

@@ -61,6 +61,7 @@ def told(folder: Path, mode: Mode, log: Path, *, fresh: bool) -> list[Any]:
     return [tools, found_results, wrong, about, log.read_text()]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_forked_server_tells_its_client_what_one_in_a_new_process_tells(
     folder: Path, tmp_path: Path, mode: Mode
@@ -80,6 +81,7 @@ def test_a_server_ends_at_a_signal_forked_or_not(folder: Path, number: signal.Si
         assert server.receive() is None
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_server_over_http_answers_forked_or_not(folder: Path, fresh: bool) -> None:
     with served(folder, fresh=fresh) as server:

@@ -92,6 +92,7 @@ LEDGER = {f"ledger/old{number:02}.md": OLD for number in range(40)}
 """Superseded pages that match better than the one that holds, more than a search looks at."""
 
 
+@pytest.mark.soak
 def test_searches_through_the_cluster_are_those_of_a_server_alone(tmp_path: Path, opensearch_url: str) -> None:
     work, remote = knowledge(tmp_path)
     new = "# Books\n\nSince spring, after much talk, a walrus has it in another system, in a ledger.\n"

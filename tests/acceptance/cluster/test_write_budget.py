@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from remotes.replicas import WRITES, push, replica, team, wait_ready
 from remotes.slow import SlowRemote, full_port, slow_remote
 from serving import Answer, Server
@@ -89,6 +91,7 @@ def test_a_write_ends_in_time_whichever_call_the_remote_hangs_in(tmp_path: Path)
         assert len(subjects) == 1
 
 
+@pytest.mark.soak
 def test_a_byte_at_a_time_is_no_progress(tmp_path: Path) -> None:
     with _writing(tmp_path) as (server, remote, _, _):
         remote.pace = "byte by byte"

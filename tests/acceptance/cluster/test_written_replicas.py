@@ -354,6 +354,7 @@ def test_when_the_server_that_writes_is_killed_or_hangs_another_goes_on(tmp_path
     assert sum("two" in subject for subject in history(remote, work)) == 1
 
 
+@pytest.mark.soak
 def test_the_server_that_writes_is_killed_under_load_and_every_write_is_confirmed_once(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     confirmed: list[str] = []

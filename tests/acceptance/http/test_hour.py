@@ -35,6 +35,7 @@ MEDIAN, SLOWEST = 0.5, 10.0
 """Seconds: what half of a minute's reads may take, and all but one in a hundred, on however busy a machine."""
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3 * 3600)
 def test_an_hour_of_mixed_load_grows_nothing_and_loses_nothing(
     tmp_path: Path, cache_dir: Path, corpora: Corpora, amount: Amount, record_property: Record

@@ -288,6 +288,7 @@ def test_a_key_of_one_collection_learns_nothing_of_the_commits_of_another(
         assert server.ask("GET", "/health/collections").status == 401
 
 
+@pytest.mark.soak
 def test_a_fetch_that_hangs_ends_with_the_server(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     ssh = tmp_path / "ssh"

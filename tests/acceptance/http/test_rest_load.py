@@ -70,6 +70,7 @@ def _client(server: Server, number: int, pages: int) -> Counter[int]:
     return statuses
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_no_request_that_the_document_allows_is_refused_and_none_that_it_forbids_breaks_the_server(
     git_repo: MakeRepo,

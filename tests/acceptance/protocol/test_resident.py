@@ -246,6 +246,7 @@ def _pipes(wire: Wire) -> set[str]:
     return {str(Path(f"/proc/self/fd/{stream.fileno()}").readlink()) for stream in streams if stream}
 
 
+@pytest.mark.soak
 def test_a_resident_ends_when_it_is_idle_told_to_or_out_of_reach(place: Place) -> None:
     with place.session(setup=_limit, COMMONPLACE_RESIDENT_SECONDS="1") as brief, place.session() as other:
         assert place.is_relayed(brief)

@@ -48,7 +48,7 @@ FILES: dict[str, str | bytes] = {
     "## Ropes\n\n$a^2$\n\n```mermaid\ngraph TD\nA-->B\n```\n\n```python\nx = 'href=\"/p/x\"'\n```\n",
     "guides/index.md": "# Guides\n\n[[Home]]\n",
     "guides.md": "# A page with a folder's name\n",
-    "crew.md": "---\naliases: [/old/crew.html, /former/]\ntags: [start]\n---\n# Crew\n\n"
+    "crew.md": "---\naliases: [/old/crew.html, /former/, Shipmates]\ntags: [start]\n---\n# Crew\n\n"
     "## Pay\n\nGood. ![[guides/Moor#Ropes]]\n",
     "CREW notes.md": "# Crew notes\n",
     "guides/Old.md": "---\nsuperseded_by: guides/Moor.md\nsources:\n- path: drafts/one.md\n"
@@ -538,6 +538,14 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
     assert "None" not in said.inner_text()
     opened(page, f"{hosted}/-/search.html?q=mooring+moorwxyz")
     expect(said).to_contain_text("None of the pages shown contains moorwxyz;", timeout=20_000)
+    for query, title, words in (
+        ("shipmates", "Crew", "1 page"),
+        ("zzqq", "", "Nothing is found by these words."),
+        ("gallopade+mooring", "Rules", "No page has all of these words; the pages shown have one of them."),
+    ):
+        opened(page, f"{hosted}/-/search.html?q={query}")
+        expect(said).to_contain_text(words, timeout=20_000)
+        assert title in "".join(page.locator("#_ui-results h2").all_inner_texts())
     assert wrong == []
     context.close()
 

@@ -218,6 +218,7 @@ def test_what_is_uploaded_through_one_worker_is_read_through_all(both: tuple[Ser
 SLOW = 1_000
 
 
+@pytest.mark.soak
 def test_a_thousand_slow_connections_keep_nobody_out_of_any_worker(both: tuple[Server, GitRepo]) -> None:
     server, _ = both
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -283,6 +284,7 @@ def test_a_key_that_is_made_meanwhile_is_known_to_all(tmp_path: Path, monkeypatc
         eventually(lambda: [server.ask("GET", f"{API}/pages").status for _ in range(6)] == [401] * 6)
 
 
+@pytest.mark.soak
 def test_a_worker_that_is_killed_under_load_loses_nothing_and_is_replaced(tmp_path: Path) -> None:
     written: list[str] = []
     with workers(tmp_path) as (server, repo):

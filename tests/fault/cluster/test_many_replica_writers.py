@@ -80,6 +80,7 @@ class Writers:
         pytest.fail("the remote never accepted a push")
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("peers", [True, False])
 @pytest.mark.sampled(4)

@@ -128,6 +128,7 @@ def test_no_way_around_the_view_leads_to_what_is_served(tmp_path: Path) -> None:
         writes.append(view, Address("a.md"), "x")
 
 
+@pytest.mark.soak
 def test_the_proposals_that_change_a_page_are_found_behind_any_number_of_others(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         for number in range(60):
