@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -99,15 +99,8 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     notices = (unfinished or denied, *(result.notice for _, result in results), uncompared)
     notice = " ".join(dict.fromkeys(filter(None, notices)))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
-    if hits and not query.offset and query.status in {"", "any"} and all(hit.hit.is_lapsed for hit in hits):
-        notice = " ".join(filter(None, (NOTHING_CURRENT, notice)))
-    elif _is_best_first(query) and not query.offset and query.status in {"", "any"}:
-        lapsed = (lapsed_title_notice(collection, query.text) for collection in collections)
-        notice = " ".join(filter(None, (*lapsed, notice)))
     total = sum(result.total for _, result in results)
-    if not total and query.status not in {"", "any"}:
-        others = _found(collections, replace(query, status="", offset=0, limit=1), "keyword", explained=False)
-        notice = " ".join(filter(None, (other_status_notice(others.total, query.status), notice)))
+    notice = " ".join(filter(None, (*_status_notices(collections, query, hits, total), notice)))
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice, similarities)
     if query.sort == "score":
@@ -115,6 +108,22 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     else:
         hits = in_order(hits, lambda hit: hit.hit.record, query.sort, descending=query.descending)
     return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice, similarities)
+
+
+def _status_notices(
+    collections: Sequence[Collection], query: SearchQuery, hits: Sequence[FoundHit], total: int
+) -> Iterator[str]:
+    """Sentences about pages that do not hold: each hit, the one with this title, or those that a status leaves out."""
+    if query.status not in {"", "any"}:
+        if not total:
+            others = _found(collections, replace(query, status="", offset=0, limit=1), "keyword", explained=False)
+            yield other_status_notice(others.total, query.status)
+    elif query.offset:
+        return
+    elif hits and all(hit.hit.is_lapsed for hit in hits):
+        yield NOTHING_CURRENT
+    elif _is_best_first(query):
+        yield from (lapsed_title_notice(collection, query.text) for collection in collections)
 
 
 def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[list[FoundHit], str]:
