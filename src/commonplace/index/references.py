@@ -18,6 +18,7 @@ from commonplace.domain.links import link_key, resolve_target
 from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
+from commonplace.domain.words.scripts import any_accents
 from commonplace.index.catalogue.database import read_number
 from commonplace.index.catalogue.document_rows import record_at, records_where
 from commonplace.index.catalogue.links import NAMED, CatalogueLookup
@@ -131,11 +132,12 @@ def same_name(connection: sqlite3.Connection, address: Address) -> list[Address]
 
 
 def beginning_with(connection: sqlite3.Connection, name: str, limit: int) -> list[Record]:
-    """Documents of which a name that links use begins with `name`, shortest title first."""
+    """Documents of which a name that links use begins with `name`: first those with its accents, short titles first."""
     key = link_key(name)
-    condition = "f.id IN (SELECT file FROM names WHERE key >= ? AND key < ?)"
-    order = "length(f.title), f.path LIMIT ?"
-    return records_where(connection, condition, (key, key + MAX_CODE_POINT, limit), order) if key else []
+    condition = "f.id IN (SELECT file FROM names WHERE key >= ? AND key < ? OR key GLOB ?)"
+    order = "f.id NOT IN (SELECT file FROM names WHERE key >= ? AND key < ?), length(f.title), f.path LIMIT ?"
+    ends = (key, key + MAX_CODE_POINT)
+    return records_where(connection, condition, (*ends, f"{any_accents(key)}*", *ends, limit), order) if key else []
 
 
 def _alike(wanted_reference: str, name: str) -> float:

@@ -93,6 +93,11 @@ class Collection:
         """The title of a document, equal to the one in its record."""
         return shown_title(document.title, document.address.path) if self.in_title_case() else document.title
 
+    def title_at(self, address: Address) -> str:
+        """The title of the page at an address; of a page that is not indexed, its name."""
+        record = self.index.record(address)
+        return record.title if record else self.shown_name(address.stem)
+
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:

@@ -12,6 +12,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery
 from commonplace.domain.words.grams import WORD_CHAR
+from commonplace.domain.words.scripts import fold_accents
 from commonplace.services.collections import Collection
 from commonplace.services.typed_entries import current_schema
 
@@ -25,6 +26,8 @@ _COMMON_KEYS = ("title", "tags", "aliases", "type", "date", "description")
 
 def page_candidates(index: Index, typed: str, here: Address) -> Sequence[Record]:
     """The pages that match the typed text: by a name that begins with it, by path, by words. Without: the newest.
+
+    Accents do not matter, as in a search.
 
     Args:
         index: The index of the collection.
@@ -46,7 +49,7 @@ def page_candidates(index: Index, typed: str, here: Address) -> Sequence[Record]
         hits = index.search(SearchQuery(text=typed, limit=MAX_SEARCHED, sections=0, demand=False)).hits
     except InvalidInputError:  # only punctuation
         hits = ()
-    words = typed.casefold().split()
+    words = fold_accents(typed).split()
     beginning = re.compile("|".join(rf"(?<!{WORD_CHAR}){re.escape(word)}" for word in words) or "(?!)")
     named = [hit.record for hit in hits if all(word in _names(hit.record) for word in words)]
     named.sort(key=lambda record: not beginning.search(_names(record)))
@@ -56,7 +59,7 @@ def page_candidates(index: Index, typed: str, here: Address) -> Sequence[Record]
 
 
 def _names(record: Record) -> str:
-    return " ".join((record.title, record.address.path, *record.aliases)).casefold()
+    return fold_accents(" ".join((record.title, record.address.path, *record.aliases)))
 
 
 def wiki_name(index: Index, record: Record, here: Address) -> str:
@@ -77,7 +80,7 @@ def heading_names(document: Document, typed: str) -> list[str]:
     for section in document.sections[1:]:
         name = fragments.naming(section)
         by_text = name != section.anchor or fold(name) == fold(section.heading)  # not by anchor, as equal headings are
-        if by_text and typed.casefold() in section.heading.casefold():
+        if by_text and fold_accents(typed) in fold_accents(section.heading):
             names.append(name)
     return names
 

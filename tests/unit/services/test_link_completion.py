@@ -47,6 +47,28 @@ def test_pages_whose_name_begins_with_the_text_come_first_however_many_texts_hav
     assert set(offered[2:]) <= set(texts)
 
 
+def test_accents_do_not_matter_for_names_and_headings(tmp_path: Path) -> None:
+    files = {
+        "Kuhl.md": "# Kuhl\n",
+        "Kühlanlage.md": "# Kühlanlage\n\n## Überdruck am Ventil\n",
+        "ガラス.md": "# ガラス\n",
+        "x[y].md": "# x\n",
+        **{f"t{number:02}.md": f"# Note {number}\n\n{'kuhl kuhle ' * 9}\n" for number in range(30)},
+    }
+    with Indexed(tmp_path, files) as base:
+
+        def offered(typed: str) -> list[str]:
+            return [record.address.path for record in page_candidates(base.index, typed, HERE)]
+
+        assert offered("Kuhl")[:2] == ["Kuhl.md", "Kühlanlage.md"]
+        assert offered("kühl")[:2] == ["Kühlanlage.md", "Kuhl.md"]
+        assert offered("uberdr")[:1] == ["Kühlanlage.md"]
+        assert offered("ガラ")[:1] == ["ガラス.md"]
+        assert offered("x[")[:1] == ["x[y].md"]
+        document = base.index.document(Address("Kühlanlage.md"))
+        assert heading_names(document, "uber") == heading_names(document, "ÜBER") == ["Überdruck am Ventil"]
+
+
 def test_a_link_has_the_shortest_name_that_leads_to_the_page(base: Indexed) -> None:
     records = {record.address.path: record for record in page_candidates(base.index, "", HERE)}
     assert wiki_name(base.index, records["Green Tea.md"], HERE) == "Green Tea"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from commonplace.domain.words.grams import WORD_CHAR
 
@@ -47,6 +48,26 @@ def fold_accents(word: str) -> str:
     """The word without case, accents and width."""
     apart = unicodedata.normalize("NFKD", word)
     return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c))).casefold()
+
+
+def any_accents(text: str) -> str:
+    """The pattern for SQLite's GLOB that matches a text in lower case with any accents."""
+    variants = _variants()
+    return "".join(
+        f"[{letter}{variants[letter]}]" if letter in variants else f"[{letter}]" if letter in "*?[" else letter
+        for letter in fold_accents(text)
+    )
+
+
+@cache
+def _variants() -> Mapping[str, str]:
+    """The accented forms of letters in lower case, by the letter without accents."""
+    variants: dict[str, str] = {}
+    for letter in filter(str.isalpha, map(chr, range(0xC0, 0x3100))):
+        bare = fold_accents(letter)
+        if len(bare) == 1 and bare != letter == letter.casefold():
+            variants[bare] = variants.get(bare, "") + letter
+    return variants
 
 
 def language_of_script(word: str) -> str:

@@ -23,6 +23,7 @@ from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.link_syntax import parse_wiki
 from commonplace.domain.markdown.paths import joined, relative_path
 from commonplace.domain.query import Filter, ListQuery, ResolvedLink
+from commonplace.domain.words.scripts import fold_accents
 from commonplace.domain.yaml_loader import load, scalar_text
 from commonplace.faces.lsp.pages import EditorPage, EditorPages
 from commonplace.services.link_completion import LIMIT, frontmatter_keys, heading_names, page_candidates, wiki_name
@@ -89,9 +90,10 @@ def _markdown(pages: EditorPages, page: EditorPage, place: Range, typed: str) ->
         link = Link(LinkKind.MARKDOWN, unquote(target), target)
         target_page = _page_of(pages, page, link)
         for section in target_page.document.sections[1:] if target_page else ():
-            if section.anchor.startswith(fragment.lower()):
+            if fold_accents(section.anchor).startswith(fold_accents(fragment)):
                 item = f"{target}#{section.anchor}"
-                yield _item(section.heading, CompletionItemKind.Reference, TextEdit(place, item), typed_as=item)
+                edit = TextEdit(place, item)
+                yield _item(section.heading, CompletionItemKind.Reference, edit, typed_as=typed + item)
         return
     for number, record in enumerate(
         page_candidates(page.collection.index, _from_root(page, unquote(typed)), page.address)
@@ -222,13 +224,14 @@ def _item(
     number: int = 0,
     typed_as: str = "",
 ) -> CompletionItem:
-    """Create an item. Clients sort items by `number`."""
+    """Create an item. Clients sort items by `number`, and filter them by its text with and without accents."""
+    whole = f"{edit.new_text} {label} {detail}".strip()
     return CompletionItem(
         label=label or edit.new_text,
         kind=kind,
         label_details=CompletionItemLabelDetails(description=detail) if detail else None,
         detail=detail or None,
         sort_text=f"{number:04}",
-        filter_text=typed_as or f"{edit.new_text} {label} {detail}".strip(),
+        filter_text=typed_as or (whole if whole.isascii() else f"{whole} {fold_accents(whole)}"),
         text_edit=edit,
     )

@@ -155,7 +155,7 @@ def _edit_page(
         form=form,
         collection=collection,
         address=address,
-        title=_title(collection, address),
+        title=collection.title_at(address),
         action=urls.view("edit", collection.name, address.path),
         preview=urls.view("render", collection.name, address.path),
         complete=urls.view("complete", collection.name, address.path),
@@ -166,11 +166,6 @@ def _edit_page(
         fields=("", ()) if form.section else inputs_of(collection, address, form.text),
         **values,
     )
-
-
-def _title(collection: Collection, address: Address) -> str:
-    record = collection.index.record(address)
-    return record.title if record else collection.shown_name(address.stem)
 
 
 def _sent(request: PageRequest, collection: Collection, address: Address) -> PageResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +127,15 @@ def test_a_history_is_kept_of_pages_that_are_gone(pages: Pages, path: str, addre
 def test_a_page_that_never_was_has_no_history(pages: Pages, view: View, path: str) -> None:
     with pytest.raises(NotFoundError):
         view(pages.request(path))
+
+
+def test_a_history_and_a_comparison_are_named_by_the_title_of_their_page(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"a.md": "---\ntitle: The <pilot>\n---\none\n"})
+    with Pages(tmp_path, repo.path) as served:
+        for view in (history, compare):
+            shown = served.view(view, "a")
+            assert "The &lt;pilot&gt;</a>" in shown.partition("<h1>")[2].partition("</h1>")[0]
+            assert "The &lt;pilot&gt;" in shown.partition("<title>")[2].partition("</title>")[0]
 
 
 def test_a_page_that_no_commit_has_yet_has_an_empty_history(pages: Pages) -> None:
