@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -13,9 +14,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pygit2
 import pytest
+from pygit2.enums import FileStatus
 
 from commonplace.settings import default_settings
 from remotes import canary
@@ -95,6 +100,8 @@ class GitRepo:
         """Stage everything (after writing `files`, whose names may come as `**{"a/b.md": ...}`); the commit's id."""
         for path, content in files.items():
             self.write(path, content)
+        if commit := _quickly_committed(self.path, message):
+            return commit
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")
@@ -139,14 +146,90 @@ def example_repo(path: Path) -> GitRepo:
 
 def _begin(repo: GitRepo, files: Mapping[str, str | bytes] | None) -> None:
     """Make it a repository with a writer, and with a commit of these files and of all that is there."""
-    repo.git("init", "--quiet", "--initial-branch=main")
+    for path, content in _empty_repository().items() if is_plain_environment() else ():
+        file = repo.path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content) if content is not None else file.mkdir(exist_ok=True)
+    if not (repo.path / ".git").exists():
+        repo.git("init", "--quiet", "--initial-branch=main")
     with (repo.path / ".git/config").open("a") as configuration:  # `git config` would be a process for each
-        configuration.write("[user]\n\tname = Test Writer\n\temail = writer@example.org\n")
+        configuration.write(WRITER)
     for path, content in (files or {}).items():
         repo.write(path, content)
     if any(path.name != ".git" for path in repo.path.iterdir()):
-        repo.git("add", "--all")
-        repo.git("commit", "--quiet", "--allow-empty", "--message", "Begin")
+        repo.commit("Begin")
+
+
+WRITER = "[user]\n\tname = Test Writer\n\temail = writer@example.org\n"
+ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
+"""Variables of Git in a test that sets none of its own."""
+STAGED_BY_GIT = frozenset({".gitattributes", ".gitmodules"})
+"""Files that change how others are staged."""
+
+
+def is_plain_environment() -> bool:
+    """Whether no variable changes what Git does."""
+    return {name: value for name, value in os.environ.items() if name.startswith("GIT_")} == ENVIRONMENT
+
+
+@cache
+def _empty_repository() -> Mapping[str, bytes | None]:
+    """The files that `git init` makes, and its folders, without the samples of hooks."""
+    with TemporaryDirectory() as place:
+        GitRepo(Path(place)).git("init", "--quiet", "--initial-branch=main")
+        paths = [path for path in sorted(Path(place).rglob("*")) if path.suffix != ".sample"]
+        return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else None for path in paths}
+
+
+def _quickly_committed(folder: Path, message: str) -> str | None:
+    """The commit of everything in a work tree that libgit2 stages as Git does; None for another, which stays as it is.
+
+    `git add`, `git commit` and `git rev-parse` take ten times as long, and the suite commits some ten thousand times.
+    """
+    if not (is_plain_environment() and _is_plain_repository(folder / ".git") and re.fullmatch(r"\S(.*\S)?", message)):
+        return None
+    try:
+        repository = pygit2.Repository(str(folder))
+        changed = repository.status(untracked_files="all")
+        names = {path.rpartition("/")[2] for path in (*changed, *(entry.path for entry in repository.index))}
+        if names & {*STAGED_BY_GIT, ""} or FileStatus.CONFLICTED in set(changed.values()):
+            return None
+        return _committed(repository, changed, message)
+    except (UnicodeError, OSError, pygit2.GitError):
+        return None
+
+
+def _is_plain_repository(own: Path) -> bool:
+    """Whether Git's own folder has no configuration, hook or work in progress that changes what a commit is."""
+    with suppress(OSError):
+        plain = f"{(_empty_repository()['.git/config'] or b'').decode()}{WRITER}"
+        configuration = (own / "config").read_text()
+        sections = re.findall(r"^\[(\w+)", configuration.removeprefix(plain), re.MULTILINE)
+        added = {path.name for path in own.iterdir() if path.name.endswith("_HEAD") or path.name.startswith("rebase")}
+        return (
+            configuration.startswith(plain)
+            and {"remote", "branch"}.issuperset(sections)
+            and not added.difference({"FETCH_HEAD", "ORIG_HEAD"})
+            and not any((own / "hooks").iterdir())
+            and not (own / "info/attributes").exists()
+        )
+    return False
+
+
+def _committed(repository: pygit2.Repository, changed: Mapping[str, int], message: str) -> str:
+    for path, state in changed.items():
+        if state & FileStatus.WT_DELETED:
+            repository.index.remove(path)
+    for path, state in changed.items():
+        if state & (FileStatus.WT_NEW | FileStatus.WT_MODIFIED | FileStatus.WT_TYPECHANGE) and (
+            path.rpartition("/")[2] != canary.NAME
+        ):
+            repository.index.add(path)
+    writer = pygit2.Signature("Test Writer", "writer@example.org")
+    parents = [] if repository.head_is_unborn else [repository.head.target]
+    tree = repository.index.write_tree()
+    repository.index.write()  # with the tree that was just made, as Git keeps it
+    return str(repository.create_commit("HEAD", writer, writer, f"{message}\n", tree, parents))
 
 
 def eventually(check: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -108,9 +108,22 @@ def _git_folder(folder: Path) -> Path | None:
     place = next((path for path in (folder, *folder.parents) if (path / ".git").exists()), None)
     if place is None:
         return None
+    if _is_plain(place / ".git"):
+        return place / ".git"
     places = ["git", "-C", str(place), "rev-parse", "--path-format=absolute", "--git-common-dir", "HEAD"]
     done = subprocess.run(places, capture_output=True, text=True, check=False)
     return Path(done.stdout.splitlines()[0]) if done.returncode == 0 else None
+
+
+def _is_plain(own: Path) -> bool:
+    """Whether Git's own folder is an ordinary one with a commit of its branch: Git need not be started to say so."""
+    try:
+        head = (own / "HEAD").read_text()
+        is_sound = (own / "config").read_text().startswith("[core]\n\trepositoryformatversion = 0\n")
+        is_own = own.parent.stat().st_uid == own.stat().st_uid == os.geteuid()
+        return is_sound and is_own and len((own / head.removeprefix("ref: ").strip()).read_text()) == len(BLOB) + 1
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _remotes(own: Path) -> list[Path]:
