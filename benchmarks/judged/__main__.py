@@ -41,8 +41,7 @@ from benchmarks.judged.sets import (
     write_vault,
 )
 from commonplace.bootstrap import Application
-from commonplace.domain.query import Filter, SearchQuery
-from commonplace.domain.similarity import SEARCH_MODES, SearchMode
+from commonplace.domain.query import SEARCH_MODES, Filter, SearchMode, SearchQuery
 from commonplace.services.collections import Collection
 from commonplace.services.searches import search
 from commonplace.settings import Settings, load_settings

@@ -17,7 +17,7 @@ from benchmarks.judged.evidence import BUDGETS, write_pages
 from benchmarks.judged.sets import JudgedSet, Question
 from benchmarks.sessions.outcomes import shown
 from benchmarks.stdio import StdioServer
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import SearchMode
 
 TOOLS = (("notes", "search"), ("kb", "kb_search"))
 """Toolset and tool of each search that takes `query` and `max_tokens`."""

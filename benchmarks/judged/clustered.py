@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, cast
 from benchmarks.judged.sets import DEPTH, Question, scored
 from commonplace.domain.cluster import SharedBase
 from commonplace.domain.ports import Index
-from commonplace.domain.query import Filter, SearchQuery
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import Filter, SearchMode, SearchQuery
 from commonplace.embed import EmbeddingService, ModelChoice
 from commonplace.index import open_cluster
 from commonplace.services.cluster import SharedSearch, Tailer

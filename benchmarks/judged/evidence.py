@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.judged.sets import JudgedSet, Question, write, write_vault
-from commonplace.domain.query import Filter, SearchQuery
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import Filter, SearchMode, SearchQuery
 from commonplace.domain.tokens import QUARTERS, size_of
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, fit, gather

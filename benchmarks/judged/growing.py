@@ -19,8 +19,7 @@ from benchmarks.judged.noise import DIMENSION, model_url
 from benchmarks.judged.sets import DEPTH, JudgedSet, Question, scored, write_vault
 from commonplace.bootstrap import Application, open_application
 from commonplace.domain.addresses import Address
-from commonplace.domain.query import Filter, SearchQuery
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import Filter, SearchMode, SearchQuery
 from commonplace.embed.local import LocalSemanticIndex
 from commonplace.services.collections import Collection
 from commonplace.services.searches import search

@@ -24,8 +24,7 @@ from itertools import groupby, product
 from pathlib import Path
 
 from benchmarks.judged.sets import DEPTH, lines_of, read_set, write_vault
-from commonplace.domain.query import ListQuery, SearchQuery
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import ListQuery, SearchMode, SearchQuery
 from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHits, search
 

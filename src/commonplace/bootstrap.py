@@ -252,10 +252,13 @@ class Application:
         )
 
     def _is_in_title_case(self, store: Store) -> bool:
-        from commonplace.domain.title_case import has_lower_case_names
+        from commonplace.domain.graphs import has_lower_case_names
 
         retains = self.settings.retain_page_name_case
-        return has_lower_case_names(store) if retains is None else not retains
+        if retains is not None:
+            return not retains
+        pages = [address.name for address, _ in store.files("") if address.is_document]
+        return has_lower_case_names(pages, store.folders(""))
 
     @cached_property
     def _status_names(self) -> Mapping[str, Status]:

@@ -13,8 +13,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.cluster import LinkLabels, SharedBase, no_labels
 from commonplace.domain.errors import UnavailableError
-from commonplace.domain.query import SearchQuery
-from commonplace.domain.similarity import QuestionVector
+from commonplace.domain.query import QuestionVector, SearchQuery
 from commonplace.index import open_index
 from commonplace.index.local import LocalIndex
 from commonplace.services import cluster as services_cluster

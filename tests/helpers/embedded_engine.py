@@ -26,8 +26,7 @@ from commonplace.domain.cluster import (
     no_labels,
 )
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.query import SearchQuery, SearchResult
-from commonplace.domain.similarity import QuestionVector
+from commonplace.domain.query import QuestionVector, SearchQuery, SearchResult
 from commonplace.index.local import LocalIndex
 from page_store import PageStore
 

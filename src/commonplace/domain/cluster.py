@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from commonplace.domain.query import Filter
-from commonplace.domain.similarity import Background, ChunkHit, NearDocument, QuestionVector
+from commonplace.domain.query import Background, ChunkHit, Filter, NearDocument, QuestionVector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -302,7 +301,7 @@ class EmbeddingWork(Protocol):
 
 
 class EngineSimilarity:
-    """`domain.similarity.SimilarityScores` of a base in an engine.
+    """`domain.query.SimilarityScores` of a base in an engine.
 
     A search by the engine itself uses only the question. Any other search requests the similarities from the engine
     through this object, when it first needs one.

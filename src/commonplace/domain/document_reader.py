@@ -28,12 +28,12 @@ from commonplace.domain.markdown.link_syntax import (
     read_unused_definitions,
 )
 from commonplace.domain.markdown.mdx import readable_source
-from commonplace.domain.markdown.sections import read_sections
 from commonplace.domain.markdown.structure import (
     MAX_HEADINGS,
     LinkEvent,
     Structure,
     link_definitions,
+    read_sections,
     scan,
     unclosed_block,
 )

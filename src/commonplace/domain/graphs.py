@@ -1,4 +1,4 @@
-"""Names of pages in graphs of Logseq, Dendron, Foam and TiddlyWiki, which find a page wherever it is.
+"""Names of pages in Otterwikis, and in graphs of Logseq, Dendron, Foam and TiddlyWiki: found wherever the page is.
 
 In Logseq the name is the property `title::`, else it is made of the file's name. Names are equal regardless of case,
 and all names of one day are one name. In Dendron the name is the file's name; a name above those of other pages is a
@@ -19,7 +19,7 @@ https://github.com/logseq/logseq/blob/fab27740/deps/graph-parser/src/logseq/grap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -273,3 +273,44 @@ def graph_from(stored: dict[str, object]) -> Graph:
 def _text(config: str, key: str) -> str:
     match = re.search(rf'{re.escape(key)}\s+"([^"\n]{{1,60}})"', config)
     return match[1].strip("/ ") if match else ""
+
+
+# The names of an Otterwiki with its default setting `RETAIN_PAGE_NAME_CASE=False`.
+#
+# It stores every page under a lower-case name and shows the name in title case: `actors/iran.md` is `Actors/Iran`. The
+# rule is that of Otterwiki 2.26 (`otterwiki.helper.get_pagename`).
+
+
+START_PAGE = "home.md"
+LETTERS = "'ß"
+"""Characters that stay as they are and within which no word begins."""
+
+
+def has_lower_case_names(pages: Collection[str], folders: Iterable[str]) -> bool:
+    """Whether such an Otterwiki made a folder: `home.md` is there, and no page or folder beside it has a capital.
+
+    Args:
+        pages: Names of the pages at the top.
+        folders: Names of the folders at the top.
+    """
+    return START_PAGE in pages and all(name == name.lower() for name in (*pages, *folders))
+
+
+def shown_title(title: str, path: str) -> str:
+    """The title of a page in such a folder: in title case if it is the name of the page's file."""
+    return title_case(title) if title == Address(path).stem else title
+
+
+def title_case(path: str) -> str:
+    """A path in title case; a part that has a capital already stays."""
+    return "/".join(part if part != part.lower() else _titled_part(part) for part in path.split("/"))
+
+
+def _titled_part(part: str) -> str:
+    shown: list[str] = []
+    in_word = False
+    for letter in part:
+        is_fixed = letter in LETTERS
+        shown.append(letter if is_fixed or in_word else letter.title())
+        in_word = is_fixed or letter.islower() or letter.isupper() or letter.istitle()
+    return "".join(shown)

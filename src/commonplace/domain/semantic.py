@@ -13,9 +13,8 @@ from typing import Protocol, TypeVar
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.ports import Progress
-from commonplace.domain.query import Filter
+from commonplace.domain.query import Background, ChunkHit, Coverage, EmbeddingStatus, Filter, SimilarityScores
 from commonplace.domain.records import description_in
-from commonplace.domain.similarity import Background, ChunkHit, Coverage, EmbeddingStatus, SimilarityScores
 from commonplace.domain.snippets import strip_markdown
 
 # Chunks: the pieces of a document that are embedded and compared with a query.

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, KnowledgeError, UnavailableError
 from commonplace.domain.ports import Index, Progress
-from commonplace.domain.query import Filter, ListQuery
-from commonplace.domain.similarity import Background, ChunkHit, Coverage, EmbeddingStatus, NearDocument
+from commonplace.domain.query import Background, ChunkHit, Coverage, EmbeddingStatus, Filter, ListQuery, NearDocument
 from commonplace.embed.models import Model, missing_model
 from commonplace.embed.vector_store import VectorStore
 
@@ -213,7 +212,7 @@ class LocalSemanticIndex:
 
 
 class NearestDocuments:
-    """The documents most similar to a query: implements `domain.similarity.SimilarityScores`.
+    """The documents most similar to a query: implements `domain.query.SimilarityScores`.
 
     Args:
         question: The query.

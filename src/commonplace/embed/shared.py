@@ -15,8 +15,7 @@ from hashlib import blake2b
 from commonplace.domain.cluster import Claim, EmbeddingWork, EngineSimilarity, SharedBase, SharedVectors
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.ports import Progress
-from commonplace.domain.query import Filter
-from commonplace.domain.similarity import ChunkHit, Coverage, EmbeddingStatus, QuestionVector
+from commonplace.domain.query import ChunkHit, Coverage, EmbeddingStatus, Filter, QuestionVector
 from commonplace.embed.local import MODEL_FAILS, MODEL_LOADING
 from commonplace.embed.models import Model, missing_model
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from commonplace.domain.query import Background, ChunkHit, NearDocument
 from commonplace.domain.semantic import background
-from commonplace.domain.similarity import Background, ChunkHit, NearDocument
 from commonplace.embed.vector_file import EmbeddedDocument, VectorFile
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class VectorSpace:
 
 
 class VectorQuery:
-    """A query with its similarities: implements `domain.similarity.SimilarityScores`.
+    """A query with its similarities: implements `domain.query.SimilarityScores`.
 
     Args:
         layout: Layout of the space.

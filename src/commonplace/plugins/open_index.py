@@ -17,9 +17,8 @@ from typing import Any, Final, NamedTuple, cast
 from commonplace.domain.addresses import parse_document_address
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError, ReadOnlyError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
+from commonplace.domain.query import Filter, ListQuery, SearchMode, SearchQuery, SortKey
 from commonplace.domain.schema import further_fields
-from commonplace.domain.similarity import SearchMode
 from commonplace.plugins.values import plain_object
 from commonplace.services import typed_entries
 from commonplace.services.collections import Collection, Collections, FoundDocument

@@ -18,8 +18,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Store
-from commonplace.domain.query import Filter, SearchQuery
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import Filter, SearchMode, SearchQuery
 from commonplace.domain.words.amounts import amount
 from commonplace.domain.words.moments import Since
 from commonplace.services.collections import Collection

@@ -15,10 +15,9 @@ from unicodedata import normalize
 from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
-from commonplace.domain.graphs import BLOCK_REFERENCE
+from commonplace.domain.graphs import BLOCK_REFERENCE, shown_title, title_case
 from commonplace.domain.links import MAX_CUTS, documents_named
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.title_case import shown_title, title_case
 from commonplace.services.deletions import with_deletion
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 

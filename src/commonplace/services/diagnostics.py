@@ -9,9 +9,9 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.findings import Diagnostic
 from commonplace.domain.ports import Progress
+from commonplace.domain.query import EmbeddingStatus
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema_problems import declaration_findings
-from commonplace.domain.similarity import EmbeddingStatus
 from commonplace.domain.site_file import SITE_FILE
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection

@@ -8,10 +8,9 @@ from typing import TypeVar
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import OutlinedText
-from commonplace.domain.query import Record, SearchQuery, SectionHit
+from commonplace.domain.query import Record, SearchMode, SearchQuery, SectionHit
 from commonplace.domain.ranking import Span, around, chosen_text, paragraph_worths, paragraphs, query_words
 from commonplace.domain.semantic import TARGET_CHARS
-from commonplace.domain.similarity import SearchMode
 from commonplace.domain.status import TextStatus
 from commonplace.domain.tokens import fitting, size_of
 from commonplace.domain.words.grams import WORD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,8 +13,7 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import set_fields
-from commonplace.domain.json import Json
-from commonplace.domain.owners import CODEOWNERS_FILES, CodeOwners, declared_owners
+from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Record
 from commonplace.domain.status import Status, reviewed_fields
 from commonplace.services.checks import check_questions
@@ -154,3 +154,54 @@ def shown_item(item: ReviewItem) -> str:
 def queue_of(collections: Sequence[Collection], owner: str = "") -> list[ReviewItem]:
     """The things to review in several collections, in their order."""
     return [item for collection in collections for item in review_queue(collection, owner)]
+
+
+# Owners of pages: `owner` in the front matter, else the last matching line of a CODEOWNERS file.
+
+
+CODEOWNERS_FILES = ("CODEOWNERS", ".github/CODEOWNERS", "docs/CODEOWNERS")
+OWNER_KEYS = ("owner", "owners", "maintainer", "maintainers")
+MAX_LINES = 10_000
+"""Maximum number of lines of a CODEOWNERS file that are read."""
+
+
+def declared_owners(values: JsonObject) -> tuple[str, ...]:
+    """The owners that a front matter names; empty if it names none."""
+    return next((names for key in OWNER_KEYS if (names := _names(values.get(key)))), ())
+
+
+def _names(value: Json) -> tuple[str, ...]:
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(element.strip() for element in listed if isinstance(element, str) and element.strip())
+
+
+class CodeOwners:
+    """The rules of a CODEOWNERS file, in the form that code forges read.
+
+    Args:
+        text: The file; invalid lines are ignored.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._rules: list[tuple[re.Pattern[str], tuple[str, ...]]] = []
+        for line in text.split("\n", MAX_LINES)[:MAX_LINES]:
+            pattern, *owners = line.partition(" #")[0].split() or [""]
+            if pattern and not pattern.startswith(("#", "[", "!")):
+                self._rules.append((_pattern(pattern), tuple(owners)))
+
+    def of(self, path: str) -> Sequence[str]:
+        """The owners of a file; empty for none."""
+        return next((owners for pattern, owners in reversed(self._rules) if pattern.match(path)), ())
+
+
+def _pattern(written: str) -> re.Pattern[str]:
+    """A pattern of gitignore(5) without negation and ranges, as a regular expression without backtracking."""
+    anchored = "/" in written.rstrip("/")
+    bare = written.strip("/")
+    parts = [
+        {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part, re.escape(part)) for part in re.split(r"(\*\*|\*|\?)", bare)
+    ]
+    below = "/.*" if written.endswith("/") else "(?:/.*)?"
+    if bare.endswith("/*"):
+        below = ""
+    return re.compile(("" if anchored else "(?:.*/)?") + "".join(parts) + below + r"\Z")

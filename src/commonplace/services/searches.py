@@ -9,9 +9,8 @@ from functools import partial
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.ports import Index
-from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
+from commonplace.domain.query import ChunkHit, Filter, Hit, SearchMode, SearchQuery, SearchResult, SimilarityScores
 from commonplace.domain.semantic import FLOOR, Reranker
-from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, unfinished_notice
 from commonplace.services.denials import denial_of, unknown_notice

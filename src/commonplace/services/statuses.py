@@ -12,8 +12,7 @@ from commonplace.domain.document_reader import find_fragment
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.findings import finding_of
-from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.similarity import ChunkHit
+from commonplace.domain.query import ChunkHit, Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.status import (
     BUILT_IN_NAMES,
     LAPSED,

@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import Fragments, read_document
-from commonplace.domain.graphs import Graph, block_around, graph_from, read_graph, written_day
+from commonplace.domain.graphs import Graph, block_around, graph_from, read_graph, shown_title, title_case, written_day
 
 LOGSEQ = Graph("___")
 BLOCK = "60531c23-238e-4748-9b19-27088f9c3771"
@@ -80,3 +80,30 @@ def test_the_names_above_a_name_are_stubs_in_dendron_alone() -> None:
     assert list(Graph(journal_title="").stubs(Address("a.b.c.md"))) == ["a.b", "a"]
     assert list(LOGSEQ.stubs(Address("a.b.c.md"))) == []
     assert "pages/a___b.org" in LOGSEQ.other_files("a/b", "")
+
+
+SHOWN = {
+    "actors/iran": "Actors/Iran",
+    "lang/c#": "Lang/C#",
+    "it's so": "It's So",
+    "'tis": "'tis",
+    "straße und ßx": "Straße Und ßx",
+    "o'neil's 2nd page": "O'neil's 2Nd Page",
+    "my-page_two": "My-Page_Two",
+    "ﬁnd": "Find",
+    "ǆ x": "ǅ X",
+    "actors/API design": "Actors/API design",
+    "3d 日本 page": "3D 日本 Page",
+}
+"""What `otterwiki.helper.get_pagename(…, full=True)` of Otterwiki 2.26.1 returned."""
+
+
+def test_the_rule_is_that_of_otterwiki() -> None:
+    assert {path: title_case(path) for path in SHOWN} == SHOWN
+
+
+def test_a_title_is_shown_in_title_case_if_it_is_the_name_of_the_file() -> None:
+    assert shown_title("iran", "actors/iran.md") == "Iran"
+    assert shown_title("south egypt", "middle east/south egypt.markdown") == "South Egypt"
+    assert shown_title("IRAN", "actors/iran.md") == "IRAN"
+    assert shown_title("the old land", "egypt.md") == "the old land"

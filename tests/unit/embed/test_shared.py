@@ -10,8 +10,7 @@ import pytest
 
 from commonplace.domain.cluster import SharedBase, SharedVectors, VectorCounts
 from commonplace.domain.errors import UnavailableError
-from commonplace.domain.query import Filter
-from commonplace.domain.similarity import ChunkHit, Coverage, QuestionVector
+from commonplace.domain.query import ChunkHit, Coverage, Filter, QuestionVector
 from commonplace.embed import EmbeddingService, ModelChoice
 from commonplace.embed.local import MODEL_LOADING
 from commonplace.embed.shared import SharedSemanticIndex

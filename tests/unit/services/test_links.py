@@ -11,7 +11,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.links import LinkedDocument
+from commonplace.services.links import RELATIONS, LinkedDocument, inverse
 from indexed import Indexed
 
 ONE = {
@@ -93,3 +93,15 @@ def test_a_document_that_only_itself_links_to_is_an_orphan(both: Collections) ->
     assert [record.address.path for record in links.orphans(both.get("two"))] == ["d.md"]
     made: list[Collection] = [both.get("one")]
     assert [record.address.path for record in links.orphans(made[0])] == ["a.md"]
+
+
+def test_relations_come_in_pairs() -> None:
+    for relation, other in RELATIONS:
+        assert inverse(relation) == other
+        assert inverse(other) == ("located_at" if other == "location_of" else relation)
+    assert inverse("related_to") == "related_to"
+    assert inverse("owns") == "owned_by"
+    assert inverse("something else") == "related_to"
+    assert inverse("subtask_of") == "has_subtask"
+    names = [name for pair in RELATIONS for name in set(pair) if pair[0] != "located_in"]
+    assert len(names) == len(set(names))

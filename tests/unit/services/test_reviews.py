@@ -8,7 +8,7 @@ from pathlib import Path
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Severity
 from commonplace.services.findings import at_least, collection_issues
-from commonplace.services.reviews import mark_reviewed, review_queue, shown_item
+from commonplace.services.reviews import CodeOwners, declared_owners, mark_reviewed, review_queue, shown_item
 from indexed import Indexed
 
 PAGES = {
@@ -59,3 +59,26 @@ def test_what_replaces_a_page_is_a_link(tmp_path: Path) -> None:
             ("src.md", "source_missing"),
             ("src.md", "source_missing"),
         ]
+
+
+def test_the_last_matching_line_counts() -> None:
+    owners = CodeOwners(
+        "# all\n*  @all\n/docs/ @docs @more # mine\ndocs/api/**  @api\n*.mdx @mdx\nsrc/*  @src\nempty/\n[bad] @x\n"
+    )
+    cases = {
+        "a.md": ["@all"],
+        "docs/x/a.md": ["@docs", "@more"],
+        "docs/api/v1/a.md": ["@api"],
+        "docs/a.mdx": ["@mdx"],
+        "src/a.md": ["@src"],
+        "src/deep/a.md": ["@all"],
+        "empty/a.md": [],
+    }
+    assert {path: list(owners.of(path)) for path in cases} == cases
+    assert list(CodeOwners("").of("a.md")) == []
+
+
+def test_a_front_matter_names_owners() -> None:
+    assert declared_owners({"owner": "@ada"}) == ("@ada",)
+    assert declared_owners({"owners": ["ada", 7, "ben"]}) == ("ada", "ben")
+    assert declared_owners({"title": "x"}) == ()

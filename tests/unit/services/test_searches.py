@@ -11,9 +11,8 @@ from unittest.mock import Mock
 import pytest
 
 from commonplace.bootstrap import Application
-from commonplace.domain.query import Filter, SearchQuery
+from commonplace.domain.query import Background, Coverage, Filter, NearDocument, SearchQuery
 from commonplace.domain.query_parser import NO_WORDS
-from commonplace.domain.similarity import Background, Coverage, NearDocument
 from commonplace.embed.endpoint import EndpointReranker
 from commonplace.services.collections import Collection
 from commonplace.services.denials import SEARCHED

@@ -11,7 +11,7 @@ from operator import itemgetter
 from urllib.parse import unquote
 
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Section, Span
-from commonplace.domain.frontmatter import block_range
+from commonplace.domain.frontmatter import block_range, property_texts
 from commonplace.domain.graphs import BLOCK_REFERENCE
 from commonplace.domain.link_brackets import definition_key
 from commonplace.domain.markdown.code import code_pieces
@@ -23,7 +23,6 @@ from commonplace.domain.markdown.declared_references import (
     replacement_reference,
 )
 from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent
-from commonplace.domain.properties import property_texts
 from commonplace.domain.yaml_edits import YamlNode, layout
 
 # Parses links of Markdown and HTML: the meaning of each, and the byte range of its path, which a rename rewrites.

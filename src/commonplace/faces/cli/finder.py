@@ -11,8 +11,7 @@ from functools import lru_cache
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError
-from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import Filter, ListQuery, Record, SearchMode, SearchQuery
 from commonplace.faces.cli.highlighter import marker
 from commonplace.faces.cli.line_breaks import clipped, wrapped
 from commonplace.faces.cli.output import BOLD, FAINT, PLAIN, one_line, shown

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from commonplace.domain.addresses import fold
+from commonplace.domain.graphs import shown_title
 from commonplace.domain.sites import SiteTree, from_json
-from commonplace.domain.title_case import shown_title
 from commonplace.index.index_version import SCHEMA_VERSION
 
 BUSY_SECONDS = 30.0

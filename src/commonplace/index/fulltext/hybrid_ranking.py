@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import Background, NearDocument, SearchQuery
 from commonplace.domain.semantic import FLOOR, agreement, fused, weight_of
-from commonplace.domain.similarity import Background, NearDocument
 from commonplace.index.catalogue.document_rows import document_key, paths_by_key
 
 MAX_FUSED = 50

@@ -12,11 +12,10 @@ from typing import Generic, Protocol, TypeVar, cast
 
 import tantivy
 
-from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.domain.query import ListQuery, NearDocument, SearchQuery
 from commonplace.domain.query_parser import asked_title
 from commonplace.domain.ranking import HEADING_BONUS, name_bonus
 from commonplace.domain.semantic import FLOOR
-from commonplace.domain.similarity import NearDocument
 from commonplace.index.catalogue.database import stored_language_folders
 from commonplace.index.catalogue.document_rows import titled_keys
 from commonplace.index.catalogue.listing import sorted_keys

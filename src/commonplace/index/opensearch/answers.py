@@ -9,10 +9,18 @@ from functools import partial
 from typing import Any
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
+from commonplace.domain.query import (
+    Background,
+    Filter,
+    Hit,
+    NearDocument,
+    QuestionVector,
+    SearchQuery,
+    SearchResult,
+    SectionHit,
+)
 from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, exclusion_notice, is_title, parse_query
 from commonplace.domain.semantic import FLOOR, agreement, background, fused, weight_of
-from commonplace.domain.similarity import Background, NearDocument, QuestionVector
 from commonplace.domain.snippets import HighlightTerms, SnippetSource, snippet, with_labels
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED
 from commonplace.index.fulltext.ranking import (

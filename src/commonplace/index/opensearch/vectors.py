@@ -11,8 +11,7 @@ from typing import Any
 
 from commonplace.domain.cluster import Claim, NearestPages, SharedBase, VectorCounts
 from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
-from commonplace.domain.query import Filter
-from commonplace.domain.similarity import ChunkHit, NearDocument, QuestionVector
+from commonplace.domain.query import ChunkHit, Filter, NearDocument, QuestionVector
 from commonplace.index.opensearch.answers import Meaning, VectorField
 from commonplace.index.opensearch.connection import BULK_SECONDS, CONFLICT, Answer, Connection, Search, Steps, run
 from commonplace.index.opensearch.indexes import PROPERTIES, BaseIndexes, page_key

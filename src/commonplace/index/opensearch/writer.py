@@ -23,10 +23,9 @@ from commonplace.domain.cluster import (
     no_labels,
 )
 from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError, NotFoundError, UnavailableError
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import QuestionVector, SearchQuery
 from commonplace.domain.records import day_number
 from commonplace.domain.semantic import chunked_revision, chunks_of, current_revision
-from commonplace.domain.similarity import QuestionVector
 from commonplace.index.fulltext.tantivy_index import words_analyzer
 from commonplace.index.opensearch.answers import BaseSearch, Meaning
 from commonplace.index.opensearch.connection import BULK_SECONDS, ClusterAddress, Connection, run

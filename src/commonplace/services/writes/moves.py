@@ -24,6 +24,7 @@ from commonplace.domain.errors import (
     StorageError,
     TooLargeError,
 )
+from commonplace.domain.graphs import title_case
 from commonplace.domain.links import LASTING_WAYS, Way, link_key, own_names, read_as
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.paths import INDEX_NAMES, relative_path, slashed
@@ -31,7 +32,6 @@ from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.records import names_of_record
 from commonplace.domain.sites import moved_url, site_of
-from commonplace.domain.title_case import title_case
 from commonplace.services.collections import Collection, trial_transaction
 from commonplace.services.writes.documents import existing, require_free
 from commonplace.services.writes.links_after import LinksAfter

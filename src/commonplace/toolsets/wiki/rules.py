@@ -14,9 +14,8 @@ from typing import Protocol
 
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.query import StatusChoice
+from commonplace.domain.query import SearchMode, StatusChoice
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
-from commonplace.domain.similarity import SearchMode
 
 MAX_SEARCH = 100
 """Maximum number of hits of a search."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from commonplace.domain.cluster import EngineSimilarity, NearestPages, SharedBase, SharedVectors
-from commonplace.domain.query import Filter
-from commonplace.domain.similarity import Background, NearDocument, QuestionVector
+from commonplace.domain.query import Background, Filter, NearDocument, QuestionVector
 
 BASE = SharedBase("notes", "s")
 QUESTION = QuestionVector((1, 2), "model", 0.5)

@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 
 from cases import each_case
+from commonplace.domain.documents import Section
 from commonplace.domain.markdown.structure import MAX_LABEL_PIECES, definition_key, link_definitions, scan
+from pages import page
 
 
 def test_headings_have_their_level_and_their_bytes() -> None:
@@ -100,3 +102,174 @@ def test_definitions_are_found_by_the_form_in_which_labels_are_compared() -> Non
 
 def test_labels_are_compared_regardless_of_case_and_blanks() -> None:
     assert definition_key(" A \n\t STRASSE ") == definition_key("a straße")
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    return [(section.level, section.heading) for section in page(text).sections[1:]]
+
+
+def only(text: str) -> Section:
+    (_, section) = page(text).sections
+    return section
+
+
+def test_a_document_without_headings_has_the_section_before_the_first() -> None:
+    (section,) = page("Some text.\n").sections
+    assert (section.level, section.heading, section.path, section.anchor) == (0, "", (), "")
+    assert (section.start, section.content, section.end, section.tree_end) == (0, 0, 11, 11)
+
+
+def test_an_empty_document_has_an_empty_section() -> None:
+    (section,) = page("").sections
+    assert (section.start, section.end) == (0, 0)
+
+
+def test_both_styles_of_headings_are_read() -> None:
+    text = "# One\n\nTwo\n===\n\nThree\nlines\n---\n\n###### Six ######\n"
+    assert headings(text) == [(1, "One"), (1, "Two"), (2, "Three lines"), (6, "Six")]
+    assert [section.atx for section in page(text).sections[1:]] == [True, False, False, True]
+
+
+@each_case(
+    "text",
+    [
+        "```\n# a\n```\n",
+        "~~~ python\n# a\n~~~\n",
+        "````\n```\n# a\n````\n",
+        "```\n# never closed\n",
+        "    # indented\n",
+        "\t# indented\n",
+        "<!--\n# a\n-->\n",
+        "<div>\n# a\n</div>\n",
+        "#hashtag\n",
+        "####### seven\n",
+        "\\# escaped\n",
+        "`code\n# `\n"[:6] + "\n",
+        "- item\n  ---\n",
+    ],
+)
+def test_what_only_looks_like_a_heading_is_text(text: str) -> None:
+    assert headings(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["> # quoted\n", "- # listed\n", "1. a\n\n   ## b\n", "[^1]: x\n\n    # footnote\n\n[^1]\n"]
+)
+def test_a_heading_inside_a_quote_list_or_footnote_starts_no_section(text: str) -> None:
+    assert headings(text) == []
+
+
+def test_a_heading_behind_a_list_starts_a_section() -> None:
+    assert headings("- a\n- b\n\n# After\n> q\n\n## Behind the quote\n") == [(1, "After"), (2, "Behind the quote")]
+
+
+def test_a_heading_loses_its_markup() -> None:
+    text = "# The *new* `std::map<K>` and [a link](x.md) of [[Page|this]] <b>wiki</b> &amp; \\* more\n"
+    assert headings(text) == [(1, "The new std::map<K> and a link of this wiki & * more")]
+
+
+def test_paths_follow_the_ranks() -> None:
+    paths = [s.path for s in page("# A\n### C\n## B\n# D\n").sections]
+    assert paths == [(), ("A",), ("A", "C"), ("A", "B"), ("D",)]
+
+
+def test_sections_end_at_the_next_heading_and_trees_at_the_next_of_their_rank() -> None:
+    text = "intro\n# A\na\n## B\nb\n### C\nc\n## D\nd\n# E\n"
+    document = page(text)
+    own = [text[s.start : s.end] for s in document.sections]
+    assert own == ["intro\n", "# A\na\n", "## B\nb\n", "### C\nc\n", "## D\nd\n", "# E\n"]
+    trees = {s.heading: text[s.start : s.tree_end] for s in document.sections[1:]}
+    assert trees["A"] == "# A\na\n## B\nb\n### C\nc\n## D\nd\n"
+    assert trees["B"] == "## B\nb\n### C\nc\n"
+    assert trees["C"] == "### C\nc\n"
+
+
+@each_case(
+    ("text", "content"),
+    [
+        ("# A\nx\n", "x\n"),
+        ("# A\r\nx\r\n", "x\r\n"),
+        ("A\n===\nx\n", "x\n"),
+        ("A\r\nB\r\n---\r\nx", "x"),
+        ("# A", ""),
+        ("   # A  \n\nx", "\nx"),
+        ("# A\rx", "x"),
+    ],
+)
+def test_content_begins_behind_the_whole_heading(text: str, content: str) -> None:
+    document = page(text)
+    section = document.sections[-1]
+    assert document.raw[section.content : section.end].decode() == content
+
+
+def test_an_indented_heading_begins_with_its_line() -> None:
+    section = page("text\n\n   # A\n").sections[1]
+    assert section.start == 6
+
+
+def test_offsets_count_bytes_behind_frontmatter_and_bom() -> None:
+    document = page("\ufeff---\ntitle: Ä\n---\nÄöü\n# Größe\nß\n")
+    first, second = document.sections
+    assert document.raw[first.start : first.end].decode() == "Äöü\n"
+    assert document.raw[second.start : second.end].decode() == "# Größe\nß\n"
+    assert document.body_start == first.start
+
+
+def test_anchors_are_those_of_github() -> None:
+    text = (
+        "# Hello, World!\n# C++ & *C*\n# Ünïcode Straße\n# 日本語 の見出し\n# नमस्ते दुनिया\n# snake_case-name\n# 🚀 Go\n"
+    )
+    assert [s.anchor for s in page(text).sections[1:]] == [
+        "hello-world",
+        "c--c",
+        "ünïcode-straße",
+        "日本語-の見出し",
+        "नमस्ते-दुनिया",
+        "snake_case-name",
+        "-go",
+    ]
+
+
+def test_repeated_anchors_get_numbers_that_are_free() -> None:
+    anchors = [s.anchor for s in page("# A\n# A-1\n# A\n# A\n# !\n# ?\n").sections[1:]]
+    assert anchors == ["a", "a-1", "a-2", "a-3", "section", "section-1"]
+
+
+def test_attributes_are_split_off_the_heading() -> None:
+    section = only("## Code Style {#code-style updated=2026-01-02 override=none .big title='a b'}\n")
+    assert section.heading == "Code Style"
+    assert section.attributes == "#code-style updated=2026-01-02 override=none .big title='a b'"
+    assert section.anchor == "code-style"
+
+
+@each_case(
+    ("text", "heading", "attributes"),
+    [
+        ("## Größe *x* {#k} ##\n", "Größe x", "#k"),
+        ("Setext {#k a=1}\n---\n", "Setext", "#k a=1"),
+        ("# {#only}\n", "", "#only"),
+        ("# A {: #k .c}\n", "A", ": #k .c"),
+        ("# a {b} {#c}\n", "a {b}", "#c"),
+        ("# A {#k}   \r\n", "A", "#k"),
+        ('# A {k="x y"}\n', "A", 'k="x y"'),
+    ],
+)
+def test_attributes_of_many_spellings(text: str, heading: str, attributes: str) -> None:
+    section = only(text)
+    assert (section.heading, section.attributes) == (heading, attributes)
+
+
+@each_case(
+    "heading",
+    ["Set {1, 2}", "JSX {props}", "a{#b}", "Empty {}", "A {#b} c", "Open {#b", "`{#a}`", "f(x) {return}", "A {#b\\}"],
+)
+def test_braces_that_are_no_attributes_are_text(heading: str) -> None:
+    section = only(f"# {heading}\n")
+    assert section.attributes == ""
+    assert section.heading == heading.replace("`", "").replace("\\", "")
+
+
+def test_ten_thousand_headings_are_sections() -> None:
+    document = page("".join(f"{'#' * (n % 6 + 1)} Heading\n\ntext {n}\n\n" for n in range(10_000)))
+    assert len(document.sections) == 10_001
+    assert len({section.anchor for section in document.sections}) == 10_001

@@ -7,6 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.domain.query import Background
 from commonplace.domain.semantic import (
     CODE_WEIGHT,
     MIN_SAMPLE,
@@ -17,7 +18,6 @@ from commonplace.domain.semantic import (
     fused,
     weight_of,
 )
-from commonplace.domain.similarity import Background
 
 # Whole hundredths, so that sums are exact enough to compare.
 COSINES = st.integers(-100, 100).map(lambda hundredths: hundredths / 100)

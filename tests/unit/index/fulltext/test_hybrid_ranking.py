@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import Background, NearDocument, SearchQuery
 from commonplace.domain.semantic import FLOOR
-from commonplace.domain.similarity import Background, NearDocument
 from commonplace.index.catalogue.document_rows import document_key
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED, RankFusion
 from commonplace.index.index_files import CATALOGUE_FILE

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from commonplace.domain.json import Json
-from commonplace.domain.similarity import EmbeddingStatus
+from commonplace.domain.query import EmbeddingStatus
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.progress import activity

@@ -18,8 +18,7 @@ from typing import Annotated, get_args
 import typer
 
 from commonplace.domain.json import Json
-from commonplace.domain.query import SearchQuery, StatusChoice
-from commonplace.domain.similarity import SEARCH_MODES, SearchMode
+from commonplace.domain.query import SEARCH_MODES, SearchMode, SearchQuery, StatusChoice
 from commonplace.domain.tokens import QUARTERS, beginning, size_of
 from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first, unknown_values
 from commonplace.faces.cli.highlighter import highlighter

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.errors import ConfigError
-from commonplace.domain.similarity import SEARCH_MODES, SearchMode
+from commonplace.domain.query import SEARCH_MODES, SearchMode
 from commonplace.faces.cli.commands.search import caught_up
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.failures import INTERRUPTED

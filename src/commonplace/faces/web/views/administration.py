@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.domain.activity import NO_LIMITS, WriteLimits
 from commonplace.domain.errors import ForbiddenError, IndexingError, InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.domain.query import Counts
-from commonplace.domain.similarity import EmbeddingStatus
+from commonplace.domain.query import Counts, EmbeddingStatus
 from commonplace.faces.access.authentication import AccessKey, tier_named, write_limits
 from commonplace.faces.access.callers import TIERS
 from commonplace.faces.errors import error_mapping

@@ -10,9 +10,8 @@ from functools import partial
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
+from commonplace.domain.query import Filter, ListQuery, SearchMode, SearchQuery, SortKey
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.similarity import SearchMode
 from commonplace.domain.snippets import HighlightTerms, snippet
 from commonplace.domain.status import marked
 from commonplace.domain.tokens import QUARTERS, beginning

@@ -9,13 +9,13 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import ListQuery
-from commonplace.domain.relations import RELATIONS
 from commonplace.domain.schema import Schema
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import findings, listing
 from commonplace.services.collections import Collection, find_document
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.findings import Issue
+from commonplace.services.links import RELATIONS
 from commonplace.services.typed_entries import current_schema, schema_findings
 from commonplace.toolsets.kb.mcp.json_output import (
     selected,

@@ -10,7 +10,6 @@ from pydantic import JsonValue, ValidationError
 from commonplace.domain.changes import recording_retained
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.relations import RELATIONS
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.faces.retained import retained_list
 from commonplace.services import findings, links, typed_entries
@@ -21,7 +20,7 @@ from commonplace.services.collections import (
     FoundDocument,
     find_document,
 )
-from commonplace.services.links import DEFAULT_RELATION
+from commonplace.services.links import DEFAULT_RELATION, RELATIONS
 from commonplace.services.typed_entries import NewEntry, SavedEntry, current_schema, schema_findings
 from commonplace.services.writes import WriteRequest
 from commonplace.toolsets.kb.mcp.json_output import checked_day, show_error, show_issue, show_saved, warning

@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, KnowledgeError, NotFoundError
 from commonplace.domain.json import JsonObject
-from commonplace.domain.query import StatusChoice
+from commonplace.domain.query import SearchMode, StatusChoice
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
-from commonplace.domain.similarity import SearchMode
 from commonplace.toolsets.wiki.remote import client as json_values
 from commonplace.toolsets.wiki.remote.client import RestClient, quoted
 from commonplace.toolsets.wiki.rules import (

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue
 
-from commonplace.domain.query import StatusChoice
-from commonplace.domain.similarity import SearchMode
+from commonplace.domain.query import SearchMode, StatusChoice
 from commonplace.faces.rest.endpoint import (
     NAME_FACTS,
     PATH_FACTS,

@@ -22,9 +22,9 @@ from commonplace.domain.errors import (
     StorageError,
     TooLargeError,
 )
+from commonplace.domain.graphs import title_case
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
-from commonplace.domain.title_case import title_case
 from commonplace.services import history
 from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.history import last_change

@@ -6,9 +6,8 @@ from collections.abc import Set as AbstractSet
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
-from commonplace.domain.query import ListQuery, SearchQuery, StatusChoice
+from commonplace.domain.query import ChunkHit, ListQuery, SearchMode, SearchQuery, StatusChoice
 from commonplace.domain.semantic import chunks_of
-from commonplace.domain.similarity import ChunkHit, SearchMode
 from commonplace.domain.status import marked
 from commonplace.domain.words.amounts import amount
 from commonplace.services import searches

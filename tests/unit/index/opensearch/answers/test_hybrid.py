@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.query import Filter, Record, SearchQuery
-from commonplace.domain.similarity import Background, NearDocument, QuestionVector
+from commonplace.domain.query import Background, Filter, NearDocument, QuestionVector, Record, SearchQuery
 from commonplace.index.opensearch.answers import (
     MAX_COMPARED,
     Meaning,

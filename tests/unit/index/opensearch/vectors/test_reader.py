@@ -20,8 +20,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.cluster import SharedBase
 from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
 from commonplace.domain.ports import Index
-from commonplace.domain.query import Filter, SearchQuery, SearchResult
-from commonplace.domain.similarity import QuestionVector
+from commonplace.domain.query import Filter, QuestionVector, SearchQuery, SearchResult
 from commonplace.embed import EmbeddingService, ModelChoice
 from commonplace.embed.local import LocalSemanticIndex
 from commonplace.embed.shared import DIMENSION_PROBE, EmbeddingWorker, SharedSemanticIndex, model_digest
