@@ -459,6 +459,20 @@ def test_a_picture_that_runs_a_script_is_left_out_until_it_does_not(tmp_path: Pa
     assert 'src="x.SVG"' in (out / "a.html").read_text()
 
 
+def test_what_is_said_of_pages_that_are_left_out_or_do_not_hold_is_in_the_language_of_the_base(tmp_path: Path) -> None:
+    files = {
+        "commonplace.yaml": "language: de\n",
+        "a.md": "---\nsuperseded_by: b.md\nsources: [c.md]\n---\n# A\n\n[[c]]\n\n> [!tip]\n> x\n",
+        "b.md": "# B\n",
+        "c.md": "---\ndraft: true\n---\n# C\n",
+    }
+    publish(new_repo(tmp_path / "base", files), tmp_path / "site")
+    html = (tmp_path / "site/a.html").read_text()
+    for expected in ("(unveröffentlichte Seite)", 'data-status="ERSETZT durch b.md"', ">Tipp</p>"):
+        assert expected in html, expected
+    assert "unpublished page" not in html
+
+
 def test_a_logo_that_is_too_large_and_an_unsafe_favicon_are_in_no_file(tmp_path: Path) -> None:
     evil = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
     settings = "logo: files/large.png\nfavicon: files/evil.svg\n"

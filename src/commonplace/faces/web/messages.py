@@ -40,6 +40,10 @@ class MessageCatalogue:
         """A text with its values; values that are not HTML are escaped."""
         return escape(self.pages.get(english, english)).format(**values)
 
+    def plain(self, english: str, /, **values: object) -> str:
+        """A text with its values, not escaped."""
+        return self.pages.get(english, english).format(**values)
+
     def amount(self, number: int, noun: str = "page") -> str:
         """A number with its noun: `1 page`, `2,000 pages`."""
         english = f"1 {noun}" if number == 1 else f"{{n}} {noun}s"
@@ -71,3 +75,7 @@ def message_catalogue(language: str) -> MessageCatalogue:
         {key: text_of(value) for key, value in mapping_of(catalogue.get(part)).items()} for part in ("pages", "scripts")
     )
     return MessageCatalogue(language, pages, scripts)
+
+
+ENGLISH_WORDS = message_catalogue(ENGLISH)
+"""The words of pages that are in no other language."""

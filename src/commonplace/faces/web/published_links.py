@@ -14,14 +14,13 @@ from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.slugs import slug
 from commonplace.faces.web.pages import PREFIX, digest
 from commonplace.faces.web.urls import COLLECTION_MARK
+from commonplace.services.site.published_view import WITHHELD
 
 OWN = "-"
 """Folder of the files that are no pages of the base: styles, scripts, lists, the search index."""
 START = "index.html"
 _ANCHOR = re.compile(r'<a\b((?:[^>"]|"[^"]*")*)>(.*?)</a>', re.DOTALL)
 _HREF = re.compile(r'(?<![\w-])href="([^"]*)"')
-WITHHELD = "(unpublished page)"
-"""Text of a link to a page that is not published, if its text would be the name of the page."""
 _TAG_OR_END = re.compile(r'</?[a-zA-Z](?:[^>"]|"[^"]*")*>')
 _TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')
 _URL_ATTRIBUTE = re.compile(r'(?<![\w-])(href|src|poster|data-src|data-more|data-css)="(/[^"]*)"')
@@ -40,7 +39,8 @@ class Outputs:
         start: The start page, which is `index.html`; "" for a list of all pages.
         collection: Name of the collection in the server's URLs.
         attach: Called with the path of each file that a page uses; returns whether it may be published.
-        hidden: The folded names of pages that are not published; a link with such a name has `WITHHELD` as its text.
+        hidden: The folded names of pages that are not published.
+        withheld: The text of a link that would have such a name as its text.
     """
 
     def __init__(
@@ -50,8 +50,10 @@ class Outputs:
         collection: str,
         attach: Callable[[str], bool],
         hidden: AbstractSet[str] = frozenset(),
+        withheld: str = WITHHELD,
     ) -> None:
         self._hidden = hidden
+        self._withheld = escape(withheld)
         self._collection = collection
         self._attach = attach
         self.pages: dict[str, str] = {start: START} if start else {}
@@ -97,9 +99,9 @@ class Outputs:
         """The text of a link to what is not published, without the name of a hidden page; a picture stays."""
         text = fold(unescape(_TAG_OR_END.sub("", html)).strip())
         if not text and "<img" not in html:
-            return WITHHELD
+            return self._withheld
         names = (text, text.partition(" > ")[0], text.partition("#")[0])
-        return html if self._hidden.isdisjoint(names) else WITHHELD
+        return html if self._hidden.isdisjoint(names) else self._withheld
 
     def _picture_text(self, picture: str) -> str:
         """The text that stands for a picture which is not published; "" if it has none."""

@@ -32,7 +32,7 @@ from commonplace.faces.web.appearance import Appearance, footer_html, picture_fi
 from commonplace.faces.web.exchange import CardRow
 from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.markup.page import Renderer
-from commonplace.faces.web.messages import MessageCatalogue, message_catalogue
+from commonplace.faces.web.messages import message_catalogue
 from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.output_folder import OutputFolder, content_digest
 from commonplace.faces.web.pages import TEMPLATES, assets, digest, environment
@@ -56,6 +56,7 @@ from commonplace.services.site.publication import (
     require_rules,
     select,
 )
+from commonplace.services.site.published_view import WITHHELD
 from commonplace.services.sites import Site, site_with
 from commonplace.services.statuses import CollectionStatuses
 
@@ -127,9 +128,12 @@ class Publication:
         self._whole = collection
         left = [old for old, path in self._former if path not in self._selection.records]
         ignored, self._other_files = pages_and_others(path for path in files_in(base) if path not in records)
+        self._messages = message_catalogue(settings.language or ENGLISH)
+        withheld = self._messages.plain(WITHHELD)
         self._collection, self._index_view, self._hidden = published_collection(
-            collection, self._selection, settings.publish, (*left, *ignored)
+            collection, self._selection, settings.publish, (*left, *ignored), withheld
         )
+        self._alone = Collections(lambda: [self._collection])
         self._site: Site = site_with(collection, self._selection.records.values())
         self._folder = folder
         self._url = url or settings.url
@@ -137,7 +141,7 @@ class Publication:
         self._active: dict[str, LeftOut] = {}
         self._used: list[str] = []
         start = self._site.start if self._site.start in self._selection.records else ""
-        self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden)
+        self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden, withheld)
         self._urls = Urls(collection.name)
         self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation, self._messages)
         self._links = NearLinks(self._collection)
@@ -207,10 +211,6 @@ class Publication:
         parts += [left_out.path for left_out in self._selection.left_out]
         parts += sorted(self._hidden)
         return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-    @cached_property
-    def _messages(self) -> MessageCatalogue:
-        return message_catalogue(self._site.settings.language or ENGLISH)
 
     @cached_property
     def _style(self) -> str:
@@ -286,7 +286,7 @@ class Publication:
         reads = self._index_view.reads
         reads.clear()
         text = parsed_document(self._collection, record.address)
-        renderer = Renderer.of_files(Collections(lambda: [self._collection]), self._collection, self._urls)
+        renderer = Renderer.of_files(self._alone, self._collection, self._urls, self._messages)
         lang, direction = language_and_direction(text)
         html = Markup(renderer.document(text))  # noqa: S704 - sanitized
         targets, back = self._linked(path)
@@ -300,7 +300,7 @@ class Publication:
             outline=shown.outline(text, shown.parts(text)[:1], 1, ""),
             properties=shown.properties(renderer, self._with_shown_values(text), self._site.settings.hidden_keys),
             notes=self._status_notes.get(path, ()),
-            status=self._statuses.at(record.address),
+            status=shown.status_mark(self._statuses.at(record.address), self._messages),
             lapsed_sections=json.dumps(self._lapsed_sections.get(path, {})),
             navigation=self._navigation.whole(path),
             crumbs=self._crumbs(path),
@@ -314,6 +314,7 @@ class Publication:
                 self._collection,
                 record,
                 neighbours_by(self._links.around([path]), self._collection, record.address),
+                self._messages,
             ),
             forge=self._site.settings.edit_url.replace("{path}", quote(path)),
             description=shown.meta_description(html, record, self._site, relinked),
@@ -347,11 +348,9 @@ class Publication:
         marks: dict[str, dict[str, str]] = {}
         for address in self._statuses.declared:
             if any(declared.ordinal for declared in self._statuses.lapsed_in(address)):
-                statuses = {element: self._statuses.at(address, element.ordinal)
-                            for element in self._collection.index.document(address).sections}  # fmt: skip
-                marks[address.path] = {
-                    element.anchor: status.mark for element, status in statuses.items() if status.is_lapsed
-                }
+                for section in self._collection.index.document(address).sections:
+                    if mark := shown.status_mark(self._statuses.at(address, section.ordinal), self._messages):
+                        marks.setdefault(address.path, {})[section.anchor] = mark
         return marks
 
     def _notes_of(self, path: str) -> list[str]:
@@ -431,7 +430,7 @@ class Publication:
         return logo, favicon
 
     def _footer(self) -> Markup:
-        renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
+        renderer = Renderer(self._alone, self._collection, self._urls)
         return footer_html(renderer, self._site.settings.footer)
 
     @cached_property

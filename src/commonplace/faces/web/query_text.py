@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from commonplace.domain.query import Filter
+from commonplace.faces.web.messages import MessageCatalogue
 from commonplace.services.collections import Collection
 
 MAX_CHARS = 1_000
@@ -57,14 +58,16 @@ class QueryText:
         """The status to which the search is narrowed; "" for any."""
         return next((chip.value.casefold() for chip in self.chips if chip.operator == "status"), "")
 
-    def problem(self, collections: Iterable[Collection]) -> str:
+    def problem(self, collections: Iterable[Collection], words: MessageCatalogue) -> str:
         """The error in an operator's value, of which collections are those that there are; "" if there is none."""
         names = [collection.name for collection in collections]
         base = next((chip.value for chip in self.chips if chip.operator == "base" and chip.value not in names), "")
         if base:
-            return f"There is no base {base[:40]!r} here. Bases: {', '.join(names)}."
+            said = "There is no base {name} here. Bases: {names}."
+            return words.plain(said, name=repr(base[:40]), names=", ".join(names))
         wrong = next((chip for chip in self.chips if chip.operator in DAYS and not _is_day(chip.value)), None)
-        return f"{wrong.value[:40]!r} is not a day. Write one as {wrong.operator}:2026-01-31." if wrong else ""
+        said = "{value} is not a day. Write one as {example}."
+        return words.plain(said, value=repr(wrong.value[:40]), example=f"{wrong.operator}:2026-01-31") if wrong else ""
 
     def chosen(self, collections: Iterable[Collection]) -> list[Collection]:
         """The collections selected by operators; all without such an operator."""

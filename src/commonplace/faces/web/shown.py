@@ -32,6 +32,7 @@ from commonplace.faces.web.exchange import CardRow, PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
 from commonplace.faces.web.messages import MessageCatalogue
+from commonplace.faces.web.pages import words_of
 from commonplace.faces.web.urls import Urls
 from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -73,6 +74,7 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
     if withholds(request):  # not cached: what is withheld depends on more than the indexes
         return rendered_now(request, collection, document, span)
     names = tuple(other_collection.name for other_collection in request.collections)
+    words = words_of(request, collection)
     key = (
         collection.store.identity,
         document.address,
@@ -80,6 +82,7 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
         tuple(other_collection.index.generation for other_collection in request.collections),
         names,
         span,
+        words.language,
         (request.urls.at, collection.store.history.head()) if request.urls.at else None,
     )
     html = _RENDERED.get(key)
@@ -95,29 +98,34 @@ def rendered_now(request: PageRequest, collection: Collection, document: Documen
     return Markup(renderer.document(document, span))  # noqa: S704 - sanitized
 
 
-def for_reader(html: Markup, edit_url: str) -> Markup:
+def for_reader(html: Markup, edit_url: str, words: MessageCatalogue) -> Markup:
     """The HTML of a page as its reader gets it: for one who may edit it, sections and tasks have links and buttons.
 
     Args:
         html: Rendered HTML.
         edit_url: URL of the page's editor; "" for a reader who may not edit it.
+        words: The words of the page.
     """
     if not edit_url:
         return Markup(_TASK_PLACE.sub("", html)) if TASK_ATTRIBUTE in html else html  # noqa: S704 - sanitized
-    link = (
-        f'<a class="anchor edit-section" href="{escape(edit_url)}?section=\\1" aria-label="Edit this section">Edit</a>'
-    )
-    linked = _ANCHOR.sub(rf"\g<0> {link}", str(html))
-    return Markup(_TASK_BOX.sub(_task_button, linked))  # noqa: S704 - sanitized, and what this module writes
+    label, edit = words.text("Edit this section"), words.text("Edit")
+
+    def with_link(anchor: re.Match[str]) -> str:
+        """A heading's anchor, followed by the link to the editor of its section."""
+        url = f"{escape(edit_url)}?section={anchor[1]}"
+        return f'{anchor[0]} <a class="anchor edit-section" href="{url}" aria-label="{label}">{edit}</a>'
+
+    linked = _ANCHOR.sub(with_link, str(html))
+    return Markup(_TASK_BOX.sub(partial(_task_button, words), linked))  # noqa: S704 - sanitized, and what this module writes
 
 
-def _task_button(box: re.Match[str]) -> str:
+def _task_button(words: MessageCatalogue, box: re.Match[str]) -> str:
     """A button in the place of a task's box. It belongs to the form below the page."""
     done = " checked" in box[0]
     state, label = ("true", "Done") if done else ("false", "To do")
     return (
         f'<button type="submit" form="_ui-tasks" name="task" value="{box[1]}-{int(not done)}" class="task-box" '
-        f'role="checkbox" aria-checked="{state}" aria-label="{label}"></button>'
+        f'role="checkbox" aria-checked="{state}" aria-label="{words.text(label)}"></button>'
     )
 
 
@@ -166,7 +174,8 @@ def version_text(address: Address, content: bytes | None) -> str | None:
 
 def renderer_for(request: PageRequest, collection: Collection) -> Renderer:
     """A renderer for a collection's documents and this reader."""
-    return Renderer(request.collections, collection, request.urls, visible=partial(visible, request))
+    words = words_of(request, collection)
+    return Renderer(request.collections, collection, request.urls, visible=partial(visible, request), words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +300,14 @@ def status_notes(urls: Urls, collection: Collection, address: Address, words: Me
     return rows
 
 
+def status_mark(status: TextStatus, words: MessageCatalogue) -> str:
+    """The mark of what does not hold, such as `SUPERSEDED by new.md`; "" for what holds, and for drafts."""
+    if not status.is_lapsed:
+        return ""
+    state = words.plain(status.status.value).upper()
+    return words.plain("{state} by {page}", state=state, page=status.by) if status.by else state
+
+
 def replacement_url(urls: Urls, collection: Collection, status: TextStatus) -> str:
     """The URL of the page or section that replaces a text; "" for none, or one that is elsewhere."""
     if not status.by or not status.resolved or "://" in status.by:
@@ -319,7 +336,9 @@ def shown_commit(commit: Commit) -> ShownCommit:
     return ShownCommit(commit.id, commit.when, author, tuple(programs), subject, uncredited(body))
 
 
-def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequence[Neighbour]) -> Markup:
+def local_graph(
+    urls: Urls, collection: Collection, record: Record, around: Sequence[Neighbour], words: MessageCatalogue
+) -> Markup:
     """An SVG of a document and the documents linked with it, with their names; empty if there are none."""
     if not around:
         return Markup("")
@@ -338,7 +357,7 @@ def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequ
             f'<text class="{side}" x="{at[0]:.1f}" y="{at[1]:.1f}">{escape(_short(neighbour.record.title))}</text></a>'
         )
     center = f'<circle class="self" cx="{middle[0]}" cy="{middle[1]}" r="8"/>'
-    label = escape(f"Pages linked with {record.title}")
+    label = words.text("Pages linked with {page}", page=record.title)
     svg = f'<svg class="local-graph" viewBox="0 0 {GRAPH_WIDTH} {height}" role="group" aria-label="{label}">'
     return Markup(f"{svg}{''.join(lines)}{center}{''.join(nodes)}</svg>")  # noqa: S704 - its texts are escaped
 

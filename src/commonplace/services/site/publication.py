@@ -138,7 +138,7 @@ def has_name(content: bytes, names: AbstractSet[str]) -> bool:
 
 
 def published_collection(
-    collection: Collection, selection: PublishedPages, rules: PublishRules, unlisted: Iterable[str]
+    collection: Collection, selection: PublishedPages, rules: PublishRules, unlisted: Iterable[str], withheld: str
 ) -> tuple[Collection, PublishedIndex, frozenset[str]]:
     """The collection with the published pages alone, in which no other page can be read, found or linked to.
 
@@ -149,6 +149,7 @@ def published_collection(
         selection: Its pages.
         rules: The rules of the base.
         unlisted: Paths of further pages that are not published: ignored files, and former names.
+        withheld: The text in the place of the name of a page that is not published.
     """
     hidden = frozenset(Address(left_out.path) for left_out in selection.left_out)
     unlisted_names = frozenset(fold(name) for path in unlisted for name in names_of_path(path))
@@ -159,6 +160,7 @@ def published_collection(
         hidden,
         lambda path: fold(path) in unlisted_names or bool(excluded_by(path, rules)),
         reads,
+        withheld,
     )
     published = replace(
         collection,

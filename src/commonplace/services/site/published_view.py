@@ -33,7 +33,7 @@ from commonplace.domain.status import REPLACED_KEYS, DeclaredStatus
 from commonplace.services.collections import reference_splits
 
 WITHHELD = "(unpublished page)"
-"""The text in the place of the name of a page that is not published."""
+"""The text in the place of the name of a page that is not published, in English."""
 
 
 def names_of_path(path: str) -> Iterator[str]:
@@ -191,8 +191,10 @@ class PublishedIndex:
         hidden: AbstractSet[Address],
         is_left_out: Callable[[str], bool] = lambda _: False,
         reads: Reads | None = None,
+        withheld: str = WITHHELD,
     ) -> None:
         self._index = index
+        self._withheld = withheld
         self._records = records
         self._hidden = hidden
         self._is_left_out = is_left_out
@@ -340,7 +342,7 @@ class PublishedIndex:
         return "://" not in reference and any(self._is_left_out(path) for path in _paths(names, source))
 
     def shown_values(self, document: Document) -> dict[str, Json]:
-        """The front matter of a published page, with `WITHHELD` in the place of what it says of hidden pages.
+        """The front matter of a published page, with `withheld` in the place of what it says of hidden pages.
 
         These are its replacement, each citation of `sources` with its quotation, and every path.
         """
@@ -350,7 +352,7 @@ class PublishedIndex:
         sources = values.get(SOURCES_KEY)
         if cited and sources is not None:
             listed = sources if isinstance(sources, (list, tuple)) else [sources]
-            values[SOURCES_KEY] = [WITHHELD if number in cited else item for number, item in enumerate(listed, 1)]
+            values[SOURCES_KEY] = [self._withheld if number in cited else item for number, item in enumerate(listed, 1)]
         return {
             key: self._shown_value(value, address, is_reference=key in REPLACED_KEYS) for key, value in values.items()
         }
@@ -363,7 +365,7 @@ class PublishedIndex:
     def _shown_value(self, value: Json, address: Address, *, is_reference: bool) -> Json:
         if isinstance(value, str):
             names_page = (is_reference or _is_path(value)) and "[[" not in value
-            return WITHHELD if names_page and self.is_hidden(value, address) else value
+            return self._withheld if names_page and self.is_hidden(value, address) else value
         if isinstance(value, Mapping):
             return {key: self._shown_value(inner, address, is_reference=is_reference) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):
@@ -374,7 +376,9 @@ class PublishedIndex:
         """The declared statuses of published pages."""
         return {
             address: [
-                declared._replace(by=WITHHELD) if declared.by and self.is_hidden(declared.by, address) else declared
+                declared._replace(by=self._withheld)
+                if declared.by and self.is_hidden(declared.by, address)
+                else declared
                 for declared in every
             ]
             for address, every in self._index.statuses().items()

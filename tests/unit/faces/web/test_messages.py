@@ -15,12 +15,35 @@ from commonplace.faces.web.views.agent import agent
 from commonplace.faces.web.views.changes import commit, compare, history, recent
 from commonplace.faces.web.views.document import document, sections
 from commonplace.faces.web.views.home import home
-from commonplace.faces.web.views.lists import tags, timeline, types
+from commonplace.faces.web.views.lists import tags, timeline, tree, types
+from commonplace.faces.web.views.quality import broken, wanted
 from commonplace.faces.web.views.search import search
 from support import new_repo
 
 SCRIPTS = TEMPLATES.parent / "browser" / "src"
 PLACES = re.compile(r"\{\w+\}")
+GERMAN = {
+    "commonplace.yaml": "language: de\nnavigation:\n  - Home.md\n",
+    "Home.md": "# Hafen\n",
+    "Alt.md": "---\nstatus: superseded\nsuperseded_by: Home\n---\n# Alt\n\n## Teil\n\nx\n",
+    "weg.md": "# Weg\n",
+    "Teile.md": "# Teile\n\n> [!warning]\n> x\n\n!!! tip\n\n    x\n\n::: seealso\nx\n:::\n\n| a |\n|---|\n| b |\n\n"
+    "- [ ] offen\n- [x] fertig\n\nFuß[^1], [[Fehlt]], [x](fehlt.png), [[Home#Nichts]].\n\n[^1]: Note.\n",
+}
+IN_GERMAN = (
+    '<p class="callout-title">Warnung</p>',
+    '<p class="callout-title">Tipp</p>',
+    '<p class="callout-title">Siehe auch</p>',
+    'aria-label="Tabelle"',
+    'aria-label="Zu erledigen"',
+    'aria-label="Erledigt"',
+    'aria-label="Fußnote 1"',
+    'aria-label="Zurück zum Text"',
+    'title="Diese Seite gibt es noch nicht"',
+    'title="Diese Datei gibt es nicht"',
+    "keine Überschrift und keinen Block „Nichts“",
+)
+"""What the page `Teile` has of the words around its text."""
 
 
 def test_every_catalogue_has_what_templates_and_scripts_ask_for() -> None:
@@ -73,13 +96,7 @@ def test_a_base_declares_the_language_of_its_pages(tmp_path: Path) -> None:
 
 
 def test_no_page_for_reading_says_in_english_what_the_language_has_words_for(tmp_path: Path) -> None:
-    files = {
-        "commonplace.yaml": "language: de\nnavigation:\n  - Home.md\n",
-        "Home.md": "# Hafen\n",
-        "Alt.md": "---\nstatus: superseded\nsuperseded_by: Home\n---\n# Alt\n\n## Teil\n\nx\n",
-        "weg.md": "# Weg\n",
-    }
-    repo = new_repo(tmp_path / "base", files)
+    repo = new_repo(tmp_path / "base", GERMAN)
     first = repo.git("rev-parse", "HEAD")
     repo.git("rm", "--quiet", "weg.md")
     repo.commit("Zwei", **{"Home.md": "# Hafen\n\nanders\n"})
@@ -87,6 +104,13 @@ def test_no_page_for_reading_says_in_english_what_the_language_has_words_for(tmp
     views: list[tuple[View, str, dict[str, str]]] = [
         (document, "Alt", {}),
         (document, "Home", {"at": first}),
+        (document, "Teile", {}),
+        (wanted, "", {}),
+        (broken, "", {}),
+        (search, "", {"q": "Hafen", "at": first}),
+        (search, "", {"q": "alt"}),
+        (search, "", {"q": "base:x y"}),
+        (tree, "", {"at": first}),
         (document, "weg", {}),
         (history, "Home", {}),
         (compare, "Home", {"from": first, "to": last}),
@@ -107,6 +131,11 @@ def test_no_page_for_reading_says_in_english_what_the_language_has_words_for(tmp
             assert [text for text in english if text in shown] == [], (view, path)
             assert "Other pages" not in shown
         assert "Diese Seite ist ersetzt durch Home.md." in pages.view(document, "Alt")
+        assert "ERSETZT durch" in pages.view(search, q="alt")
+        parts = pages.view(document, "Teile")
+        for expected in IN_GERMAN:
+            assert expected in parts, expected
+        assert "<h1>Gewünschte Seiten</h1>" in pages.view(wanted)
 
 
 def test_an_unknown_language_is_a_finding() -> None:

@@ -11,6 +11,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
+from commonplace.faces.web.messages import ENGLISH_WORDS
 from commonplace.faces.web.shown import (
     MAX_OUTLINE,
     PART_BYTES,
@@ -115,7 +116,7 @@ def test_a_name_that_is_too_long_for_the_local_graph_ends_with_a_whole_word(
         collection = Collection("base", base.store, base.index)
         record = base.index.find("a")
         assert record
-        svg = local_graph(Urls("base"), collection, record, neighbours(collection, record.address))
+        svg = local_graph(Urls("base"), collection, record, neighbours(collection, record.address), ENGLISH_WORDS)
 
     assert f">{named}</text>" in svg
     assert f"<title>{title}</title>" in svg

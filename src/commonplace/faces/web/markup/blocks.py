@@ -13,6 +13,7 @@ from html import escape
 from textwrap import dedent
 
 from commonplace.domain.markdown.link_syntax import DOCFX_DIRECTIVE, directive_attributes
+from commonplace.faces.web.messages import ENGLISH_WORDS, MessageCatalogue
 
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 _INDENTED_ADMONITION = re.compile(rb'(?:!!!|\?\?\?\+?) ?([\w-]{1,30})(?: +"([^"\r\n]*)")?\s*$')
@@ -423,16 +424,18 @@ class Callout:
     """Number of output parts before the title."""
 
 
-def callout_open(kind: str, fold: str = "") -> tuple[str, Callout]:
+def callout_open(kind: str, fold: str, words: MessageCatalogue) -> tuple[str, Callout]:
     """The opening tags of a callout, and its state.
 
     Args:
         kind: Type of the callout as written, such as `note` or `Warning`.
         fold: "-" for a folded callout, "+" for a foldable one, "" for a fixed one.
+        words: The words of the page.
     """
     name = " ".join(kind.lower().split())
     look = f"callout callout-{_KINDS.get(name, 'note')}"
-    label = escape(name.replace("-", " ").capitalize())
+    label = name.replace("-", " ").capitalize()
+    label = words.text(label) if name in _KINDS else escape(label)
     if not fold:
         return f'<div class="{look}"><p class="callout-title">', Callout(
             label, '</p><div class="callout-body">\n', "</div></div>\n"
@@ -443,12 +446,13 @@ def callout_open(kind: str, fold: str = "") -> tuple[str, Callout]:
     )
 
 
-def container_html(piece: Piece, inside: str, *, group: str = "", anchor: str = "") -> str:
+def container_html(piece: Piece, inside: str, words: MessageCatalogue, *, group: str = "", anchor: str = "") -> str:
     """A container with content that is HTML already.
 
     Args:
         piece: The container.
         inside: HTML of its content.
+        words: The words of the page.
         group: Name of the tabs that a tab is part of: one of them is open at a time.
         anchor: The `id` of a tab; "" for none.
     """
@@ -460,27 +464,28 @@ def container_html(piece: Piece, inside: str, *, group: str = "", anchor: str = 
         named = f' id="{escape(anchor)}"' if anchor else ""
         return f'<details class="tab" name="{group}"{named}><summary>{title}</summary>{body}</details>\n'
     if piece.kind == "version":
-        label = escape(version_label(piece.title), quote=False)
+        label = escape(version_label(piece.title, words), quote=False)
         span = f'<div class="version" data-range="{escape(piece.title)}"><p class="version-title">{label}</p>\n'
         return f"{span}{inside}</div>\n"
-    opening, callout = callout_open(piece.kind, piece.fold)
+    opening, callout = callout_open(piece.kind, piece.fold, words)
     return f"{opening}{title or callout.label}{callout.body}{inside}{callout.close}"
 
 
-_BOUNDS = {">=": "{} and later", "<=": "{} and earlier", ">": "after {}", "<": "before {}"}
+_BOUNDS = {">=": "{version} and later", "<=": "{version} and earlier", ">": "after {version}", "<": "before {version}"}
 _BOUND = re.compile(r"(>=|<=|=|>|<)?\s*([^\s<>=|,]+)")
 
 
-def version_label(range_of_versions: str) -> str:
+def version_label(range_of_versions: str, words: MessageCatalogue) -> str:
     """The words for a range of versions of docfx, such as "msvc-150 and later" for `>=msvc-150`."""
     alternatives: list[str] = []
     for alternative in re.split(r"\|\||,", range_of_versions):
         bounds = _BOUND.findall(alternative)
         if [mark for mark, _ in bounds] == [">=", "<="]:
-            alternatives.append(" to ".join(name for _, name in bounds))
+            alternatives.append(words.plain("{first} to {last}", first=bounds[0][1], last=bounds[1][1]))
         else:
-            alternatives.append(", ".join(_BOUNDS.get(mark, "{}").format(name) for mark, name in bounds))
-    return " or ".join(filter(None, alternatives))
+            named = [words.plain(_BOUNDS.get(mark, "{version}"), version=name) for mark, name in bounds]
+            alternatives.append(", ".join(named))
+    return f" {words.plain('or')} ".join(filter(None, alternatives))
 
 
 # Footnotes: numbered in the order of their first reference, listed at the end.
@@ -490,6 +495,8 @@ def version_label(range_of_versions: str) -> str:
 class Footnotes:
     """The footnotes of one page, or of one document that it embeds."""
 
+    words: MessageCatalogue = ENGLISH_WORDS
+    """The words of the page."""
     scope: str = ""
     """Beginning of the ids of an embedded document's footnotes, which differ from those of the page."""
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
@@ -501,7 +508,8 @@ class Footnotes:
         number = self._numbers.setdefault(name, len(self._numbers) + 1)
         count = self._references[name] = self._references.get(name, 0) + 1
         identifier = f"footnote-ref-{self.scope}{number}" + (f"-{count}" if count > 1 else "")
-        link = f'<a href="#footnote-{self.scope}{number}" id="{identifier}" aria-label="Footnote {number}">{number}</a>'
+        label = self.words.text("Footnote {number}", number=number)
+        link = f'<a href="#footnote-{self.scope}{number}" id="{identifier}" aria-label="{label}">{number}</a>'
         return f'<sup class="footnote-ref">{link}</sup>'
 
     def define(self, name: str, html: str) -> None:
@@ -519,7 +527,8 @@ class Footnotes:
 
     def _item(self, name: str, number: int) -> str:
         to = f"#footnote-ref-{self.scope}{number}"
-        back = f' <a class="footnote-back" href="{to}" aria-label="Back to the text">\u21a9</a>'
+        label = self.words.text("Back to the text")
+        back = f' <a class="footnote-back" href="{to}" aria-label="{label}">\u21a9</a>'
         text = self._texts.get(name, "").rstrip()
         text = f"{text[:-4]}{back}</p>" if text.endswith("</p>") else f"{text}{back}"
         return f'<li id="footnote-{self.scope}{number}">{text}</li>\n'

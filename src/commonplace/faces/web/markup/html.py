@@ -15,6 +15,7 @@ from commonplace.faces.web.markup.blocks import Callout, Footnotes, callout_open
 from commonplace.faces.web.markup.code import code_html
 from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, html_links, link_key
 from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, TASK_ATTRIBUTE, TASK_MARK, Budget
+from commonplace.faces.web.messages import ENGLISH_WORDS, MessageCatalogue
 
 Events = Iterator[tuple[Event, int, int]]
 _LAYOUT_QUOTE = re.compile(rb"[ \t]*>[ \t]*\[!div[^\]\r\n]*\][ \t]*")
@@ -56,6 +57,8 @@ class Scope:
     budget: Budget = field(default_factory=Budget)
     offset: int = -1
     """Byte offset of the source in its document, so that a task's box names its place; -1 if boxes name none."""
+    words: MessageCatalogue = ENGLISH_WORDS
+    """The words of the page."""
 
 
 @dataclass(slots=True)
@@ -132,9 +135,10 @@ class HtmlWriter:
                 self.out.append(self.scope.footnotes.reference(value))
             case "TaskListMarker":
                 state = ("checked ", "Done") if value else ("", "To do")
+                label = self.scope.words.text(state[1])
                 own = self.scope.offset >= 0 and self.base >= 0
                 mark = f'{TASK_ATTRIBUTE}="{TASK_MARK}{self.scope.offset + self.base + start + 1}" ' if own else ""
-                self.out.append(f'<input type="checkbox" disabled {state[0]}{mark}aria-label="{state[1]}"> ')
+                self.out.append(f'<input type="checkbox" disabled {state[0]}{mark}aria-label="{label}"> ')
             case _:
                 pass
 
@@ -178,7 +182,8 @@ class HtmlWriter:
                 self.out.append("<ul>\n" if data is None else f'<ol start="{data}">\n' if data != 1 else "<ol>\n")
             case "Table":
                 self._align.append(data)
-                self.out.append('<div class="table-scroll" tabindex="0" role="group" aria-label="Table"><table>\n')
+                label = self.scope.words.text("Table")
+                self.out.append(f'<div class="table-scroll" tabindex="0" role="group" aria-label="{label}"><table>\n')
             case "FootnoteDefinition":
                 self._count()
                 self._outer.append((str(data), self.out))
@@ -268,7 +273,8 @@ class HtmlWriter:
             self._heading_at = -1
         if self._anchor:
             href = quote(self._anchor)
-            self.out.append(f' <a class="anchor" href="#{href}" aria-label="Link to this section">#</a>')
+            label = self.scope.words.text("Link to this section")
+            self.out.append(f' <a class="anchor" href="#{href}" aria-label="{label}">#</a>')
         self.out.append(f"</{level.lower()}>\n")
 
     def _quote(self, start: int) -> None:
@@ -280,7 +286,7 @@ class HtmlWriter:
             self.out.append("<blockquote>\n")
             return
         self._skip_to = match.end()
-        opening, callout = callout_open(match[1].decode("ascii", "replace"), match[2].decode())
+        opening, callout = callout_open(match[1].decode("ascii", "replace"), match[2].decode(), self.scope.words)
         self._quotes.append(callout)
         self.out.append(opening)
         callout.title_at = len(self.out)

@@ -17,6 +17,7 @@ from commonplace.domain.markdown.paths import joined
 from commonplace.domain.sites import site_of
 from commonplace.faces.web.markup.html import LinkHtml, media_html
 from commonplace.faces.web.markup.parser import LinkKey
+from commonplace.faces.web.messages import ENGLISH_WORDS, MessageCatalogue
 from commonplace.faces.web.urls import Urls, element_fragment
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.links import wanted_name
@@ -47,6 +48,8 @@ class DocumentLinks:
     """The page on which the links are shown: the document, or the outermost one that embeds it."""
     embedded: Callable[[LinkTarget, str, str], str]
     """Returns the HTML of an embedded document, or of the part that a fragment names, given this part's element."""
+    words: MessageCatalogue = ENGLISH_WORDS
+    """The words of the page."""
 
     def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
         """The HTML of every link. A broken link is rendered as a link to a wanted page."""
@@ -64,7 +67,7 @@ class DocumentLinks:
                 return external_link(replace(key, destination=url))
             named = self.collections.named(link.collection, self.collection)
             page_name = wanted_name(link._replace(collection=""), self.document.address)
-            return _missing(link, page_name, urls, named.name if named else link.collection)
+            return _missing(link, page_name, urls, named.name if named else link.collection, self.words)
         if not target.is_document:
             url = urls.file(target.collection.name, target.address.path)
             path = target.address.path
@@ -78,6 +81,7 @@ class DocumentLinks:
         return page_link(
             element_fragment(element) if same else urls.page(target.collection.name, target.address.path, element),
             dead=link.fragment if link.fragment and not elements.has(target, link.fragment) else "",
+            words=self.words,
         )
 
     def _elsewhere(self, link: Link) -> str:
@@ -154,14 +158,15 @@ def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
     return html
 
 
-def page_link(url: str, dead: str = "") -> LinkHtml:
+def page_link(url: str, dead: str = "", words: MessageCatalogue = ENGLISH_WORDS) -> LinkHtml:
     """A link to a page of this server.
 
     Args:
         url: The page's URL.
         dead: The fragment of the link if the page has no such heading or block, so that the link is marked as broken.
+        words: The words of the page with the link.
     """
-    title = f' title="This page has no heading or block “{escape(dead)}”"' if dead else ""
+    title = f' title="{words.text("This page has no heading or block “{name}”", name=dead)}"' if dead else ""
     return LinkHtml(f'<a class="page-link{" wanted" if dead else ""}" href="{escape(url)}"{title}>', url=url)
 
 
@@ -177,9 +182,9 @@ def external_link(key: LinkKey) -> LinkHtml:
     return LinkHtml("", link)
 
 
-def _missing(link: Link, name: str, urls: Urls, collection: str) -> LinkHtml:
+def _missing(link: Link, name: str, urls: Urls, collection: str, words: MessageCatalogue) -> LinkHtml:
     url = f"/wanted/{urls.path(collection, name)}"
-    title = "There is no such file" if is_attachment_name(link.target) else "This page does not exist yet"
+    title = words.text("There is no such file" if is_attachment_name(link.target) else "This page does not exist yet")
     opening = f'<a class="wanted" href="{escape(url)}" title="{title}">'
     shown = escape(link.label or link.raw, quote=False)
     return LinkHtml(opening, lambda label, _title: f"{opening}{escape(label, quote=False) or shown}</a>")

@@ -33,6 +33,7 @@ from commonplace.faces.web.markup.sanitizer import (
     no_rebase,
     sanitized,
 )
+from commonplace.faces.web.messages import ENGLISH_WORDS, MessageCatalogue
 from commonplace.faces.web.urls import Urls
 from commonplace.faces.worker_threads import go_on
 from commonplace.services.collections import Collection, Collections
@@ -105,12 +106,14 @@ class Renderer:
     """Whether the boxes of tasks name their place, in the attribute `TASK_ATTRIBUTE`."""
     seconds: float = MAX_SECONDS
     """Maximum CPU time in seconds of a document."""
+    words: MessageCatalogue = ENGLISH_WORDS
+    """The words of the page around its text, such as the titles of callouts without one."""
 
     @classmethod
-    def of_files(cls, collections: Collections, collection: Collection, urls: Urls) -> Self:
+    def of_files(cls, collections: Collections, collection: Collection, urls: Urls, words: MessageCatalogue) -> Self:
         """A renderer for pages that are written as files, which nobody waits for."""
         embeds = Embeds(budget=Budget.lasting(PUBLISHED_SECONDS, MAX_EMBEDDED_EVENTS))
-        return cls(collections, collection, urls, embeds=embeds, seconds=PUBLISHED_SECONDS)
+        return cls(collections, collection, urls, embeds=embeds, seconds=PUBLISHED_SECONDS, words=words)
 
     @gc_disabled()
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
@@ -143,15 +146,22 @@ class Renderer:
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
         anchors = {item.start - start: item.anchor for item in document.sections if item.level} if with_anchors else {}
-        footnotes = Footnotes(scope=f"{MAX_EMBEDS - self.embeds.left}-" if self.within else "")
+        footnotes = Footnotes(self.words, scope=f"{MAX_EMBEDS - self.embeds.left}-" if self.within else "")
         offset = start if self.tasks and with_anchors and document.decodable else -1
-        return _Body(self.links(document), footnotes, budget=budget, offset=offset).html(source, anchors)
+        body = _Body(self.links(document), footnotes, budget=budget, offset=offset, words=self.words)
+        return body.html(source, anchors)
 
     def links(self, document: Document) -> LinkSource:
         """Provides the HTML of a document's links."""
         inner = replace(self, within=(*self.within, document.address))
         return DocumentLinks(
-            self.collections, self.collection, self.urls, document, page=inner.within[0], embedded=inner.embedded
+            self.collections,
+            self.collection,
+            self.urls,
+            document,
+            page=inner.within[0],
+            embedded=inner.embedded,
+            words=self.words,
         )
 
     def embedded(self, target: LinkTarget, fragment: str, element: str) -> str:
@@ -251,6 +261,8 @@ class _Body:
     budget: Budget = field(default_factory=Budget)
     offset: int = -1
     """Byte offset of the source in its document; -1 if the boxes of tasks name no place."""
+    words: MessageCatalogue = ENGLISH_WORDS
+    """The words of the page."""
 
     def html(self, source: bytes, anchors: Mapping[int, str]) -> str:
         """The HTML, followed by the footnotes."""
@@ -269,13 +281,14 @@ class _Body:
         content = [piece if whole.parts else piece.moved(whole.start) for piece in parts]
         parsed = [Parsed(b"", ()) if piece.kind else parse(piece.text, self.budget) for piece in content]
         self._resolve(parsed)
-        scope = Scope(self._link, anchors, self.footnotes, self.budget, self.offset)
+        scope = Scope(self._link, anchors, self.footnotes, self.budget, self.offset, self.words)
         group = f"tabs-{self.budget.events}"
         out: list[str] = []
         for piece, events in zip(content, parsed, strict=True):
             if piece.kind:
                 inside = self._written(piece, anchors, depth + (piece.kind != "tabs"))
-                out.append(container_html(piece, inside, group=group, anchor=anchors.get(piece.head, "")))
+                anchor = anchors.get(piece.head, "")
+                out.append(container_html(piece, inside, self.words, group=group, anchor=anchor))
             else:
                 out.append(HtmlWriter(events, scope, piece.start).run())
         return "".join(out)

@@ -91,8 +91,8 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
     links = backlinks(request.collections, collection, record.address, SHOWN_BACKLINKS)
     commit = last_change(collection, record.address)
     edit = shown.edit_url(request, found_document, text)
-    site = request.site(collection)
-    html = shown.for_reader(shown.rendered(request, collection, text, (part.start, part.end)), edit)
+    site, words = request.site(collection), words_of(request, collection)
+    html = shown.for_reader(shown.rendered(request, collection, text, (part.start, part.end)), edit, words)
     return page(
         request,
         "document.html",
@@ -117,10 +117,8 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         backlink_count=links.total,
         commit=shown.shown_commit(commit) if commit else None,
         uncommitted=is_changed_since(collection, record.address, text.raw),
-        graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
-        navigation=NavigationHtml(urls, collection.name, site.navigation, words_of(request, collection)).whole(
-            record.address.path
-        ),
+        graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address), words),
+        navigation=NavigationHtml(urls, collection.name, site.navigation, words).whole(record.address.path),
         around=_around(request, collection, site, record.address),
         is_start=is_start,
         changes=[shown.shown_commit(commit) for commit in latest(collection, START_COMMITS)] if is_start else [],

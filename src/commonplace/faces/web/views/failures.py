@@ -80,7 +80,8 @@ def unfinished_page(request: PageRequest, view: str, error: IndexingError) -> Pa
     values = _UNFINISHED[view](request)
     if values is None:
         return None
-    made = page(request, "unfinished.html", 503, state=str(error), **values)
+    progress = {name: error.context.get(name, 0) for name in ("done", "total")}
+    made = page(request, "unfinished.html", 503, **progress, **values)
     seconds = str(READING_SECONDS if values["html"] else 2)
     return made.with_headers({"refresh": seconds, "retry-after": "2", "cache-control": "no-store"})
 

@@ -24,7 +24,7 @@ from commonplace.faces.proposal_output import one_line
 from commonplace.faces.web import shown
 from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
-from commonplace.faces.web.pages import page
+from commonplace.faces.web.pages import page, words_of
 from commonplace.faces.web.views.proposal_editor import MAX_WORD_CHARS, digest_of, edit
 from commonplace.services.collections import Collection
 from commonplace.services.findings import kind_of_finding
@@ -309,7 +309,8 @@ def _html(request: PageRequest, collection: Collection, address: Address, conten
         return Markup()
     document = read_document(address, content)
     part = shown.parts(document)[0]
-    return shown.for_reader(shown.rendered_now(request, collection, document, (part.start, part.end)), "")
+    html = shown.rendered_now(request, collection, document, (part.start, part.end))
+    return shown.for_reader(html, "", words_of(request, collection))
 
 
 def _changed_sections(file: ProposedFile, base: bytes | None, proposed: bytes | None) -> Sequence[str]:

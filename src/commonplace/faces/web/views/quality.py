@@ -49,15 +49,15 @@ def wanted(request: PageRequest) -> PageResponse:
         collection, path = request.located()
         document = document_at_path(collection, path)
         return redirect(request.urls.page(collection.name, document.record.address.path if document else path))
-    return _wanted(request, "Wanted pages", nearest=False)
+    return _wanted(request, nearest=False)
 
 
 def broken(request: PageRequest) -> PageResponse:
     """Broken links, each with the pages that its author may have meant."""
-    return _wanted(request, "Broken links", nearest=True)
+    return _wanted(request, nearest=True)
 
 
-def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageResponse:
+def _wanted(request: PageRequest, *, nearest: bool) -> PageResponse:
     lists = [(collection, wanted_pages(request.collections, collection)) for collection in request.collections]
     chosen, number, last = _page_of(request, [(collection, listed.pages) for collection, listed in lists])
     lines = _LineNumbers()
@@ -75,7 +75,6 @@ def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageRespons
     return page(
         request,
         "wanted.html",
-        heading=heading,
         rows=rows,
         total=sum(len(listed.pages) for _, listed in lists),
         links=sum(listed.links for _, listed in lists),

@@ -19,7 +19,7 @@ from commonplace.domain.snippets import marked_spans
 from commonplace.domain.status import TextStatus
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
-from commonplace.faces.web.pages import page
+from commonplace.faces.web.pages import page, words_of
 from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, read_query
 from commonplace.faces.web.shown import overlaps, replacement_url, spans_of, visible_description
 from commonplace.faces.web.urls import with_query
@@ -84,7 +84,7 @@ def search(request: PageRequest) -> PageResponse:
     number = request.number("page")
     with at_moment(request) as (then, moments):
         try:
-            if problem := query.problem(then.collections):
+            if problem := query.problem(then.collections, words_of(request, None)):
                 shown = _empty(problem)
             else:
                 shown = (_answer if query.words else _filtered)(then, query, number)
@@ -128,7 +128,8 @@ def suggest(request: PageRequest) -> PageResponse:
     with at_moment(request) as (then, _):
         chosen = query.chosen(then.collections)
         hits: list[ShownHit] = []
-        if query.words and not query.problem(then.collections):
+        problem = query.problem(then.collections, words_of(request, None))
+        if query.words and not problem:
             search_query = SearchQuery(
                 text=query.words, filter=query.filter(), status=query.status, limit=SUGGESTED, sections=1, snippet=120
             )
@@ -139,7 +140,6 @@ def suggest(request: PageRequest) -> PageResponse:
             ][:SUGGESTED]
         elif not query.words:
             hits = [_listed(then, document) for document in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
-        problem = query.problem(then.collections)
     by_meaning = any(collection.semantic_index is not None for collection in chosen)
     return page(
         request, "suggest.html", hits=hits, query=query, many=len(chosen) > 1, problem=problem, by_meaning=by_meaning

@@ -16,6 +16,7 @@ from commonplace.faces.web.markup.links import external_link
 from commonplace.faces.web.markup.page import CUT, MAX_EMBEDS, Renderer, TextRenderer
 from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.markup.sanitizer import MAX_SECONDS
+from commonplace.faces.web.messages import ENGLISH_WORDS
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
 from indexed import Indexed
@@ -211,6 +212,6 @@ def test_only_a_page_that_somebody_waits_for_has_little_time(tmp_path: Path) -> 
         document = read_document(Address("notes/here.md"), b"# Here\n\nText.\n")
         here = (base.collections, base.collection, Urls("base"))
         assert "shown as its source" in Renderer(*here, seconds=-1.0).document(document)
-        files = Renderer.of_files(*here)
+        files = Renderer.of_files(*here, ENGLISH_WORDS)
         assert files.seconds > 60 * MAX_SECONDS
         assert "<p>Text.</p>" in files.document(document)

@@ -92,7 +92,7 @@ def test_before_the_first_index_files_tell_what_they_can_and_nothing_is_called_m
         home = served.get("/")
         assert (home.status, home.headers["cache-control"], home.headers["refresh"]) == (503, "no-store", "10")
         for part in (
-            "still being built",
+            "is being built",
             "Harbour</h1>",
             'href="/p/guide/ropes#big-ones"',
             'href="/p/Crew"',

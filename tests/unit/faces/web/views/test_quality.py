@@ -50,14 +50,14 @@ def test_the_most_wanted_page_comes_first_with_some_of_those_that_want_it(pages:
 
 
 def test_a_broken_link_names_what_its_writer_may_have_meant(pages: Pages) -> None:
-    assert 'Near: <a dir="auto" href="/p/recipe">recipe</a>' in rows(pages.view(broken))[0]
+    assert 'Near names: <a dir="auto" href="/p/recipe">recipe</a>' in rows(pages.view(broken))[0]
     assert "Near:" not in pages.view(wanted)
 
 
 def test_every_place_of_a_broken_link_is_counted_and_named(pages: Pages) -> None:
     first = next(row for row in rows(pages.view(broken)) if "recipee</a>" in row)
     assert '<a dir="auto" href="/p/n/000">N0</a> (front matter, lines 6, 8 and 9)' in first
-    assert f"and {PAGE_SIZE + 1 - MAX_SOURCES} others" in first
+    assert f", {PAGE_SIZE + 1 - MAX_SOURCES} more" in first
     assert f"{PAGE_SIZE + 4} names in {2 * PAGE_SIZE + 7} links" in " ".join(pages.view(wanted).split())
     shown = next(row for row in rows(pages.view(findings, severity="warning")) if "&#39;recipee&#39;" in row)
     assert "leads nowhere. 4 places: front matter, lines 6, 8 and 9." in shown

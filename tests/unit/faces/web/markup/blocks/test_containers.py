@@ -6,6 +6,7 @@ import re
 
 from cases import each_case
 from commonplace.faces.web.markup.blocks import pieces, version_label
+from commonplace.faces.web.messages import ENGLISH_WORDS
 
 TABS = {
     "mkdocs": '=== "One"\n\n    first\n\n=== "Two *b*"\n    second\n',
@@ -77,7 +78,7 @@ def test_a_version_keeps_the_place_of_its_text(opening: str, end: str, title: st
     ],
 )
 def test_a_range_is_told_in_words(written: str, label: str) -> None:
-    assert version_label(written) == label
+    assert version_label(written, ENGLISH_WORDS) == label
 
 
 @each_case(
