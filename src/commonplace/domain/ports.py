@@ -97,7 +97,12 @@ class History(Protocol):
 
     @property
     def available(self) -> bool:
-        """Whether the folder is in a Git repository with at least one commit."""
+        """Whether the folder is in a Git repository with at least one commit, which can be read."""
+        ...
+
+    @property
+    def absence(self) -> str:
+        """Why there are no commits, as a clause about the folder, such as `it is not in a Git repository`."""
         ...
 
     @property
@@ -510,10 +515,7 @@ class Index(Protocol):
     def links_from(
         self, address: Address | None, containing: Sequence[str] = (), limit: int | None = None
     ) -> list[ResolvedLink]:
-        """Links of a document (None: of all, by path) in order; only those with one of these texts, if any is given.
-
-        With `limit`, only the first so many.
-        """
+        """At most `limit` links of a document (None: of all, by path) in order, with one of the texts if any."""
         ...
 
     def links_to(

@@ -255,7 +255,7 @@ def _changed(services: Services, since: Since, building: Sequence[Collection], m
     until = time.thread_time() + HISTORY_SECONDS
     for collection in services.collections:
         if not collection.store.history.available:
-            missing.append(f"{collection.name}: has no Git history; what changed is not known.")
+            missing.append(f"{collection.name}: {collection.store.history.absence}; what changed is not known.")
             continue
         then = since.commits.get(collection.name)
         if then is None:

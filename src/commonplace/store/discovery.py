@@ -6,6 +6,7 @@ A folder without Git has an empty history.
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import shlex
 import time
@@ -38,9 +39,16 @@ from commonplace.store.git.past.revision_walk import RenameFinder
 from commonplace.store.git.repository import GitRepository, TrackedFiles
 from commonplace.store.git_command import try_git
 
+_log = logging.getLogger(__name__)
+
 
 class NoHistory:
-    """`domain.ports.History` of a folder without Git: empty."""
+    """`domain.ports.History` of a folder without Git, or with a repository that cannot be read: empty."""
+
+    def __init__(self, absence: str = "it is not in a Git repository") -> None:
+        """Create an empty history; the argument is the attribute of this name."""
+        self.absence = absence
+        """Why there are no commits, as a clause about the folder."""
 
     @property
     def available(self) -> bool:
@@ -71,12 +79,12 @@ class NoHistory:
     def read(self, address: Address, revision: str) -> bytes:
         """Raises NotFoundError: there are no versions."""
         del revision
-        raise _without_history(address)
+        raise self._without_versions(address)
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
         """Raises NotFoundError: there are no versions."""
         del old, new
-        raise _without_history(address)
+        raise self._without_versions(address)
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """An empty dict."""
@@ -124,9 +132,7 @@ class NoHistory:
 
     def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
         """Raises NotFoundError: there are no commits."""
-        raise NotFoundError(
-            f"There is no commit {commit[:64]!r}: the folder is not in a Git repository.", kind="revision"
-        )
+        raise NotFoundError(f"There is no commit {commit[:64]!r} of the folder: {self.absence}.", kind="revision")
 
     def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:
         """All documents, because there are no commits."""
@@ -145,14 +151,13 @@ class NoHistory:
         """An empty string: there is no commit."""
         return ""
 
-
-def _without_history(address: Address) -> NotFoundError:
-    return NotFoundError(
-        f"{address} has no earlier versions: its folder is not in a Git repository.",
-        kind="revision",
-        hint="Run git init in the folder to have a history from now on.",
-        path=address.path,
-    )
+    def _without_versions(self, address: Address) -> NotFoundError:
+        return NotFoundError(
+            f"{address} has no earlier versions in its folder: {self.absence}.",
+            kind="revision",
+            hint="Run git init in the folder to have a history; commonplace doctor says what a repository lacks.",
+            path=address.path,
+        )
 
 
 # Detects what a folder is, and opens the store for it.
@@ -185,7 +190,7 @@ def open_store(
                 f"{folder.path.name} is not in a Git repository, so writes cannot be committed.",
                 hint="Run git init in it, or use --commit manual.",
             )
-        return _plain(folder, state_dir)
+        return _plain(folder, state_dir, NoHistory())
     try:
         repository = GitRepository(discovered_repository.gitdir, discovered_repository.work_tree)
     except UntrustedRepositoryError:
@@ -193,7 +198,8 @@ def open_store(
     except GitError as error:
         if commit == "auto":
             raise GitError(f"{folder.path.name}: {error}", kind="repository", hint=error.hint) from error
-        return _plain(folder, state_dir)
+        _log.warning("%s is served without its history: %s", folder.path.name, error)
+        return _plain(folder, state_dir, NoHistory(f"its Git repository could not be read ({str(error).rstrip('.')})"))
     stored = cache_dir / key_of(folder) if cache_dir else None
     if discovered_repository.work_tree is None:
         return _bare(folder, repository, stored)
@@ -208,11 +214,11 @@ def _bare(folder: Folder, repository: GitRepository, cache_dir: Path | None) -> 
     return BareStore(repository, key_of(folder), cache_dir=cache_dir)
 
 
-def _plain(folder: Folder, state_dir: Path) -> FolderStore:
+def _plain(folder: Folder, state_dir: Path, history: NoHistory) -> FolderStore:
     lock = WriterLock(state_dir / f"{key_of(folder)}.lock")
     journal = Journal(state_dir / f"{key_of(folder)}.journal")
     writer = TransactionWriter(folder.path, lock, journal, None)
-    return FolderStore(folder, writer, NoHistory(), WriteMode(retention_of(folder, None, state_dir)))
+    return FolderStore(folder, writer, history, WriteMode(retention_of(folder, None, state_dir)))
 
 
 def _in_repository(

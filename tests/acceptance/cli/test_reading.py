@@ -231,7 +231,7 @@ def test_orphans_are_pages_that_nothing_links_to(shell: Shell) -> None:
 def test_without_git_there_is_no_history_and_that_is_said(shell: Shell) -> None:
     done = shell("log", "tea")
     assert done.code == 10
-    assert done.stderr.startswith("Error: There is no history: 'house'")
+    assert done.stderr.startswith("Error: There is no history of 'house': it is not in a Git repository.")
     assert "git init" in done.stderr
 
 

@@ -208,7 +208,7 @@ def test_a_folder_without_history_says_so(tmp_path_factory: pytest.TempPathFacto
         for arguments in ({"at": "yesterday"}, {"at": "v1"}):
             with pytest.raises(RefusedError, match="There is no history"):
                 client.text("read", page="a", **arguments)
-        assert "has no Git history" in client.text("changes")
+        assert "it is not in a Git repository" in client.text("changes")
 
 
 def test_a_page_is_found_by_the_name_that_it_has_now_wherever_a_moment_is_given(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_rules_are_read_from_their_files_and_sections_for_the_task_are_found(tmp
         assert (found_brief.since, list(found_brief.unknown)) == (0.0, [])
         assert brief(services, " ", None).sections == []
         (said,) = brief(services, "", None, since=since_time(services.collections, time.time() - 9)).unknown
-        assert said.endswith("has no Git history; what changed is not known.")
+        assert said.endswith("it is not in a Git repository; what changed is not known.")
 
 
 def test_sections_are_found_in_the_files_while_the_index_is_being_built(tmp_path: Path) -> None:

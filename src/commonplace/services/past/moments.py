@@ -286,9 +286,9 @@ def _past_of(collection: Collection) -> PastStates:
 
 def _without_history(collection: Collection) -> GitError:
     return GitError(
-        f"There is no history: {collection.name!r} is not in a Git repository, or nothing was committed yet.",
+        f"There is no history of {collection.name!r}: {collection.store.history.absence}.",
         kind="history",
-        hint="Run `git init` and commit in the folder to have one.",
+        hint="Run `git init` and commit in the folder to have one; `commonplace doctor` says what a repository lacks.",
     )
 
 

@@ -10,6 +10,7 @@ import re
 import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -316,7 +317,10 @@ def _inspect_objects(objects: Path, depth: int) -> None:
 
 
 def _inspect_folder(base: Path, name: str, most: int | None, depth: int) -> None:
-    """Reject a folder with anything but folders and regular files of at most `most` bytes (None: any size)."""
+    """Reject a folder with anything but folders and regular files of at most `most` bytes (None: any size).
+
+    Git may remove locks, loose objects and their folders meanwhile.
+    """
     if not stat.S_ISDIR((base / name).lstat().st_mode):
         raise _refused(name, "is not a folder")
     if depth > MAX_DEPTH:
@@ -327,12 +331,13 @@ def _inspect_folder(base: Path, name: str, most: int | None, depth: int) -> None
         return
     for entry in entries:
         inner = f"{name}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            _inspect_folder(base, inner, most, depth + 1)
-        elif not entry.is_file(follow_symlinks=False):
-            raise _refused(inner, "is a link" if entry.is_symlink() else "is not a regular file")
-        elif most is not None and entry.stat(follow_symlinks=False).st_size > most:
-            raise _refused(inner, "is too large")
+        with suppress(FileNotFoundError):
+            if entry.is_dir(follow_symlinks=False):
+                _inspect_folder(base, inner, most, depth + 1)
+            elif not entry.is_file(follow_symlinks=False):
+                raise _refused(inner, "is a link" if entry.is_symlink() else "is not a regular file")
+            elif most is not None and entry.stat(follow_symlinks=False).st_size > most:
+                raise _refused(inner, "is too large")
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

@@ -141,7 +141,7 @@ def test_a_collection_that_had_no_commit_then_is_left_out(
         both = Collections(lambda: [replace(plain.collection, name="plain"), collection])
         with as_of(both, "2025-01-31") as past:
             assert [other_collection.name for other_collection in past.collections] == ["base"]
-        with pytest.raises(GitError, match="'plain' is not in a Git repository"), as_of(both, "2020-01-01"):
+        with pytest.raises(GitError, match="'plain': it is not in a Git repository"), as_of(both, "2020-01-01"):
             pass
 
 

@@ -94,6 +94,11 @@ class GitHistory:
         return bool(self.head())
 
     @property
+    def absence(self) -> str:
+        """Why there are no commits, as a clause about the folder."""
+        return "nothing was committed in its Git repository yet"
+
+    @property
     def is_shallow(self) -> bool:
         """Whether the clone is shallow."""
         return bool(self.repository.handle.is_shallow)

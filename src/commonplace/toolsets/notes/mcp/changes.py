@@ -92,7 +92,7 @@ def _limits(collection: Collection, arguments: NotesChanges) -> list[str]:
         return [f"{collection.name}: {cut}"] if cut else []
     arguments_given = [name for name in ("by", "deleted", "diff") if getattr(arguments, name)]
     return (
-        [f"{collection.name} has no Git history: {' and '.join(arguments_given)} cannot be known."]
+        [f"{collection.name}: {collection.store.history.absence}; {' and '.join(arguments_given)} cannot be known."]
         if arguments_given
         else []
     )
@@ -329,7 +329,7 @@ def _without_history(collection: Collection, change_filter: ChangeFilter) -> lis
         limit=MAX_SHOWN_COMMITS,
     )
     records = collection.index.list(query).records
-    head = f"{collection.name} has no Git history; by the dates of its files:"
+    head = f"{collection.name}: {collection.store.history.absence}; by the dates of its files:"
     return [head, *(f"{record.updated[:16].replace('T', ' ')} {record.address.path}" for record in records)]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.store import open_store
+from commonplace.store.git import layout
 from support import MakeRepo
 
 
@@ -47,3 +50,32 @@ def test_what_git_never_makes_in_its_folder_is_refused_before_it_is_opened(
     with pytest.raises(KnowledgeError) as caught:
         open_store(repo.path, commit="auto", state_dir=state)
     assert caught.value.hint
+
+
+def test_what_git_removes_while_it_is_looked_at_is_no_reason_to_serve_without_history(
+    git_repo: MakeRepo, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = git_repo("work", {"a.md": "# A\n"})
+    for name in ("refs/heads/x.lock", "objects/ab/tmp_obj_1", "refs/heads/topic/x.lock"):
+        (repo.path / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo.path / ".git" / name).touch()
+    listed = layout._entries
+
+    def removed_after_listing(folder: Path) -> Iterator[os.DirEntry[str]]:
+        yield from [*listed(folder)]
+        (folder / "x.lock").unlink(missing_ok=True)
+        for name in ("topic", "ab"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+
+    monkeypatch.setattr(layout, "_entries", removed_after_listing)
+    assert open_store(repo.path, commit="manual", state_dir=state).history.available
+
+
+def test_a_repository_that_cannot_be_read_is_said_where_its_history_is_asked_for(
+    git_repo: MakeRepo, state: Path
+) -> None:
+    repo = git_repo("work", {"a.md": "# A\n"})
+    (repo.path / ".git/config").write_text("[core\n")
+    history = open_store(repo.path, commit="manual", state_dir=state).history
+    assert not history.available
+    assert history.absence.startswith("its Git repository could not be read (")

@@ -180,6 +180,6 @@ def test_without_history_each_argument_that_needs_one_is_named(tmp_path: Path) -
             (NotesChanges(), "", True),
         ):
             text = str(changes(call, arguments))
-            assert (f"base has no Git history: {name} cannot be known." in text) == bool(name), text
+            assert (f"base: it is not in a Git repository; {name} cannot be known." in text) == bool(name), text
             assert ("a.md" in text) == is_listed, text
             assert "No deleted" not in text
