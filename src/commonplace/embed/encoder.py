@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 
+# On Windows the variable of `embed/__init__.py` does not count.
+onnxruntime.disable_telemetry_events()  # pyright: ignore[reportUnknownMemberType]
+
 MAX_ENCODED_CHARS = 8000
 """Maximum number of characters passed to the tokenizer; later tokens exceed the model's limit."""
 INSTALL = "Run: commonplace model install"

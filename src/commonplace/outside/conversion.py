@@ -75,6 +75,7 @@ class SourceAdapter:
         """The exit code of the converter; None if it was ended, because it took too long."""
         # No variable of this process, such as a key or a proxy, is handed on.
         surroundings = {"PATH": os.defpath, "HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8"}
+        surroundings["ORT_DISABLE_TELEMETRY"] = "1"  # a library imports the runtime of models, which tells its maker
         quiet = subprocess.DEVNULL
         with subprocess.Popen(  # noqa: S603 - our own program
             command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=folder, env=surroundings, start_new_session=True

@@ -147,6 +147,8 @@ def brief(
     unknown += missing
     indexed = _sections(ready, task, mode) if task.strip() and ready else []
     sections = [*indexed, *in_files]
+    if task.strip() and ready and not sections:
+        unknown.append("No section was found for the task.")
     news = _news(sections, changed, since)
     reviews, doubts = _reviews(indexed, unknown)
     firsts, repeats = _without_repeats(sections, doubts)

@@ -1,15 +1,18 @@
-"""Lists of documents, tags and totals of one collection or of all."""
+"""Lists of documents, tags and totals of one collection or of all, and what is near to a filter that none matches."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TypeVar
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery, Record, SortKey
+from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, FoundDocument
 
 T = TypeVar("T")
@@ -130,3 +133,77 @@ def _sort_value(record: Record, key: SortKey) -> str:
         "updated_day": record.updated[:10],
     }
     return values.get(key, record.address.path)
+
+
+# Suggestions for names that do not exist.
+
+
+MAX_NAMED = 8
+"""Maximum number of valid names that are listed if none is similar."""
+
+
+def nearest(given_text: str, known_texts: Iterable[str]) -> str:
+    """The most similar known name, ignoring case; "" if none is similar enough."""
+    spelt = {fold(name): name for name in known_texts}
+    close = get_close_matches(fold(given_text), spelt, 1, cutoff=0.6)
+    return spelt[close[0]] if close else ""
+
+
+def unknown_values(collections: Sequence[Collection], requested_filter: Filter) -> Iterator[str]:
+    """One line for each part of a filter that no page matches, with the nearest valid value.
+
+    Args:
+        collections: The collections that were searched.
+        requested_filter: The filter without results.
+    """
+    types = dict.fromkeys(name for collection in collections for name, _ in collection.index.counts().types if name)
+    for type_ in requested_filter.types:
+        if fold(type_) not in map(fold, types):
+            yield _line(f"No page is of type {type_!r}.", type_, types)
+    tags = dict(list_tags(collections)) if requested_filter.tags else {}
+    for tag in requested_filter.tags:
+        wanted_tag = fold(tag.lstrip("#"))
+        if not any(fold(name) == wanted_tag or fold(name).startswith(f"{wanted_tag}/") for name in tags):
+            yield _line(f"No page has the tag {tag!r}.", tag.lstrip("#"), tags)
+    if requested_filter.fields or requested_filter.prefix or requested_filter.date_from or requested_filter.date_to:
+        records = [record for collection in collections for record in every_document(collection)]
+        yield from _unknown_fields(records, requested_filter)
+        yield from _unknown_prefix(records, requested_filter.prefix)
+        yield from _unknown_dates(records, requested_filter)
+
+
+def _unknown_fields(records: Sequence[Record], requested_filter: Filter) -> Iterator[str]:
+    keys = dict.fromkeys(key for record in records for key in record.frontmatter)
+    for key, value in requested_filter.fields:
+        outer = key.partition(".")[0]
+        if fold(outer) not in map(fold, keys):
+            yield _line(f"No page has the key {outer!r}.", outer, keys)
+            continue
+        values = dict.fromkeys(property_value for record in records for property_value in property_values(record, key))
+        if values and fold(value) not in map(fold, values):
+            yield _line(f"No page has {key}={value}.", value, values)
+
+
+def _unknown_prefix(records: Sequence[Record], prefix: str) -> Iterator[str]:
+    if prefix and not any(record.address.path.startswith(prefix) for record in records):
+        folders = dict.fromkeys(f"{record.address.folder}/" for record in records if record.address.folder)
+        yield _line(f"No page is under {prefix!r}.", prefix, folders)
+
+
+def _unknown_dates(records: Sequence[Record], requested_filter: Filter) -> Iterator[str]:
+    """A line on the fields by which pages are dated, if no page has a date in the range of the filter."""
+    first, last = requested_filter.date_from, requested_filter.date_to
+    dates = sorted(record.date for record in records if record.date)
+    if not (first or last) or any((not first or day >= first) and (not last or day[:10] <= last) for day in dates):
+        return
+    ranged = f"that of {amount(len(dates), 'page')} is from {dates[0][:10]} to {dates[-1][:10]}" if dates else ""
+    yield f"The date of a page is the one in its front matter, not that of a change; {ranged or 'no page has one'}."
+
+
+def _line(said: str, prefix: str, folders: Iterable[str]) -> str:
+    texts = list(folders)
+    near = nearest(prefix, texts)
+    if near:
+        return f"{said} Did you mean {near!r}?"
+    listed = f" There are: {', '.join(texts[:MAX_NAMED])}{', …' if len(texts) > MAX_NAMED else ''}." if texts else ""
+    return said + listed

@@ -14,7 +14,7 @@ from commonplace.domain.semantic import FLOOR, Reranker
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, unfinished_notice
 from commonplace.services.denials import denial_of, unknown_notice
-from commonplace.services.listing import in_order
+from commonplace.services.listing import in_order, unknown_values
 from commonplace.services.past import narrowed_since
 from commonplace.services.statuses import (
     NOTHING_CURRENT,
@@ -99,7 +99,8 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     notice = " ".join(dict.fromkeys(filter(None, notices)))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     total = sum(result.total for _, result in results)
-    notice = " ".join(filter(None, (*_status_notices(collections, query, hits, total), notice)))
+    unknown = unknown_values(collections, query.filter) if explained and not (total or unfinished) else ()
+    notice = " ".join(filter(None, (*_status_notices(collections, query, hits, total), *unknown, notice)))
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice, similarities)
     if query.sort == "score":

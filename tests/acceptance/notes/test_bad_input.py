@@ -9,6 +9,7 @@ import pytest
 
 from agent import RefusedError, agent
 from commonplace.domain.tokens import tokens_of
+from shell import Shell
 from support import Amount, GitRepo, new_repo
 
 FIRST_SECOND = 1_600_000_000
@@ -60,6 +61,9 @@ def test_a_shallow_clone_knows_the_commits_that_it_has(tmp_path: Path) -> None:
             client.text("read", page="tea", at=f"before {second}")
         assert third[:10] in client.text("changes", page="tea")
         assert "Third." in client.text("read", page="tea")
+    logged = Shell(shallow, {"XDG_CACHE_HOME": str(tmp_path / "cache")})("log")
+    assert third[:10] in logged.text and "The clone is shallow" in logged.stderr
+    assert not list((tmp_path / "cache").rglob("*.db")), "the commits of a folder need no index"
 
 
 def test_a_rewritten_history_answers_from_the_new_commits(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,16 @@ from commonplace.domain.errors import StorageError
 from commonplace.embed.encoder import OnnxEncoder
 from commonplace.embed.installer import MODEL, find_model, installed, open_folder
 from support import MODELS
+
+
+def test_the_runtime_tells_its_maker_nothing(tmp_path: Path) -> None:
+    """Without the variable, the import alone leaves the identifier and the events to send in the folder of caches."""
+    environment = {name: value for name, value in os.environ.items() if name not in {"CI", "ORT_DISABLE_TELEMETRY"}}
+    places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, "-c", "import commonplace.embed.encoder"], check=True, env={**environment, **places}
+    )
+    assert list(tmp_path.rglob("*")) == []
 
 
 @pytest.fixture(scope="module")

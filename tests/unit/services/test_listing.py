@@ -8,10 +8,20 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.query import Filter, ListQuery, Record, SortKey
 from commonplace.services import listing
 from commonplace.services.collections import Collection
-from commonplace.services.listing import every_document, facets, list_documents, list_tags, property_values
+from commonplace.services.listing import (
+    MAX_NAMED,
+    every_document,
+    facets,
+    list_documents,
+    list_tags,
+    nearest,
+    property_values,
+    unknown_values,
+)
 from indexed import Indexed
 
 
@@ -115,3 +125,79 @@ def test_a_property_of_another_kind_than_text_has_the_value_that_is_written(both
     record = replace(records(both)[0], frontmatter={"n": 7, "m": {"a": 1}, "l": ["a", 2, None], "empty": ""})
     assert [list(property_values(record, name)) for name in ("n", "m", "empty")] == [["7"], [], []]
     assert "a" in property_values(record, "l")
+
+
+DECLARED = {
+    "notes/a.md": "---\ntype: Note\ntags: [Project/alpha, tea]\nstatus: open\n---\n# A\n",
+    "plans/b.md": "---\ntype: plan\ndate: 2026-01-05T10:00:00\nstatus: [done, open]\n---\n# B\n",
+}
+
+
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Indexed(tmp_path_factory.mktemp("suggested"), DECLARED) as base:
+        yield Collection("base", base.store, base.index)
+
+
+@each_case(
+    ("given", "known", "near"),
+    [
+        ("serach", ["search", "serve"], "search"),
+        ("SEARCH", ["Search"], "Search"),
+        ("caf\u00e9", ["cafe"], "cafe"),
+        ("zzz", ["search"], ""),
+        ("", ["a"], ""),
+        ("a", [], ""),
+    ],
+)
+def test_the_nearest_name_is_the_most_similar_one(given: str, known: list[str], near: str) -> None:
+    assert nearest(given, known) == near
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines"),
+    [
+        (Filter(), []),
+        (Filter(types=("NOTE", "plan"), tags=("project", "#tea"), prefix="notes/", fields=(("Status", "OPEN"),)), []),
+        (Filter(types=("noet",)), ["No page is of type 'noet'. Did you mean 'Note'?"]),
+        (Filter(tags=("#prject/alpha",)), ["No page has the tag '#prject/alpha'. Did you mean 'Project/alpha'?"]),
+        (Filter(prefix="note/"), ["No page is under 'note/'. Did you mean 'notes/'?"]),
+        (Filter(fields=(("statsu", "open"),)), ["No page has the key 'statsu'. Did you mean 'status'?"]),
+        (Filter(fields=(("status", "dne"),)), ["No page has status=dne. Did you mean 'done'?"]),
+        (Filter(date_from="2026-01-05", date_to="2026-01-05"), []),
+        (
+            Filter(date_from="2026-01-06"),
+            [
+                (
+                    "The date of a page is the one in its front matter, not that of a change; "
+                    "that of 1 page is from 2026-01-05 to 2026-01-05."
+                )
+            ],
+        ),
+    ],
+)
+def test_each_part_of_a_filter_that_no_page_passes_is_named(
+    declared: Collection, asked: Filter, lines: list[str]
+) -> None:
+    assert list(unknown_values([declared], asked)) == lines
+
+
+def test_where_nothing_is_near_the_known_names_are_listed(declared: Collection) -> None:
+    (line,) = unknown_values([declared], Filter(types=("xyz",)))
+    assert line.startswith("No page is of type 'xyz'. There are: ")
+    assert "Note" in line
+    assert "plan" in line
+
+
+def test_of_very_many_names_some_are_listed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {f"{number}.md": f"---\ntype: kind{number}\n---\n" for number in range(MAX_NAMED + 3)}
+    with Indexed(tmp_path_factory.mktemp("many"), files) as base:
+        (line,) = unknown_values([Collection("base", base.store, base.index)], Filter(types=("q",)))
+    assert line.count("kind") == MAX_NAMED
+    assert line.endswith(", \u2026.")
+
+
+def test_an_empty_folder_has_nothing_to_list(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with Indexed(tmp_path_factory.mktemp("empty")) as base:
+        lines = list(unknown_values([Collection("base", base.store, base.index)], Filter(types=("q",), tags=("t",))))
+    assert lines == ["No page is of type 'q'.", "No page has the tag 't'."]

@@ -168,6 +168,7 @@ def test_a_filter_that_no_page_matches_is_not_taken_for_a_missing_phrase(tmp_pat
     with opened(tmp_path) as collections:
         hits = search(collections, SearchQuery(text='"add lentils"', filter=Filter(types=("recipe",))))
         assert paths(hits) == []
+        assert hits.notice.startswith("No page is of type 'recipe'. ")
 
 
 def test_evidence_says_what_was_not_found_too(tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"
 _NUMBERS = {"a": 1, "an": 1, **{word: number for number, word in enumerate(_WORDS, 1)}}
 _AGO = re.compile(
     rf"(?:(?:the )?(?:last|past) )?(?:(\d{{1,4}}) ?|({'|'.join(_NUMBERS)}) )"
-    r"(min|minutes?|h|hours?|d|days?|w|weeks?|months?|years?)(?: ago)?"
+    r"(s|sec|seconds?|min|minutes?|h|hours?|d|days?|w|weeks?|months?|years?)(?: ago)?"
 )
+_SECONDS = {"s": 1, "se": 1, "mi": 60, "h": 3600, "ho": 3600}
+"""Seconds of a unit shorter than a day, by its first two letters; `_DAYS` by the first one."""
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _NAMED = {"today": 0, "yesterday": 1, "week": 7, "month": 30, "year": 365}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -74,8 +76,8 @@ def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -
 
 def _ago(now: datetime, amount: int, unit: str, *, end: bool) -> datetime | None:
     """The moment that many units ago, of days and longer ones their beginning; None before the year 1."""
-    if unit.startswith(("min", "h")):
-        return now - (timedelta(hours=amount) if unit.startswith("h") else timedelta(minutes=amount))
+    if seconds := _SECONDS.get(unit[:2]):
+        return now - timedelta(seconds=amount * seconds)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         return _day(midnight - timedelta(days=amount * _DAYS[unit[0]]), end=end)

@@ -11,12 +11,12 @@ from typing import Annotated, get_args
 import typer
 
 from commonplace.domain.query import ListQuery
-from commonplace.faces.cli.filters import FilterOptions, ListSort, PagingOptions, newest_first, unknown_values
+from commonplace.faces.cli.filters import FilterOptions, ListSort, PagingOptions, newest_first
 from commonplace.faces.cli.options import AtOption
 from commonplace.faces.cli.output import INDENT
 from commonplace.faces.cli.pages import record_json, record_line
 from commonplace.faces.cli.session import Session, opened_at
-from commonplace.services.listing import list_documents
+from commonplace.services.listing import list_documents, unknown_values
 
 DATES_SECONDS = 10.0
 """Maximum time in seconds to wait for the dates of the history."""

@@ -8,6 +8,7 @@ the MCP clients, with their versions, through which it was written, if any. With
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, credited, people_of, through
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
+from commonplace.domain.ports import Store
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.cli.options import MAX_LIMIT, OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, one_line, show_diff
@@ -23,6 +25,7 @@ from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
+from commonplace.services.deletions import cut_off
 
 
 def command(
@@ -51,7 +54,8 @@ def command(
     """
     if diff is not None and page is None:
         raise ConfigError("--diff is about one page.", kind="option", hint="Name it: log PAGE --diff A..B.")
-    with session.opened() as collections:
+    # The commits of a folder are known without its index, whose first update may take minutes.
+    with session.opened() if page else session.opened_as_is() as collections:
         collection, address = addressed(collections, session.relative(page)) if page else (collections.members[0], None)
         if address and diff is not None:
             _show_diff(session, collection, address, diff)
@@ -66,10 +70,12 @@ def command(
             commits.sort(key=lambda pair: -pair[1].when)
         if address and not commits and not collection.index.record(address):
             located(collections, page or "")  # no such page has existed: the error names the nearest pages
-        _show(session, address, commits[offset : offset + limit])
+        _show(session, address, commits[offset : offset + limit], [other.store for other in chosen])
 
 
-def _show(session: Session, address: Address | None, found_commits: list[tuple[Collection, Commit]]) -> None:
+def _show(
+    session: Session, address: Address | None, found_commits: list[tuple[Collection, Commit]], stores: Sequence[Store]
+) -> None:
     out = session.out
     if out.as_json:
         commits: list[Json] = [_commit_json(*pair, of_page=address is not None) for pair in found_commits]
@@ -84,6 +90,7 @@ def _show(session: Session, address: Address | None, found_commits: list[tuple[C
         out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}{older}", INDENT)
     if not found_commits:
         out.message("No commits.")
+    out.message(cut_off(stores))
 
 
 def _show_diff(session: Session, collection: Collection, address: Address, revisions: str) -> None:

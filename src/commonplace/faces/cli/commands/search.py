@@ -20,7 +20,7 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.query import SEARCH_MODES, SearchMode, SearchQuery, StatusChoice
 from commonplace.domain.tokens import QUARTERS, beginning, size_of
-from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first, unknown_values
+from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first
 from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.options import AtOption
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, json_text, one_line, shown
@@ -114,8 +114,6 @@ def command(
         _show_facets(session, divided)
         session.out.message(_summary(answer.notice, total=bool(answer.total)))
         session.out.message(paging.more(len(answer.hits), answer.total))
-        for hint in () if answer.total else unknown_values(collections.members, search_query.filter):
-            session.out.message(hint)
 
 
 @contextmanager

@@ -361,8 +361,13 @@ def _read_one(
         part = _part(document, arguments.section, page.fragment)
         cited = _show_part(call, page, document, part or _Part(0, len(document.encoded), ""), answer)
     findings = page_citation_findings(page.collection, page.record, document, cited) if is_indexed else ()
-    for finding in islice(findings, MAX_CITATION_FINDINGS):
-        answer.add(f"Check: {line_of(finding.message, 200)} [{finding.rule}]")
+    for number, finding in enumerate(islice(findings, MAX_CITATION_FINDINGS + 1)):
+        more = number == MAX_CITATION_FINDINGS
+        answer.add(
+            "Check: there are more; a section is read with its own."
+            if more
+            else f"Check: {line_of(finding.message, 200)} [{finding.rule}]"
+        )
     _remember_revision(call, page, document)
 
 

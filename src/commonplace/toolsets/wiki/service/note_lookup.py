@@ -84,11 +84,13 @@ def require_note(collection: Collection, path: str) -> Address:
 
 
 def missing(collection: Collection, path: str) -> NotFoundError:
-    """The error for a page that does not exist."""
+    """The error for a page that does not exist, or did not at the moment of a past state."""
     return NotFoundError(
         f"Page not found: {path}.",
         kind="page",
-        hint="Create it, or list the pages to see which there are.",
+        hint="At that moment it was deleted, moved away or not there yet. List the pages of then, or read it as of now."
+        if collection.is_past
+        else "Create it, or list the pages to see which there are.",
         reference=path,
         nearest=[name for name in collection.index.nearest(path) if name != path],
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.store import open_store
-from commonplace.store.git import layout
+from injection.audit_events import before, ends_with, once
 from support import MakeRepo
 
 
@@ -52,23 +51,16 @@ def test_what_git_never_makes_in_its_folder_is_refused_before_it_is_opened(
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["refs/heads/topic", "objects/ab"])
 def test_what_git_removes_while_it_is_looked_at_is_no_reason_to_serve_without_history(
-    git_repo: MakeRepo, state: Path, monkeypatch: pytest.MonkeyPatch
+    git_repo: MakeRepo, state: Path, name: str
 ) -> None:
     repo = git_repo("work", {"a.md": "# A\n"})
-    for name in ("refs/heads/x.lock", "objects/ab/tmp_obj_1", "refs/heads/topic/x.lock"):
-        (repo.path / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
-        (repo.path / ".git" / name).touch()
-    listed = layout._entries
-
-    def removed_after_listing(folder: Path) -> Iterator[os.DirEntry[str]]:
-        yield from [*listed(folder)]
-        (folder / "x.lock").unlink(missing_ok=True)
-        for name in ("topic", "ab"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-
-    monkeypatch.setattr(layout, "_entries", removed_after_listing)
-    assert open_store(repo.path, commit="manual", state_dir=state).history.available
+    folder = repo.path / ".git" / name
+    folder.mkdir(exist_ok=True)
+    with before("os.scandir", ends_with(name), once(lambda: shutil.rmtree(folder))) as calls:
+        assert open_store(repo.path, commit="manual", state_dir=state).history.available
+    assert calls
 
 
 def test_a_repository_that_cannot_be_read_is_said_where_its_history_is_asked_for(
