@@ -29,6 +29,7 @@ def test_a_version_that_is_asked_for_is_refused_with_what_to_do() -> None:
     for read in (lambda: history.read(PAGE, "1" * 40), lambda: history.diff(PAGE, "1" * 40)):
         with pytest.raises(NotFoundError, match=r"a\.md has no earlier versions") as caught:
             read()
-        assert "git init" in caught.value.hint and "not in a Git repository" in str(caught.value)
+        assert "git init" in caught.value.hint
+        assert "not in a Git repository" in str(caught.value)
     with pytest.raises(NotFoundError, match="not in a Git repository"):
         history.changed("1" * 40)
