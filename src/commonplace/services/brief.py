@@ -146,9 +146,8 @@ def brief(
     changed = _changed(services, since, building, missing) if since else []
     unknown += missing
     indexed = _sections(ready, task, mode) if task.strip() and ready else []
+    unknown += _unanswered(ready, task, indexed)
     sections = [*indexed, *in_files]
-    if task.strip() and ready and not sections:
-        unknown.append("No section was found for the task.")
     news = _news(sections, changed, since)
     reviews, doubts = _reviews(indexed, unknown)
     firsts, repeats = _without_repeats(sections, doubts)
@@ -176,6 +175,12 @@ def last_session(services: Services, actor: Actor | None) -> float:
             if is_same and access.actor.session != actor.session:
                 return access.when
     return 0.0
+
+
+def _unanswered(collections: Sequence[Collection], task: str, sections: Sequence[EvidenceSection]) -> list[str]:
+    """A sentence if the task has no section; none without a task."""
+    names = ", ".join(collection.name for collection in collections)
+    return [f"{names}: no section was found for the task."] if names and task.strip() and not sections else []
 
 
 def _sections(collections: Sequence[Collection], task: str, mode: SearchMode) -> list[EvidenceSection]:

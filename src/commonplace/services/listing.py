@@ -165,11 +165,12 @@ def unknown_values(collections: Sequence[Collection], requested_filter: Filter) 
         wanted_tag = fold(tag.lstrip("#"))
         if not any(fold(name) == wanted_tag or fold(name).startswith(f"{wanted_tag}/") for name in tags):
             yield _line(f"No page has the tag {tag!r}.", tag.lstrip("#"), tags)
-    if requested_filter.fields or requested_filter.prefix or requested_filter.date_from or requested_filter.date_to:
+    days = (requested_filter.date_from, requested_filter.date_to)
+    if any((requested_filter.fields, requested_filter.prefix, *days)):
         records = [record for collection in collections for record in every_document(collection)]
         yield from _unknown_fields(records, requested_filter)
         yield from _unknown_prefix(records, requested_filter.prefix)
-        yield from _unknown_dates(records, requested_filter)
+        yield from _unknown_dates(records, *days)
 
 
 def _unknown_fields(records: Sequence[Record], requested_filter: Filter) -> Iterator[str]:
@@ -190,13 +191,12 @@ def _unknown_prefix(records: Sequence[Record], prefix: str) -> Iterator[str]:
         yield _line(f"No page is under {prefix!r}.", prefix, folders)
 
 
-def _unknown_dates(records: Sequence[Record], requested_filter: Filter) -> Iterator[str]:
-    """A line on the fields by which pages are dated, if no page has a date in the range of the filter."""
-    first, last = requested_filter.date_from, requested_filter.date_to
-    dates = sorted(record.date for record in records if record.date)
-    if not (first or last) or any((not first or day >= first) and (not last or day[:10] <= last) for day in dates):
+def _unknown_dates(records: Sequence[Record], first: str, last: str) -> Iterator[str]:
+    """A line on how pages are dated, if days are given and no page has a date from the first to the last."""
+    dates = sorted(record.date[:10] for record in records if record.date)
+    if first == last == "" or any(first <= day <= (last or day) for day in dates):
         return
-    ranged = f"that of {amount(len(dates), 'page')} is from {dates[0][:10]} to {dates[-1][:10]}" if dates else ""
+    ranged = f"that of {amount(len(dates), 'page')} is from {dates[0]} to {dates[-1]}" if dates else ""
     yield f"The date of a page is the one in its front matter, not that of a change; {ranged or 'no page has one'}."
 
 

@@ -99,7 +99,7 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     notice = " ".join(dict.fromkeys(filter(None, notices)))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     total = sum(result.total for _, result in results)
-    unknown = unknown_values(collections, query.filter) if explained and not (total or unfinished) else ()
+    unknown = () if total or unfinished else unknown_values(collections, query.filter)
     notice = " ".join(filter(None, (*_status_notices(collections, query, hits, total), *unknown, notice)))
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice, similarities)

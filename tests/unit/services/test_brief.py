@@ -41,7 +41,8 @@ def test_rules_are_read_from_their_files_and_sections_for_the_task_are_found(tmp
         ]
         assert (found_brief.since, list(found_brief.unknown)) == (0.0, [])
         assert brief(services, " ", None).sections == []
-        assert brief(services, "zeppelin", None, mode="keyword").unknown == ["No section was found for the task."]
+        (said,) = brief(services, "zeppelin", None, mode="keyword").unknown
+        assert said.endswith(": no section was found for the task.")
         (said,) = brief(services, "", None, since=since_time(services.collections, time.time() - 9)).unknown
         assert said.endswith("it is not in a Git repository; what changed is not known.")
 

@@ -78,6 +78,7 @@ class GitHistory:
         self.prefix = prefix
         self._folder = folder
         self.rename_finder = renames
+        self.absence = "nothing was committed in its Git repository yet"
         self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames, cache_dir)
         self.ancestors = AncestorCache(repository, self._spans.contains)
         """Cached ancestors of the current commit."""
@@ -92,11 +93,6 @@ class GitHistory:
     def available(self) -> bool:
         """Whether there is at least one commit."""
         return bool(self.head())
-
-    @property
-    def absence(self) -> str:
-        """Why there are no commits, as a clause about the folder."""
-        return "nothing was committed in its Git repository yet"
 
     @property
     def is_shallow(self) -> bool:
@@ -509,7 +505,6 @@ class GitHistory:
 
     def _walked(self, head: str, address: Address) -> Iterator[_Version]:
         trees = TreeDiff(self.repository)
-
         current, first = self.head(), self._spans.first_of(address)
 
         @cache
