@@ -515,7 +515,7 @@ class Index(Protocol):
     def links_from(
         self, address: Address | None, containing: Sequence[str] = (), limit: int | None = None
     ) -> list[ResolvedLink]:
-        """At most `limit` links of a document (None: of all, by path) in order, with one of the texts if any."""
+        """Links of a document (None: of all, by path) in order, at most `limit`, with one of the texts if any."""
         ...
 
     def links_to(
