@@ -10,9 +10,18 @@ from hypothesis import strategies as st
 
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.toolsets.cascade.rules.concepts import heading_key, read_concept, scan_lines
-from commonplace.toolsets.cascade.rules.merge import by_precedence, contributor_cutoff, resolve, without_trailing_blanks
 from commonplace.toolsets.cascade.rules.output import frontmatter_text, resolved_json, to_markdown
-from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, LayerRank, ResolvedConcept
+from commonplace.toolsets.cascade.rules.values import (
+    Concept,
+    ConceptSection,
+    Contribution,
+    LayerRank,
+    ResolvedConcept,
+    by_precedence,
+    contributor_cutoff,
+    resolve,
+    without_trailing_blanks,
+)
 
 HEADINGS = [
     "# A",

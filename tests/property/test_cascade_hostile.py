@@ -12,9 +12,8 @@ from commonplace.bootstrap import Application
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.settings import default_settings
 from commonplace.toolsets.cascade.rules.concepts import concept_id, read_concept
-from commonplace.toolsets.cascade.rules.merge import resolve
 from commonplace.toolsets.cascade.rules.output import resolved_json
-from commonplace.toolsets.cascade.rules.values import Contribution, LayerRank
+from commonplace.toolsets.cascade.rules.values import Contribution, LayerRank, resolve
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 from commonplace.toolsets.cascade.service.cascade import Cascade
 from layers import write_cascade

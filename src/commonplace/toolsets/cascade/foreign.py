@@ -20,7 +20,7 @@ from commonplace import __version__
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json, finite_json
 from commonplace.domain.private_files import user_umask
-from commonplace.toolsets.cascade.rules.foreign import BROKEN, Fact, ForeignNode
+from commonplace.toolsets.cascade.rules.concepts import BROKEN, Fact, ForeignNode
 from commonplace.toolsets.cascade.rules.health import outside_line
 
 MAX_ANSWER_BYTES = 16_000_000

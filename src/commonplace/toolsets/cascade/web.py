@@ -39,12 +39,16 @@ from commonplace.toolsets.cascade.rules.concepts import (
 from commonplace.toolsets.cascade.rules.output import to_markdown
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, EffectiveSection, ResolvedConcept
 from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
-from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
+from commonplace.toolsets.cascade.service.cascade import (
+    EMPTY_OVERVIEW,
+    Cascade,
+    ConceptOverview,
+    ConceptRow,
+    Disagreement,
+)
+from commonplace.toolsets.cascade.service.cascade import conflicts as find_conflicts
 from commonplace.toolsets.cascade.service.concept_links import followed
-from commonplace.toolsets.cascade.service.conflicts import Disagreement
-from commonplace.toolsets.cascade.service.conflicts import conflicts as find_conflicts
 from commonplace.toolsets.cascade.service.layers import FolderLayer
-from commonplace.toolsets.cascade.service.overview import EMPTY_OVERVIEW, ConceptOverview
 
 # URLs of concepts, and rendering of the links in a concept's text.
 

@@ -20,7 +20,7 @@ from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.urls import with_query
 from commonplace.toolsets.projects.rules.chapters import introduction_of, metadata_of, read_chapters
-from commonplace.toolsets.projects.rules.file_names import DOCUMENT_SUFFIX
+from commonplace.toolsets.projects.rules.registry import DOCUMENT_SUFFIX
 from commonplace.toolsets.projects.service import PROJECTS_KEY, instructions, knowledge, todos
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 

@@ -16,7 +16,7 @@ from commonplace.faces.cli.session import Session
 from commonplace.toolsets.cascade.cli.open_layers import open_layers
 from commonplace.toolsets.cascade.rules.health import health_json, not_asked
 from commonplace.toolsets.cascade.rules.values import ValueDissent
-from commonplace.toolsets.cascade.service.conflicts import Disagreement, conflicts
+from commonplace.toolsets.cascade.service.cascade import Disagreement, conflicts
 
 MAX_SHOWN_CONFLICTS = 100
 """Maximum number of characters of a value that are printed on a line."""

@@ -15,8 +15,7 @@ from commonplace.toolsets.cascade.rules.health import health_json
 from commonplace.toolsets.cascade.rules.output import raw_json, resolved_json, to_markdown
 from commonplace.toolsets.cascade.rules.values import ResolvedConcept
 from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
-from commonplace.toolsets.cascade.service.cascade import Cascade
-from commonplace.toolsets.cascade.service.overview import ConceptRow
+from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
 
 
 def is_concept(services: Services, path: str) -> bool:

@@ -24,17 +24,19 @@ from commonplace.services.listing import every_document
 from commonplace.services.statuses import current_first
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, TermIndex
 from commonplace.toolsets.cascade.rules.concepts import (
+    BROKEN,
     CAPTURES,
+    ForeignGraph,
     body_links,
     concept_address,
     concept_id,
+    concept_of,
     id_at,
     is_concept_link,
     masked_paths,
     read_concept,
 )
 from commonplace.toolsets.cascade.rules.dates import is_later
-from commonplace.toolsets.cascade.rules.foreign import BROKEN, ForeignGraph, concept_of
 from commonplace.toolsets.cascade.rules.health import LayerHealth, LayerState
 from commonplace.toolsets.cascade.rules.values import Concept, LayerRank, scalar_as_text
 from commonplace.toolsets.cascade.service.section_dates import SectionDates

@@ -15,8 +15,7 @@ from commonplace.domain.ports import History
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.toolsets.cascade.rules.concepts import concept_address, read_concept
-from commonplace.toolsets.cascade.rules.merge import without_trailing_blanks
-from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection
+from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, without_trailing_blanks
 
 log = logging.getLogger(__name__)
 

@@ -7,20 +7,85 @@ from typing import TYPE_CHECKING
 
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.proposals import PROPOSALS, ProposalParameters, proposals
-from commonplace.faces.mcp.toolset import ReadCall, Tool, Toolset, bind
+from commonplace.faces.mcp.toolset import (
+    Prompt,
+    PromptArgument,
+    ReadCall,
+    Resources,
+    ResourceTemplate,
+    Tool,
+    Toolset,
+    bind,
+)
 from commonplace.toolsets.notes.mcp import parameters
-from commonplace.toolsets.notes.mcp.declarations import PROMPTS, RESOURCES
 from commonplace.toolsets.notes.mcp.failures import advised, show_error
 
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject
-    from commonplace.toolsets.notes.mcp import changes, orientation, queries, restoration, writes
+    from commonplace.toolsets.notes.mcp import changes, orientation, prompts, queries, resources, restoration, writes
 else:
     changes = LazyModule("commonplace.toolsets.notes.mcp.changes")
     orientation = LazyModule("commonplace.toolsets.notes.mcp.orientation")
     queries = LazyModule("commonplace.toolsets.notes.mcp.queries")
     restoration = LazyModule("commonplace.toolsets.notes.mcp.restoration")
     writes = LazyModule("commonplace.toolsets.notes.mcp.writes")
+    prompts = LazyModule("commonplace.toolsets.notes.mcp.prompts")
+    resources = LazyModule("commonplace.toolsets.notes.mcp.resources")
+
+
+RESOURCES = Resources(
+    templates=(
+        ResourceTemplate(
+            uri_template="notes://{folder}/pages/{path}",
+            name="page",
+            description="A page as its file is, by path",
+            complete={"folder": prompts.complete_folder, "path": resources.complete_path},
+        ),
+        ResourceTemplate(
+            uri_template="notes://{folder}/changes",
+            name="changes",
+            description="The latest changes; subscribe to it to be told of every change of a page",
+            mime_type="text/plain",
+            complete={"folder": prompts.complete_folder},
+        ),
+        ResourceTemplate(
+            uri_template="notes://{folder}/review",
+            name="review",
+            description="What is to be reviewed, the gravest first; subscribe to it to be told of changes",
+            mime_type="text/plain",
+            complete={"folder": prompts.complete_folder},
+        ),
+    ),
+    list=resources.list_resources,
+    read=resources.read_resource,
+    source_of=resources.source_of,
+)
+PROMPTS = (
+    Prompt(
+        name="summarize_changes",
+        title="Summarise what changed",
+        description="What changed in the last days, by whom, and what it means.",
+        arguments=(PromptArgument(name="since", description="Date, 'yesterday' or '7 days'; 7 days"),),
+        render=prompts.summarize_changes,
+    ),
+    Prompt(
+        name="tidy_folder",
+        title="Tidy a folder",
+        description="Broken links, orphans, missing titles and near-duplicates of a folder, to be mended one by one.",
+        arguments=(
+            PromptArgument(name="folder", description="Which; everything", complete=prompts.complete_path_folder),
+        ),
+        render=prompts.tidy_folder,
+    ),
+    Prompt(
+        name="answer_with_sources",
+        title="Answer with sources",
+        description="An answer from the pages, each statement with its page and heading.",
+        arguments=(PromptArgument(name="question", description="What to answer", required=True),),
+        render=prompts.answer_with_sources,
+    ),
+)
+
 
 INSTRUCTIONS = """\
 Markdown pages in a folder. Begin with brief; find with search (words or a question; "phrase", -without); read by \

@@ -24,7 +24,6 @@ from commonplace.services.past import narrowed_since, section_blame, since_of
 from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
-from commonplace.toolsets.notes.service.known_names import require_known_folder, unknown
 from commonplace.toolsets.notes.service.page_history import (
     ChangeFilter,
     PageCommit,
@@ -38,7 +37,9 @@ from commonplace.toolsets.notes.service.page_lookup import (
     folder_prefix,
     page_in_files,
     page_path,
+    require_known_folder,
     shown_path,
+    unknown,
 )
 
 BUILDING_WAIT_SECONDS = 0.8

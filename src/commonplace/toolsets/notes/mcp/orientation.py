@@ -20,9 +20,8 @@ from commonplace.services.site.documents import mentions
 from commonplace.toolsets.notes.mcp.parameters import NotesBrief, NotesLinks, NotesOverview
 from commonplace.toolsets.notes.mcp.past_calls import call_at, page_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
-from commonplace.toolsets.notes.service.known_names import require_known_folder
 from commonplace.toolsets.notes.service.overview import FolderOverview, folder_overview, link_graph, resolved_titles
-from commonplace.toolsets.notes.service.page_lookup import FoundPage, folder_prefix, shown_path
+from commonplace.toolsets.notes.service.page_lookup import FoundPage, folder_prefix, require_known_folder, shown_path
 
 BUILDING_WAIT_SECONDS = 0.8
 """Timeout in seconds for the first index; then the overview tells how far it is."""

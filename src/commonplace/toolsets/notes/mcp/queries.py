@@ -15,7 +15,7 @@ from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, Record, SearchQuery
-from commonplace.domain.ranking import excerpt, query_words
+from commonplace.domain.ranking import excerpt, paragraphs, query_words
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.tokens import QUARTERS, fitting, size_of, tokens_of
 from commonplace.domain.words.moments import Since
@@ -41,14 +41,15 @@ from commonplace.toolsets.notes.mcp.text_output import (
     no_room,
 )
 from commonplace.toolsets.notes.rules.page_edits import section_of
-from commonplace.toolsets.notes.service.evidence_texts import without_repeats
-from commonplace.toolsets.notes.service.known_names import require_known_folder, require_known_tag, require_known_type
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
     folder_prefix,
     page_in_files,
     page_or_none,
     page_path,
+    require_known_folder,
+    require_known_tag,
+    require_known_type,
     shown_path,
 )
 
@@ -533,3 +534,42 @@ def _line_end(source: bytes, line: int) -> int:
             return len(source)
         at = position + 1
     return at
+
+
+# Removal of repeated text from sections that match a query.
+
+
+def without_repeats(sections: Sequence[EvidenceSection]) -> list[EvidenceSection]:
+    """The sections, best first, with each text once.
+
+    A section that contains a better one is shown without that text.
+    """
+    evidence_sections: list[EvidenceSection] = []
+    for section in sections:
+        better = [
+            two
+            for two in evidence_sections
+            if two.record.address == section.record.address and two.collection is section.collection
+        ]
+        if any(section.anchor in two.anchors for two in better):
+            continue
+        text = section.text
+        for two in better:
+            if two.anchor in section.anchors:
+                text = _without(text, two.text)
+        if text or not section.text:
+            changed = section if text is section.text else replace(section, text=text, spans=paragraphs(text))
+            evidence_sections.append(changed)
+    return evidence_sections
+
+
+def _without(text: str, inner: str) -> str:
+    """The text without an inner section and its heading."""
+    before, found_text, after = text.partition(inner) if inner else (text, "", "")
+    if not found_text:
+        return text
+    lines = before.rstrip().split("\n")
+    if lines[-1].startswith("#"):
+        lines.pop()
+    above = "\n".join(lines).rstrip()
+    return f"{above}\n\n{after.lstrip()}".strip()

@@ -36,9 +36,8 @@ from commonplace.services.writes.moves import MovePlan
 from commonplace.toolsets.notes.mcp.text_output import line_of
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.rules.replaced_texts import source_key, source_texts
-from commonplace.toolsets.notes.service.made_calls import CallMadeError
 from commonplace.toolsets.notes.service.page_lookup import shown_path
-from commonplace.toolsets.notes.service.repeats import WriteAnswer
+from commonplace.toolsets.notes.service.repeats import CallMadeError, WriteAnswer
 from commonplace.toolsets.notes.service.steps import DeleteStep, EditStep, MoveStep, StepResult, WriteStep
 
 MAX_SHOWN_LINE = 120

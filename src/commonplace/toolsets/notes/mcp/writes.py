@@ -32,7 +32,6 @@ from commonplace.toolsets.notes.mcp.parameters import (
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, changes_again
 from commonplace.toolsets.notes.rules.replaced_texts import source_line, text_with_sources
-from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, wait_until_settled
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
     PagePath,
@@ -42,7 +41,14 @@ from commonplace.toolsets.notes.service.page_lookup import (
     page_path,
     path_among,
 )
-from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer, WriteCall
+from commonplace.toolsets.notes.service.repeats import (
+    CallMadeError,
+    RepeatedWrites,
+    WriteAnswer,
+    WriteCall,
+    require_unmade,
+    wait_until_settled,
+)
 from commonplace.toolsets.notes.service.steps import (
     MOVE_FIRST,
     DeleteStep,

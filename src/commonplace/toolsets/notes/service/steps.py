@@ -41,7 +41,7 @@ from commonplace.services.writes.overwrites import (
 )
 from commonplace.services.writes.retries import on_latest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
-from commonplace.toolsets.notes.service.made_calls import require_unmade, with_call
+from commonplace.toolsets.notes.service.repeats import require_unmade, with_call
 
 MOVE_FIRST = "Move first, and once, then write or edit under the new path."
 """Hint for a step that moves a page which an earlier step writes."""

@@ -16,7 +16,7 @@ from commonplace.settings import Flags, Settings, load_settings
 
 if TYPE_CHECKING:
     from commonplace.services.services import Services
-    from commonplace.toolsets.pages.rules.ports import PageEngine
+    from commonplace.toolsets.pages.rules.queries import PageEngine
     from commonplace.toolsets.pages.rules.space import Space
 
 

@@ -22,8 +22,8 @@ from commonplace.services.collections import Collection
 from commonplace.services.searches import search_collection
 from commonplace.toolsets.pages.engines.page_reader import PageReader
 from commonplace.toolsets.pages.rules.matched_words import NO_HIGHLIGHT, page_excerpt
-from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces
 from commonplace.toolsets.pages.rules.page import (
+    NestedSpaces,
     Page,
     PageText,
     UnusablePage,
@@ -81,7 +81,7 @@ class PageTable:
 
 
 class EmbeddedEngine:
-    """`toolsets.pages.rules.ports.PageEngine` on a folder's own index.
+    """`toolsets.pages.rules.queries.PageEngine` on a folder's own index.
 
     Args:
         index: Index of the folder; whoever opened it updates and closes it.

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.ports import Store
-from commonplace.toolsets.pages.rules.nested_spaces import page_addresses
 from commonplace.toolsets.pages.rules.page import (
     Page,
     PageText,
     UnusablePage,
     flawed_pages,
+    page_addresses,
     pages_by_id,
     read_page,
 )

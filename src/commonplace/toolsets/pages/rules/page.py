@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address
 from commonplace.domain.documents import Finding, Frontmatter
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.frontmatter import block_end, read_frontmatter
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.ports import Store
 from commonplace.domain.records import unix_seconds
 from commonplace.domain.words.text_decoder import decoded
+from commonplace.toolsets.pages.rules.space import SPACE_FILE
 
 EXCLUDED_FOLDERS = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
 """Folders that never contain pages, at any depth."""
@@ -224,3 +227,41 @@ def _labels(value: Json) -> tuple[str, ...]:
 def _shown(value: Json) -> str:
     text = repr(value)
     return text if len(text) <= MAX_SHOWN_VALUE else f"{text[:MAX_SHOWN_VALUE]}..."
+
+
+# Spaces inside the folder of another space. A nested space is separate and not part of the outer space.
+
+
+class NestedSpaces:
+    """The nested spaces of a folder; each subfolder is examined once.
+
+    Args:
+        store: The folder of the outer space.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, bool] = {"": False}
+
+    def hold(self, address: Address) -> bool:
+        """Whether a document belongs to a nested space."""
+        return self._nested(address.path.rpartition("/")[0])
+
+    def _nested(self, folder: str) -> bool:
+        space_file = self._known.get(folder)
+        if space_file is None:
+            space_file = self._nested(folder.rpartition("/")[0]) or self._has_space_file(folder)
+            self._known[folder] = space_file
+        return space_file
+
+    def _has_space_file(self, folder: str) -> bool:
+        try:
+            return self._store.stat(Address(f"{folder}/{SPACE_FILE.path}")) is not None
+        except KnowledgeError:  # the file exists but cannot be examined
+            return True
+
+
+def page_addresses(store: Store) -> Iterator[Address]:
+    """The addresses of a folder that may be pages of its space."""
+    nested = NestedSpaces(store)
+    return (address for address, _ in store.scan() if is_page_path(address) and not nested.hold(address))

@@ -16,10 +16,16 @@ from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeE
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.services.collections import Collection
-from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces, page_addresses
-from commonplace.toolsets.pages.rules.page import Page, PageText, is_page_path, page_from, read_page
-from commonplace.toolsets.pages.rules.ports import PageEngine
-from commonplace.toolsets.pages.rules.queries import PageAnswer, PageQuery, checked
+from commonplace.toolsets.pages.rules.page import (
+    NestedSpaces,
+    Page,
+    PageText,
+    is_page_path,
+    page_addresses,
+    page_from,
+    read_page,
+)
+from commonplace.toolsets.pages.rules.queries import PageAnswer, PageEngine, PageQuery, checked
 from commonplace.toolsets.pages.rules.space import SPACE_FILE, Space, no_space, parse_space
 
 

@@ -33,7 +33,7 @@ from commonplace.store.names import BRANCHES, checked_ref
 from commonplace.store.remotes import exchange, gather
 from commonplace.toolsets.projects.remote.worktree import WorkTree
 from commonplace.toolsets.projects.rules.merge import MergeSides, conflict_unit, merge_file
-from commonplace.toolsets.projects.rules.ports import StorageStatus, SyncOutcome
+from commonplace.toolsets.projects.service.project_store import StorageStatus, SyncOutcome
 
 FIRST_ANSWER_SECONDS = 3.0
 """Timeout in seconds of a caller that waits for the initial fetch."""
@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 
 class Origin:
-    """`toolsets.projects.rules.ports.Upstream` of a store in a repository."""
+    """`toolsets.projects.service.project_store.Upstream` of a store in a repository."""
 
     def __init__(self, tree: WorkTree, programs: Callable[[], dict[str, list[str]]]) -> None:
         """Create the remote's state; nothing runs before `start`.

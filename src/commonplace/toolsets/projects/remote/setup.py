@@ -239,7 +239,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class ActivityLogFile:
-    """`toolsets.projects.rules.ports.ActivityLog` in a file that several processes may append to."""
+    """`toolsets.projects.service.project_store.ActivityLog` in a file that several processes may append to."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -227,7 +227,7 @@ def _is_left(name: str) -> bool:
     return any(fnmatch(name, pattern) for pattern in (*_MADE_HERE, *SYSTEM_FILES))
 
 
-# Lists the folders of a store: `toolsets.projects.rules.ports.ProjectFolders`.
+# Lists the folders of a store: `toolsets.projects.service.project_store.ProjectFolders`.
 
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)

@@ -13,7 +13,7 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.toolsets.projects.rules.chapters import first_paragraph, heading_line, title_of, with_updated
-from commonplace.toolsets.projects.rules.file_names import task_slug
+from commonplace.toolsets.projects.rules.registry import task_slug
 
 LIST_FILE = "index.json"
 _TASK_FILE = re.compile(r"TASK-(\d{1,9})(?:-.*)?\.md", re.DOTALL)

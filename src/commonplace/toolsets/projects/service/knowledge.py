@@ -13,7 +13,7 @@ from commonplace.domain.languages import STOP_WORDS, language_of
 from commonplace.domain.ports import Transaction
 from commonplace.toolsets.projects.rules import limits
 from commonplace.toolsets.projects.rules.chapters import Metadata, metadata_of, new_document, now_text
-from commonplace.toolsets.projects.rules.file_names import DOCUMENT_SUFFIX, file_slug
+from commonplace.toolsets.projects.rules.registry import DOCUMENT_SUFFIX, file_slug
 from commonplace.toolsets.projects.rules.search import Matches, find_documents
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 

@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.toolsets.cascade.foreign import StdioGraph
-from commonplace.toolsets.cascade.rules.foreign import BROKEN, Fact
+from commonplace.toolsets.cascade.rules.concepts import BROKEN, Fact
 from layers import FOREIGN_SERVER, ROOT
 
 BAD = ROOT / "tests" / "helpers" / "bad_graph.py"

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.toolsets.cascade.foreign import REFUSED, ServerProcess
-from commonplace.toolsets.cascade.rules.foreign import BROKEN
+from commonplace.toolsets.cascade.rules.concepts import BROKEN
 from support import eventually, is_running
 
 SECONDS = 20.0

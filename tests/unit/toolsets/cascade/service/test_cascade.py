@@ -11,8 +11,7 @@ import pytest
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.toolsets.cascade.rules.values import LayerRank
 from commonplace.toolsets.cascade.service import concept_links, concept_search
-from commonplace.toolsets.cascade.service.cascade import Cascade, ManifestFault
-from commonplace.toolsets.cascade.service.conflicts import conflicts
+from commonplace.toolsets.cascade.service.cascade import Cascade, ManifestFault, conflicts
 from commonplace.toolsets.cascade.service.layers import FolderLayer
 from indexed import Indexed
 

@@ -10,6 +10,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services.services import Services
 from commonplace.toolsets.kb.mcp import prompts
+from commonplace.toolsets.kb.mcp.prompts import MAX_BODY_CHARS
 from indexed import Indexed
 
 FILES = {
@@ -37,7 +38,7 @@ def test_what_is_known_of_a_topic_is_shown_as_data(call: Call) -> None:
 def test_a_long_entry_is_cut_and_says_so(call: Call) -> None:
     summarize_entry = prompts.summarize_entry(call, {"entry_id": "coffee"})
     assert "[cut: 1" in summarize_entry
-    assert len(summarize_entry) < prompts.MAX_BODY_CHARS + 1000
+    assert len(summarize_entry) < MAX_BODY_CHARS + 1000
 
 
 def test_an_entry_that_is_not_there_is_told_in_its_place(call: Call) -> None:

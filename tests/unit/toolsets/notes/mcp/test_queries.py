@@ -11,16 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.mcp.toolset import Call
 from commonplace.index import open_past
-from commonplace.services.collections import Collections
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.evidence import EvidenceSection
 from commonplace.services.services import Services
 from commonplace.services.sessions import SessionMemory
 from commonplace.toolsets.notes.mcp.parameters import NotesRead, NotesSearch
-from commonplace.toolsets.notes.mcp.queries import read, search
+from commonplace.toolsets.notes.mcp.queries import read, search, without_repeats
 from indexed import Indexed
 from support import GitRepo, new_repo
 
@@ -271,3 +273,35 @@ def test_a_long_page_of_the_past_is_read_on_from_where_the_answer_ends(call: Cal
     assert int(following[1]) > 1
     second = shown(call, "long", at=at, lines=f"{following[1]}-{following[2]}", max_tokens=150)
     assert LONG.splitlines()[int(following[1]) - 1] in second.splitlines()
+
+
+PAGE = "# Page\n\n## One\n\nFirst.\n\n## Two\n\nSecond.\n\n## Three\n\nThird.\n"
+TWO = "Second."
+ALL = "First.\n\n## Two\n\nSecond.\n\n## Three\n\nThird."
+
+
+def sections(base: Indexed, *rows: tuple[str, str, tuple[str, ...]]) -> list[EvidenceSection]:
+    """Sections of the page by anchor, text and the anchors that the text holds."""
+    collection = Collection("base", base.store, base.index)
+    record = base.index.record(Address("page.md"))
+    assert record is not None
+    return [EvidenceSection(collection, record, (anchor,), anchor, text, inner, 1.0) for anchor, text, inner in rows]
+
+
+def test_a_larger_section_is_shown_without_the_better_one_in_it(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"page.md": PAGE}) as base:
+        evidence_sections = sections(base, ("two", TWO, ("two",)), ("one", ALL, ("one", "two", "three")))
+        shown = [(section.anchor, section.text) for section in without_repeats(evidence_sections)]
+    assert shown == [("two", TWO), ("one", "First.\n\n## Three\n\nThird.")]
+
+
+def test_a_section_that_a_better_one_holds_is_not_shown_again(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"page.md": PAGE}) as base:
+        evidence_sections = sections(base, ("one", ALL, ("one", "two", "three")), ("two", TWO, ("two",)))
+        assert [section.anchor for section in without_repeats(evidence_sections)] == ["one"]
+
+
+def test_a_section_of_which_nothing_is_left_is_not_shown(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"page.md": PAGE}) as base:
+        evidence_sections = sections(base, ("two", TWO, ("two",)), ("one", f"## Two\n\n{TWO}", ("one", "two")))
+        assert [section.anchor for section in without_repeats(evidence_sections)] == ["two"]

@@ -14,9 +14,8 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.services.searches import search
 from commonplace.toolsets.notes.service import overview
-from commonplace.toolsets.notes.service.known_names import require_known_folder
 from commonplace.toolsets.notes.service.overview import HERE, MAX_PURPOSE_CHARS, FolderOverview, folder_overview
-from commonplace.toolsets.notes.service.page_lookup import folder_prefix
+from commonplace.toolsets.notes.service.page_lookup import folder_prefix, require_known_folder
 from indexed import Indexed
 from support import new_repo
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.toolsets.pages.rules.page import (
+    NestedSpaces,
     Page,
     PageText,
     UnusablePage,
     content_of,
     fold_label,
+    page_addresses,
     pages_by_id,
     read_page,
 )
+from indexed import Indexed
 
 PLACE = Address("a/b.md")
 
@@ -134,3 +138,28 @@ def test_a_page_whose_frontmatter_breaks_has_what_can_be_read(
     assert isinstance(unusable_page, PageText)
     assert (unusable_page.page.id, unusable_page.page.title, unusable_page.content) == (identifier, title, content)
     assert unusable_page.page.flaw.startswith("the front matter ")
+
+
+FILES: dict[str, str | bytes] = {
+    "a.md": "# A\n",
+    "in/b.md": "# B\n",
+    "in/space/.confluence.json": "{}",
+    "in/space/c.md": "# C\n",
+    "in/space/deep/d.md": "# D\n",
+    "in/spaceship/e.md": "# E\n",
+    "build/f.md": "# F\n",
+}
+
+
+def test_pages_below_another_space_file_are_left_out(tmp_path: Path) -> None:
+    with Indexed(tmp_path, FILES) as base:
+        base.write(".confluence.json", "{}")
+        paths = sorted(address.path for address in page_addresses(base.store))
+    assert paths == ["a.md", "in/b.md", "in/spaceship/e.md"]
+
+
+def test_the_space_file_of_the_folder_itself_makes_no_nested_space(tmp_path: Path) -> None:
+    with Indexed(tmp_path, FILES) as base:
+        nested = NestedSpaces(base.store)
+        held = [path for path in FILES if path.endswith(".md") and nested.hold(Address(path))]
+    assert held == ["in/space/c.md", "in/space/deep/d.md"]

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.changes import Revision
 from commonplace.domain.errors import ConflictError
 from commonplace.domain.ports import Transaction
 from commonplace.toolsets.projects.remote.setup import open_project_store
-from commonplace.toolsets.projects.service.project_store import IDENTITY, MAX_WRITE_ATTEMPTS, ProjectStore
+from commonplace.toolsets.projects.service.project_store import IDENTITY, MAX_WRITE_ATTEMPTS, ProjectStore, SyncOutcome
 
 
 @pytest.fixture
@@ -44,3 +45,17 @@ def test_a_write_succeeds_after_one_conflict(projects: ProjectStore) -> None:
         return "written"
 
     assert projects.write("shop", "Edit", conflict_once) == "written"
+
+
+@each_case(
+    ("files", "pushed", "error", "told"),
+    [
+        (0, True, "", "Storage synchronized successfully"),
+        (3, True, "", "Storage synchronized successfully"),
+        (0, False, "no remote", "0 files committed; not pushed: no remote"),
+        (1, False, "rejected", "1 file committed; not pushed: rejected"),
+        (2_000, False, "x", "2,000 files committed; not pushed: x"),
+    ],
+)
+def test_a_push_that_failed_is_told_with_what_was_committed(files: int, pushed: bool, error: str, told: str) -> None:
+    assert SyncOutcome(files=files, message="m", pushed=pushed, error=error).told == told

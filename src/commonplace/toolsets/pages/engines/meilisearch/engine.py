@@ -47,7 +47,7 @@ Answer = TypeVar("Answer")
 
 
 class MeilisearchEngine:
-    """`toolsets.pages.rules.ports.PageEngine` on a server. Only `rebuild` updates the index.
+    """`toolsets.pages.rules.queries.PageEngine` on a server. Only `rebuild` updates the index.
 
     Args:
         client: The server.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from commonplace.toolsets.cascade.rules.concepts import read_concept
-from commonplace.toolsets.cascade.rules.merge import resolve
 from commonplace.toolsets.cascade.rules.output import raw_json, resolved_json
-from commonplace.toolsets.cascade.rules.values import Contribution, LayerRank
+from commonplace.toolsets.cascade.rules.values import Contribution, LayerRank, resolve
 
 
 def layer(name: str, level: int, text: str) -> Contribution:

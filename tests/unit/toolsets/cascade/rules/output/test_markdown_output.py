@@ -6,9 +6,15 @@ from cases import each_case
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.concepts import read_concept
-from commonplace.toolsets.cascade.rules.merge import resolve
 from commonplace.toolsets.cascade.rules.output import frontmatter_text, to_body, to_markdown
-from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, LayerRank, ResolvedConcept
+from commonplace.toolsets.cascade.rules.values import (
+    Concept,
+    ConceptSection,
+    Contribution,
+    LayerRank,
+    ResolvedConcept,
+    resolve,
+)
 
 
 def of(*texts: str) -> ResolvedConcept:

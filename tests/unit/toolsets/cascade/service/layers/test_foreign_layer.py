@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from commonplace.domain.errors import UnavailableError
-from commonplace.toolsets.cascade.rules.foreign import Fact, ForeignNode
+from commonplace.toolsets.cascade.rules.concepts import Fact, ForeignNode
 from commonplace.toolsets.cascade.rules.values import LayerRank
 from commonplace.toolsets.cascade.service.layers import ForeignLayer
 

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from commonplace.toolsets.cascade.rules.values import LayerRank
-from commonplace.toolsets.cascade.service.cascade import Cascade
-from commonplace.toolsets.cascade.service.conflicts import Disagreement, conflicts
+from commonplace.toolsets.cascade.service.cascade import Cascade, Disagreement, conflicts
 from commonplace.toolsets.cascade.service.layers import FolderLayer
 from indexed import Indexed
 

@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collection
-from commonplace.toolsets.notes.service.known_names import (
+from commonplace.toolsets.notes.service.page_lookup import (
     require_known_folder,
     require_known_tag,
     require_known_type,

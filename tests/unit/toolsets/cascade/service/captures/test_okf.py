@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from commonplace.domain.addresses import Address
-from commonplace.toolsets.cascade.rules.okf import nonconformities
+from commonplace.toolsets.cascade.service.captures import nonconformities
 
 
 def rules(path: str, text: str | bytes) -> list[tuple[str, int | None]]:

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.domain.errors import ConfigError
 from commonplace.settings import default_settings
-from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_remotes, layer_specs
+from commonplace.toolsets.cascade.registration import layer_folders, layer_remotes, layer_specs
 
 
 def manifest(folder: Path, content: object) -> Path:

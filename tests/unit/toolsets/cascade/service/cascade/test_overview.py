@@ -15,8 +15,8 @@ from commonplace.services.collections import Collection
 from commonplace.store import open_store
 from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
 from commonplace.toolsets.cascade.service import layers
+from commonplace.toolsets.cascade.service.cascade import EMPTY_OVERVIEW
 from commonplace.toolsets.cascade.service.layers import ConceptSummaries, FolderLayer
-from commonplace.toolsets.cascade.service.overview import EMPTY_OVERVIEW
 from indexed import Indexed
 
 RANKS = (LayerRank("high", 2, 0), LayerRank("low", 1, 1))
