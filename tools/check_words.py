@@ -13,6 +13,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from sources import ROOT, python_files, report
@@ -201,12 +202,20 @@ def _variables(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
 
 
 def _openings(where: str, nodes: list[ast.AST]) -> Iterator[str]:
-    """One breach for each docstring, also of a constant or a field, that does not name its subject first."""
+    """A breach for each docstring, also of a constant or a field, without its subject first, or after another one."""
     for node in nodes:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            word = re.match(r"\s*([\w-]*)", node.value.value)
-            if word and word[1] in OPENINGS:
-                yield f"{where}:{node.lineno}: a docstring names its subject first, not {word[1]!r}"
+        word = re.match(r"\s*([\w-]*)", _docstring(node))
+        if isinstance(node, ast.Expr) and word and word[1] in OPENINGS:
+            yield f"{where}:{node.lineno}: a docstring names its subject first, not {word[1]!r}"
+        for first, second in pairwise(ast.iter_child_nodes(node)):
+            if isinstance(second, ast.Expr) and _docstring(first) and _docstring(second):
+                yield f"{where}:{second.lineno}: a docstring stands below what it describes, not below another docstring"
+
+
+def _docstring(node: ast.AST) -> str:
+    """The text of a statement that is nothing but a text; "" for any other node."""
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return node.value.value if is_text and isinstance(node.value.value, str) else ""
 
 
 def _phrases(where: str, text: str) -> Iterator[str]:

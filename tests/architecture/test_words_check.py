@@ -72,6 +72,12 @@ def test_a_docstring_that_only_completes_its_declaration_is_reported(tmp_path: P
     assert "a docstring names its subject first, not " in said
 
 
+def test_a_docstring_below_another_one_is_reported(tmp_path: Path) -> None:
+    code, said = check(tmp_path, 'A = 1\nB = 2\n"""A limit."""\n\n"""Another one."""\n')
+    assert code == 1
+    assert said.startswith(f"words: {FILE}:5: a docstring stands below what it describes")
+
+
 @pytest.mark.parametrize("where", [FILE, "tests/unit/test_one.py"])
 def test_docstrings_that_name_their_subject_and_those_of_tests_pass(tmp_path: Path, where: str) -> None:
     text = '"""Ofelia, Whatever, a noun."""\nSIZE = 1\n"""Bytes."""\nf("What is this?")\n'

@@ -141,9 +141,6 @@ def _class_of(token: object) -> str:
 
 SAMPLE_CHARS = 3_000
 """Maximum characters of a document that are examined."""
-
-
-"""Maximum number of cached samples."""
 _CODES = {
     "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "portuguese": "pt",
     "dutch": "nl", "danish": "da", "swedish": "sv", "norwegian": "nb", "finnish": "fi", "hungarian": "hu",

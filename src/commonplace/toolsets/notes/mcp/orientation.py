@@ -28,9 +28,9 @@ BUILDING_WAIT_SECONDS = 0.8
 BRIEF_WAIT_SECONDS = 0.15
 """Timeout in seconds for the first index before a brief reads the files instead."""
 MAX_SENTENCE = 140
+"""Maximum number of characters of the sentence around a link."""
 MAX_MENTIONS = 500
 """Maximum number of pages that are searched for as mentions; `max_tokens` shows fewer."""
-"""Maximum number of characters of the sentence around a link."""
 
 
 def brief(call: Call, arguments: NotesBrief) -> ToolResult:
