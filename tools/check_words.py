@@ -209,13 +209,14 @@ def _openings(where: str, nodes: list[ast.AST]) -> Iterator[str]:
             yield f"{where}:{node.lineno}: a docstring names its subject first, not {word[1]!r}"
         for first, second in pairwise(ast.iter_child_nodes(node)):
             if isinstance(second, ast.Expr) and _docstring(first) and _docstring(second):
-                yield f"{where}:{second.lineno}: a docstring stands below what it describes, not below another docstring"
+                yield f"{where}:{second.lineno}: a docstring stands below what it describes, not another docstring"
 
 
 def _docstring(node: ast.AST) -> str:
     """The text of a statement that is nothing but a text; "" for any other node."""
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return node.value.value if is_text and isinstance(node.value.value, str) else ""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return node.value.value
+    return ""
 
 
 def _phrases(where: str, text: str) -> Iterator[str]:
