@@ -15,7 +15,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +33,18 @@ WORKERS = 2
 
 
 def environment(folder: Path) -> dict[str, str]:
-    return {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CACHE", "STATE", "CONFIG")}
+    return {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CACHE", "STATE")}
 
 
 @contextmanager
 def workers(
-    folder: Path, *arguments: str, pages: int = 20, env: Mapping[str, str] | None = None
+    folder: Path, *arguments: str, pages: int = 20, env: Mapping[str, str] | None = None, fresh: bool = False
 ) -> Iterator[tuple[Server, GitRepo]]:
-    """A server of two workers, both of which serve."""
+    """A server of two workers, both of which serve; `fresh` ones load the product each for itself."""
     repo = new_repo(folder / "notes", {f"page{number}.md": f"# Page {number}\n\nA word.\n" for number in range(pages)})
     row = ("--workers", str(WORKERS), "--tier", "write", "--commit", "auto", *arguments)
     around = {**environment(folder), "COMMONPLACE_EMBED": "false", **(env or {})}
-    with served(repo.path, *row, env=around, fresh=True) as server:
+    with served(repo.path, *row, env=around, fresh=fresh) as server:
         eventually(lambda: len(children(server)) == WORKERS and all(map(listens, children(server))), 60)
         yield server, repo
 
@@ -59,14 +59,39 @@ def both(
     tmp_path_factory: pytest.TempPathFactory, gate_and_env: tuple[Gate, dict[str, str]]
 ) -> Iterator[tuple[Server, GitRepo]]:
     """Two workers for the tests that leave them as they are."""
-    with workers(tmp_path_factory.mktemp("both"), pages=ENTRIES, env=gate_and_env[1]) as made:
+    with workers(tmp_path_factory.mktemp("both"), pages=ENTRIES, env=gate_and_env[1], fresh=True) as made:
         yield made
 
 
 def children(server: Server) -> list[int]:
-    """The processes of the workers."""
-    pid = server.process.pid
-    return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    """The processes of the workers: those that listen at the server's port, but for the supervisor.
+
+    They are its children, or, where they are forked from a process that has loaded the product, its siblings.
+    """
+    sockets = Path("/proc/self/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    place = f"0100007F:{server.port:04X}"
+    (listening,) = {f"socket:[{row[9]}]" for row in map(str.split, sockets) if row[1] == place and row[3] == "0A"}
+    family = set(children_of(server.process.pid)) | set(children_of(parent_of(server.process.pid)))
+    return sorted(pid for pid in family - {server.process.pid, os.getpid()} if listening in opened(pid))
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+
+
+def children_of(pid: int) -> list[int]:
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(part) for thread in threads for part in thread.read_text(encoding="ascii").split()]
+
+
+def opened(pid: int) -> set[str]:
+    """What the descriptors of a process stand for."""
+    names: set[str] = set()
+    with suppress(FileNotFoundError):
+        for file in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                names.add(str(file.readlink()))
+    return names
 
 
 def listens(worker: int) -> bool:
@@ -287,7 +312,7 @@ def test_a_key_that_is_made_meanwhile_is_known_to_all(tmp_path: Path, monkeypatc
 @pytest.mark.soak
 def test_a_worker_that_is_killed_under_load_loses_nothing_and_is_replaced(tmp_path: Path) -> None:
     written: list[str] = []
-    with workers(tmp_path) as (server, repo):
+    with workers(tmp_path, fresh=True) as (server, repo):
         by_owner = served_by(server)
         killed = min(children(server))
         stop = threading.Event()
@@ -341,7 +366,7 @@ def is_gone(session: RawSession) -> bool:
 
 @pytest.mark.soak
 def test_the_death_of_the_supervisor_ends_the_workers(tmp_path: Path) -> None:
-    with workers(tmp_path) as (server, _):
+    with workers(tmp_path, fresh=True) as (server, _):
         pids = children(server)
         server.process.kill()
         eventually(lambda: not any(map(is_running, pids)), 60)

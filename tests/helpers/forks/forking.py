@@ -207,7 +207,7 @@ def _fork_workers(address: str) -> None:
     worker = [sys.executable, "-P", "-m"]
 
     def started(process: subprocess.Popen[bytes], line: Sequence[str], *arguments: Any, **more: Any) -> None:
-        if line[:3] == worker and (files := more.get("pass_fds")):
+        if [*line[:3]] == worker and (files := more.get("pass_fds")):
             line = [sys.executable, "-ISE", forked.__file__, address, ",".join(map(str, files)), *line[3:]]
         start(process, line, *arguments, **more)
 
