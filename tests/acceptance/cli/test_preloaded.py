@@ -14,6 +14,7 @@ from agent import Mode, agent
 from forks.preloaded import preloaded
 from serving import served
 from shell import COMMAND, Shell
+from support import GitRepo
 from wire import wire
 
 LINES = [
@@ -48,7 +49,25 @@ def test_an_environment_that_may_matter_while_loading_needs_a_new_process(folder
     line = [*COMMAND, "list"]
     usual = dict(os.environ)
     assert preloaded().run(line, folder, usual, b"", 60) is not None
-    assert preloaded().run(line, folder, {**usual, "HOME": str(folder)}, b"", 60) is None
+    assert preloaded().run(line, folder, {**usual, "PYTHONUTF8": "0"}, b"", 60) is None
+
+
+def test_a_forked_command_reads_the_configuration_of_its_own_home(tmp_path: Path) -> None:
+    repo = GitRepo(tmp_path / "repo")
+    repo.path.mkdir()
+    repo.git("init", "--quiet")
+    homes = {name: tmp_path / name for name in ("forked", "fresh", "unset")}
+    for name, home in homes.items():
+        (home / ".config/commonplace").mkdir(parents=True)
+        (home / ".config/commonplace/config.toml").write_text(f'commit = "auto"\nnonsense_{name} = 1\n')
+        (home / ".gitconfig").write_text(f"[user]\n\tname = By {name}\n\temail = {name}@example.org\n")
+    for name in ("forked", "fresh"):
+        shell = Shell(repo.path, {"HOME": str(homes[name])}, fresh=name == "fresh")
+        done = shell("write", name, "-", stdin="# New\n")
+        (homes[name] / ".config/commonplace/config.toml").write_text('commit = "auto"\n')
+        assert (done.code, f"nonsense_{name}" in done.stderr) == (2, True), done
+        shell.ok("write", name, "-", stdin="# New\n")
+    assert repo.git("log", "--format=%an").splitlines() == ["By fresh", "By forked"]
 
 
 def told(folder: Path, mode: Mode, log: Path, *, fresh: bool) -> list[Any]:

@@ -182,6 +182,9 @@ def _run(message: bytes, files: Sequence[int], address: str) -> NoReturn:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    libgit2, enums = import_module("pygit2"), import_module("pygit2.enums")
+    for level in (enums.ConfigLevel.XDG, enums.ConfigLevel.GLOBAL):  # found at home when the library was loaded
+        libgit2.option(enums.Option.SET_SEARCH_PATH, level, None)
     sys.path[1:1] = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
     sys.argv[:] = line
     cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=os.isatty(1))

@@ -31,7 +31,9 @@ PROGRAM = "import sys; sys.path.append(sys.argv[1]); from forks import forking; 
 OWN = {
     "CODEX_HOME",
     "COLUMNS",
+    "EDITOR",
     "FORCE_HYPERLINK",
+    "HOME",
     "KNOWLEDGE_MCP_HOME",
     "KNOWLEDGE_MCP_LOG_LEVEL",
     "LINES",
@@ -43,7 +45,9 @@ OWN = {
     "PYTEST_XDIST_WORKER",
     "PYTHONPATH",
     "TERM",
+    "VISUAL",
     "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_STATE_HOME",
 }
@@ -109,7 +113,7 @@ class Preloaded:
             folder: In which it runs, by default the current one.
             streams: Standard input, output and error.
         """
-        if not self.fits(environment, line[0]):
+        if not self.fits(environment):
             return None
         ours: list[IO[bytes] | None] = []
         with ExitStack() as handed:
@@ -121,7 +125,7 @@ class Preloaded:
 
     def stand_in(self, environment: Mapping[str, str], program: str = "commonplace") -> list[str] | None:
         """The command that replaces a program, before its arguments; None if a fork does not fit the environment."""
-        if not self.fits(environment, program):
+        if not self.fits(environment):
             return None
         return [sys.executable, "-ISE", str(HERE.with_name("forked.py")), self._address, "", program]
 
@@ -130,10 +134,8 @@ class Preloaded:
         line = self.stand_in(os.environ)
         return _folder_of(shlex.join(line)) if line else None
 
-    def fits(self, environment: Mapping[str, str], program: str) -> bool:
+    def fits(self, environment: Mapping[str, str]) -> bool:
         """Whether a process with this environment would have loaded what this one has."""
-        if program == SPACES:  # nothing of Git, whose configuration stands at home
-            environment = {**environment, "HOME": os.environ["HOME"]}
         return _while_loading(environment) == self._environment
 
 
