@@ -12,7 +12,7 @@ import pytest
 
 from remotes.replicas import WRITES, replica, team, wait_ready
 from serving import served
-from shell import COMMAND
+from shell import Shell
 
 OTHERS = 0o077
 
@@ -26,12 +26,10 @@ def open_umask() -> Iterator[None]:
 
 
 def run(home: Path, *arguments: str, text: str = "", code: int = 0) -> str:
-    environment = os.environ | {"XDG_CACHE_HOME": str(home / "cache"), "XDG_STATE_HOME": str(home / "state")}
-    done = subprocess.run(
-        [*COMMAND, *arguments], input=text, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == code, done.stderr
-    return done.stdout
+    shell = Shell(home, {"XDG_CACHE_HOME": str(home / "cache"), "XDG_STATE_HOME": str(home / "state")})
+    done = shell(*arguments, stdin=text)
+    assert done.code == code, done.stderr
+    return done.text
 
 
 def exposed(*folders: Path) -> list[str]:
