@@ -121,12 +121,13 @@ class Publication:
     def __init__(self, collection: Collection, base: Path, folder: OutputFolder, url: str) -> None:
         settings = declared_site(collection.store)
         records = {record.address.path: record for record in collection.index.records()}
-        self._former = tuple(previous_paths(collection, records, MAX_COMMITS))
+        stored = mapping_of(folder.private.get("former"))
+        self._former, self._former_state = previous_paths(collection, records, MAX_COMMITS, stored)
         self._earlier = dict(earlier_pages(folder.state.get("pages")))
-        folder.require_same(self._earlier, {*records, *(old for old, _ in self._former)})
+        folder.require_same(self._earlier, {*records, *(old for old, _, _ in self._former)})
         self._selection: PublishedPages = select(tuple(records.values()), settings.publish)
         self._whole = collection
-        left = [old for old, path in self._former if path not in self._selection.records]
+        left = [old for old, path, _ in self._former if path not in self._selection.records]
         ignored, self._other_files = pages_and_others(path for path in files_in(base) if path not in records)
         self._messages = message_catalogue(settings.language or ENGLISH)
         withheld = self._messages.plain(WITHHELD)
@@ -173,7 +174,7 @@ class Publication:
             outputs = [self._outputs.pages[path] for path in pages]
             state["search"] = write_search(self._folder, outputs, self._folder.state.get("search"))
         broken: dict[str, Json] = {path: list(links) for path, links in self._broken.items()}
-        self._folder.finish(state, {"names": self._names, "broken": broken})
+        self._folder.finish(state, {"names": self._names, "broken": broken, "former": self._former_state})
         return PublishReport(
             pages=len(pages),
             rendered=len(stale),
@@ -546,7 +547,7 @@ class Publication:
         """Write a page that leads on for each former address of a page that has no page of its own."""
         count = 0
         records = self._selection.records
-        former = [(old, path) for old, path in self._former if path in records]
+        former = [(old, path) for old, path, _ in self._former if path in records]
         for old, path in [*former, *self._declared_redirects()]:
             output = Outputs((old,), "", "", bool).pages[old]
             if self._folder.has(output) or excluded_by(old, self._site.settings.publish):

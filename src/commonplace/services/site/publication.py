@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import cast
 
 from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.json import Json, scalar_text
+from commonplace.domain.json import Json, list_of, number_of, scalar_text, text_of
+from commonplace.domain.ports import History
 from commonplace.domain.query import Record
 from commonplace.domain.site_file import SITE_FILE, PublishRules, declared_site, is_meant_as_site_file
 from commonplace.services.collections import Collection
@@ -215,26 +217,58 @@ class PublishReport:
     """Sentences about parts that were not written."""
 
 
-def previous_paths(collection: Collection, records: Mapping[str, Record], limit: int) -> Iterator[tuple[str, str]]:
-    """The old and the current path of each renamed page, the newest renames first.
+FormerPath = tuple[str, str, int]
+"""The old and the current path of a renamed page, and the number of commits from the newest one to its rename."""
+
+
+def previous_paths(
+    collection: Collection, records: Mapping[str, Record], limit: int, stored: Mapping[str, Json]
+) -> tuple[Sequence[FormerPath], Mapping[str, Json]]:
+    """The renames of pages, the newest first, and what the next call may know of them.
+
+    The stored ones are taken if later commits touched only pages that there are, so that they renamed none.
 
     Args:
         collection: The collection with the history.
-        records: The records of the published pages by path.
+        records: The records of its pages by path.
         limit: Maximum number of commits that are looked at.
+        stored: What an earlier call gave to be stored; empty for none.
     """
     history = collection.store.history
     if not history.available:
-        return
+        return (), {}
+    names = blake2b("\n".join(sorted(records)).encode("utf-8", "replace"), digest_size=12).hexdigest()
+    renames = _stored_renames(history, records, limit, stored) if stored.get("pages") == names else None
+    if renames is None:
+        renames = list(_renames(history, records, limit))
+    raw: list[Json] = [list[Json](rename) for rename in renames]
+    return renames, {"head": history.head(), "pages": names, "renames": raw}
+
+
+def _stored_renames(
+    history: History, pages: Container[str], limit: int, stored: Mapping[str, Json]
+) -> list[FormerPath] | None:
+    """The stored renames, of which the last ones may be too far away now; None if later commits may have renamed."""
+    before = text_of(stored.get("head"))
+    later = history.touched_since(before) if before else None
+    if later is None or not all(address.path in pages for address in later):
+        return None
+    count = len(history.log(None, limit=limit, after=before)) if history.head() != before else 0
+    rows = map(list_of, list_of(stored.get("renames")))
+    renames = [(text_of(old), text_of(new), count + int(number_of(at) or 0)) for old, new, at in rows]
+    return list(filter(lambda rename: rename[2] <= limit, renames))
+
+
+def _renames(history: History, records: Mapping[str, Record], limit: int) -> Iterator[FormerPath]:
     current: dict[str, str] = {path: path for path in records}
-    for commit in history.log(None, limit=limit):
+    for number, commit in enumerate(history.log(None, limit=limit), 1):
         touched = {address.path for address in commit.addresses}
         if touched <= current.keys() or touched.isdisjoint(current):
             continue  # a rename that matters touches a page of today and one that is not there
         for new, old in history.renames(commit.id).items():
             if new.path in current and old.path not in current:
                 current[old.path] = current[new.path]
-                yield old.path, current[old.path]
+                yield old.path, current[old.path], number
 
 
 @dataclass(slots=True)
