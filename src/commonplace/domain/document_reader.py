@@ -32,12 +32,12 @@ from commonplace.domain.markdown.structure import (
     MAX_HEADINGS,
     LinkEvent,
     Structure,
+    body_tags,
     link_definitions,
     read_sections,
     scan,
     unclosed_block,
 )
-from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.markdown.wikitext import is_wikitext, read_head, scan_below, to_tiddler
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.slugs import anchor, comparable_heading, heading_in_link

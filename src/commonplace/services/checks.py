@@ -1,14 +1,21 @@
-"""Lists the problems in a folder of pages by file and line, for a person at a terminal."""
+"""Problems in a folder of pages by file and line, for a person at a terminal, and its golden questions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Severity
+from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.json import Json
+from commonplace.domain.query import SearchQuery
+from commonplace.domain.tokens import QUARTERS, size_of
+from commonplace.domain.yaml_loader import load
 from commonplace.services import findings
-from commonplace.services.collections import Collection, Collections
+from commonplace.services.collections import Collection, Collections, record_of
+from commonplace.services.evidence import EvidenceSection, fit, gather
 from commonplace.services.findings import Issue
-from commonplace.services.health.questions import QUESTIONS_FILE, QuestionResult, ask, golden_questions
 
 MAX_NAMED = 5
 """Maximum number of found pages that the finding of a question names."""
@@ -55,3 +62,120 @@ def _unanswered(collection: Collection, result: QuestionResult) -> Issue:
         severity=Severity.ERROR,
         message=f"{question.question[:120]!r}: {'; '.join(reasons)}.{instead}",
     )
+
+
+# Golden questions: questions that a base must answer, each with the pages that the answer must contain.
+
+
+QUESTIONS_FILE = "questions.yaml"
+DEFAULT_BUDGET = 1_000
+"""Default budget of an answer in tokens."""
+MIN_BUDGET, MAX_BUDGET = 50, 100_000
+MAX_QUESTIONS = 2_000
+_KEYS = frozenset({"question", "pages", "budget"})
+_FORM = "Give a list of entries such as {question: How hot for green tea?, pages: [drinks/green.md], budget: 1000}."
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenQuestion:
+    """A question, and the requirements for its answer."""
+
+    question: str
+    pages: tuple[str, ...]
+    """Required pages, by path with or without suffix, or by id."""
+    budget: int
+    """Maximum size of the answer in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """The result of a question."""
+
+    question: GoldenQuestion
+    missing: tuple[str, ...]
+    """Required pages that the answer lacks."""
+    unknown: tuple[str, ...]
+    """Required pages that do not exist."""
+    found: tuple[str, ...]
+    """Paths of the pages in the answer, best first."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every required page was found."""
+        return not self.missing and not self.unknown
+
+
+def golden_questions(collection: Collection) -> list[GoldenQuestion] | None:
+    """The questions of a collection's `questions.yaml`; None without such a file.
+
+    Raises:
+        ConfigError: kind "questions": the file is not a list of questions; the message names the entry.
+        StorageError: the file cannot be read.
+    """
+    try:
+        raw = collection.store.read(Address(QUESTIONS_FILE))
+    except NotFoundError:
+        return None
+    return read_questions(raw)
+
+
+def read_questions(raw: bytes) -> list[GoldenQuestion]:
+    """Parse a `questions.yaml`.
+
+    Raises:
+        ConfigError: kind "questions": the text is not a list of questions.
+    """
+    loaded = load(raw.decode("utf-8-sig", "replace"))
+    if loaded.problems:
+        problem = loaded.problems[0]
+        raise _broken(f"line {problem.line + 1}: {problem.message}")
+    if not isinstance(loaded.value, list) or not loaded.value:
+        raise _broken("it is not a list of questions")
+    if len(loaded.value) > MAX_QUESTIONS:
+        raise _broken(f"it has {len(loaded.value):,} questions; the limit is {MAX_QUESTIONS:,}")
+    return [_question(number, value) for number, value in enumerate(loaded.value, 1)]
+
+
+def ask(collection: Collection, question: GoldenQuestion) -> QuestionResult:
+    """Search for a question, and compare the pages within its budget with the required ones.
+
+    Raises:
+        UnavailableError: from the search.
+    """
+    records = {page: record_of(collection.index, page) for page in question.pages}
+    sections = gather([collection], SearchQuery(text=question.question), "hybrid")
+    room = question.budget * QUARTERS
+
+    def shown(section: EvidenceSection, text: str) -> tuple[Address, int]:
+        head = f"{section.record.address.path}#{section.anchor} ({' > '.join(section.path)})"
+        return section.record.address, size_of(head) + size_of(text) + 2
+
+    found_fit = dict.fromkeys(fit(sections, room, shown))
+    return QuestionResult(
+        question,
+        missing=tuple(record.address.path for record in records.values() if record and record.address not in found_fit),
+        unknown=tuple(page for page, record in records.items() if record is None),
+        found=tuple(address.path for address in found_fit),
+    )
+
+
+def _question(number: int, value: Json) -> GoldenQuestion:
+    where = f"question {number}"
+    if not isinstance(value, Mapping):
+        raise _broken(f"{where} is not a mapping")
+    unknown = sorted(value.keys() - _KEYS)
+    if unknown:
+        raise _broken(f"{where} has the unknown key {unknown[0][:40]!r}")
+    question, pages, budget = value.get("question"), value.get("pages"), value.get("budget", DEFAULT_BUDGET)
+    if not isinstance(question, str) or not question.strip():
+        raise _broken(f"{where} has no question")
+    named = [pages] if isinstance(pages, str) else pages
+    if not isinstance(named, Sequence) or not named or not all(isinstance(page, str) and page for page in named):
+        raise _broken(f"{where} names no pages")
+    if not isinstance(budget, int) or isinstance(budget, bool) or not MIN_BUDGET <= budget <= MAX_BUDGET:
+        raise _broken(f"{where} has a budget that is not a number from {MIN_BUDGET} to {MAX_BUDGET:,}")
+    return GoldenQuestion(question.strip(), tuple(str(page) for page in named), budget)
+
+
+def _broken(reason: str) -> ConfigError:
+    return ConfigError(f"Invalid {QUESTIONS_FILE}: {reason}.", kind="questions", hint=_FORM)

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.mcp.proposals import PROPOSALS
-from commonplace.faces.rest import activity, proposals
+from commonplace.faces.rest import proposals
 from commonplace.faces.rest.endpoint import Endpoint
 from commonplace.registration import load, registered, registration_of
 from serving import Server, commonplace, create_key, served
@@ -76,7 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def _endpoints(server: Server, keys: Mapping[tuple[str, str], str], proposal: str) -> list[tuple[str, str, Endpoint]]:
     paths = server.ask("GET", f"{API}/openapi.json", key=keys["read", "all"]).json["paths"]
     rows: list[tuple[str, str, Endpoint]] = []
-    for endpoint in (*load(registration_of("wiki").rest).endpoints(), *proposals.endpoints(), *activity.endpoints()):
+    for endpoint in (*load(registration_of("wiki").rest).endpoints(), *proposals.endpoints(), *proposals.endpoints()):
         assert endpoint.method.lower() in paths.pop(endpoint.template, {endpoint.method.lower()})
         path = API + endpoint.template.replace("{path}", "Closed").replace("{filename}", "n.png")
         path += "?q=shared" if endpoint.template.endswith("search") else ""

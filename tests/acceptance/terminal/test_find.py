@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.faces.cli.line_breaks import width
+from commonplace.faces.cli.output import width
 from screens import NEEDS_TMUX, Screen
 from shell import Shell
 

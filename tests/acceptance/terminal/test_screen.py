@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.faces.cli.line_breaks import width
+from commonplace.faces.cli.output import width
 from shell import Shell
 
 PROSE = "The harbourmaster's unexpectedly comprehensive documentation recommends green tea, brewed at eighty degrees. "

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import ConfigError
-from commonplace.services.checks import check_pages, check_questions
-from commonplace.services.health.questions import QUESTIONS_FILE
+from commonplace.services.checks import QUESTIONS_FILE, check_pages, check_questions
 from indexed import Indexed
 
 PAGES = {

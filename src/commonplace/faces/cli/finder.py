@@ -13,8 +13,7 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.query import Filter, ListQuery, Record, SearchMode, SearchQuery
 from commonplace.faces.cli.highlighter import marker
-from commonplace.faces.cli.line_breaks import clipped, wrapped
-from commonplace.faces.cli.output import BOLD, FAINT, PLAIN, one_line, shown
+from commonplace.faces.cli.output import BOLD, FAINT, PLAIN, clipped, one_line, shown, wrapped
 from commonplace.faces.cli.pages import path_of
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.listing import list_documents

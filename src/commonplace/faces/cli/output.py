@@ -1,4 +1,4 @@
-"""Size of the terminal."""
+"""Output of commands: the size of the terminal, styles, JSON, lines that break between words, and a progress bar."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+import unicodedata
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from socket import gethostname
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from commonplace.domain.addresses import DIRECTIONS
 from commonplace.domain.json import Json
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from commonplace.domain.ports import Progress
 
 
 def screen_size(screen: TextIO, environment: Mapping[str, str]) -> tuple[int, int]:
@@ -235,7 +243,6 @@ class Output:
     def _fitted(self, text: str, indent: int | None = None) -> list[str]:
         if not self.terminal.columns:
             return [text]
-        from commonplace.faces.cli.line_breaks import wrapped
 
         return [row for line in text.split("\n") for row in wrapped(line, self.terminal.columns, indent)]
 
@@ -354,3 +361,222 @@ def left_out_message(counts: Mapping[str, int]) -> str:
     files = ", ".join(f"{count:,} {suffix}" for suffix, count in counts.items())
     verb = "file is" if sum(counts.values()) == 1 else "files are"
     return f"{files} {verb} not read; the setting also_read = [{', '.join(map(repr, counts))}] reads them as Markdown"
+
+
+# Wraps lines between words, so that the terminal does not break them inside a word.
+#
+# Escape sequences of styles and links have no width. They are closed before each line break and reopened after it,
+# because a pager resets them at line ends.
+
+
+MAX_INDENT_SHARE = 2
+"""Continuation lines are indented by at most the width divided by this number."""
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
+_PIECE = re.compile(rf"{_ESCAPE.pattern}|.", re.DOTALL)
+_UNIT = re.compile(r"(?P<blank>[ ]+)|[^ ]+")
+_LEAD = re.compile(r"(?:\x1b\[[0-9;]*m)*(?P<lead>[ ]*(?:(?:[-*+]|\d{1,3}[.)]|>)[ ]+)*)")
+_NOT_FIRST = frozenset({"Lm", "Mc", "Me", "Mn", "Cf", "Pe", "Pf", "Po"})
+"""Unicode categories of characters that must not begin a line."""
+_NOT_LAST = frozenset({"Ps", "Pi"})
+"""Unicode categories of characters that must not end a line."""
+_TAB = 8
+_END_STYLE, _LINK_START, _END_LINK = "\x1b[0m", "\x1b]8;", "\x1b]8;;\x1b\\"
+
+
+def width(text: str) -> int:
+    """Width of a text without escape sequences, in columns."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def clipped(text: str, columns: int) -> str:
+    """The text, truncated to this many columns, with an ellipsis if something was removed.
+
+    Args:
+        text: Text without escape sequences.
+        columns: Maximum width, at least 1.
+    """
+    if width(text) <= columns:
+        return text
+    used = 1
+    for index, letter in enumerate(text):
+        used += _columns(letter)
+        if used > columns:
+            return f"{text[:index].rstrip()}…"
+    return text
+
+
+def _columns(letter: str) -> int:
+    if _is_wide(letter):
+        return 2
+    return 0 if unicodedata.category(letter) in {"Mn", "Me", "Cf"} else 1
+
+
+def wrapped(line: str, columns: int, indent: int | None = None) -> list[str]:
+    """Wrap a line between words. A word longer than `columns` is not broken.
+
+    Args:
+        line: A line without a line end; may contain styles and links.
+        columns: Maximum width, at least 1.
+        indent: Indentation of continuation lines, in blanks; None for that of the first line including list marks.
+    """
+    line = line.expandtabs(_TAB) if "\t" in line else line
+    if len(line) <= columns and line.isascii():
+        return [line]
+    if indent is None:
+        match = _LEAD.match(line)
+        indent = len(match["lead"]) if match else 0
+    broken = _Lines(columns, min(indent, columns // MAX_INDENT_SHARE))
+    for found_match in _UNIT.finditer(line):
+        if found_match["blank"]:
+            broken.blanks += found_match[0]
+        else:
+            for word in _words(found_match[0]):
+                broken.take_word(word)
+    return broken.end()
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Output lines of `wrapped`, and the state of the current one."""
+
+    columns: int
+    indent: int
+    done: list[str] = field(default_factory=list[str])
+    line: str = ""
+    used: int = 0
+    """Width of the current line, in columns."""
+    filled: bool = False
+    """Whether the line has a word."""
+    blanks: str = ""
+    """Blanks after the last word; dropped at a line break."""
+    style: str = ""
+    link: str = ""
+
+    def take_word(self, word: str) -> None:
+        """Append a word to the current line, or to a new line if it does not fit."""
+        taken = width(_ESCAPE.sub("", word))
+        if self.filled and self.used + len(self.blanks) + taken > self.columns:
+            self._break()
+        self.line += self.blanks + word
+        self.used += len(self.blanks) + taken
+        self.blanks = ""
+        self.filled = True
+        for sequence in _ESCAPE.findall(word):
+            if sequence.startswith(_LINK_START):
+                self.link = "" if sequence == _END_LINK else sequence
+            else:
+                self.style = "" if sequence == _END_STYLE else self.style + sequence
+
+    def end(self) -> list[str]:
+        """All lines, including the current one."""
+        return [*self.done, self.line + self.blanks]
+
+    def _break(self) -> None:
+        closed = (_END_LINK if self.link else "") + (_END_STYLE if self.style else "")
+        self.done.append(self.line.rstrip(" ") + closed)
+        self.line = " " * self.indent + self.style + self.link
+        self.used, self.filled, self.blanks = self.indent, False, ""
+
+
+def _words(text: str) -> list[str]:
+    """The parts of a word between which a line may break. Breaks are permitted around wide characters."""
+    if text.isascii():
+        return [text]
+    parts: list[str] = []
+    begun, last = "", " "  # escape sequences before the next letter, and the letter before it
+    for piece in _PIECE.findall(text):
+        if piece in {_END_STYLE, _END_LINK} and parts:
+            parts[-1] += piece
+        elif len(piece) > 1:
+            begun += piece
+        else:
+            if not parts or _may_break(last, piece):
+                parts.append(begun + piece)
+            else:
+                parts[-1] += begun + piece
+            begun, last = "", piece
+    return [*parts, begun] if begun else parts
+
+
+def _may_break(last: str, letter: str) -> bool:
+    """Whether a line may break between two adjacent letters."""
+    if not (_is_wide(letter) or _is_wide(last)):
+        return False
+    return unicodedata.category(letter) not in _NOT_FIRST and unicodedata.category(last) not in _NOT_LAST
+
+
+def _is_wide(letter: str) -> bool:
+    return unicodedata.east_asian_width(letter) in "WF"
+
+
+# A progress bar on standard error.
+
+
+DELAY = 0.3
+"""Delay in seconds before the bar is shown, so that short work shows none."""
+
+
+@contextmanager
+def progress_bar(label: str, terminal: Terminal) -> Generator[Progress | None]:
+    """A callback for progress reports; None if standard error is not a terminal or styles are disabled."""
+    if not (terminal.watched and terminal.styles):
+        yield None
+        return
+    shown = _Shown(label, terminal.stderr)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+@contextmanager
+def activity(terminal: Terminal, message: Callable[[str], None]) -> Generator[Callable[[str], None]]:
+    """A callback that takes the name of each step, for work of unknown length.
+
+    On a terminal, the current step is shown with a running clock; otherwise each step is one line.
+
+    Args:
+        terminal: The terminal.
+        message: Writes one line.
+    """
+    if not (terminal.watched and terminal.styles):
+        yield message
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=terminal.stderr), transient=True) as clock:
+        task = clock.add_task("", total=None)
+        yield lambda step: clock.reset(task, description=step)
+
+
+class _Shown:
+    """Shows the bar at the first report after `DELAY`. The library is imported only then."""
+
+    def __init__(self, label: str, stderr: TextIO) -> None:
+        self._label = label
+        self._stderr = stderr
+        self._due = time.monotonic() + DELAY
+        self._bar: Bar | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._bar is None and time.monotonic() >= self._due and done < total:
+            self._draw(total)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+
+    def close(self) -> None:
+        """Remove the bar from the screen."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _draw(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=Console(file=self._stderr), transient=True)
+        self._bar.add_task(self._label, total=total)
+        self._bar.start()  # the attribute is set before: if Ctrl-C arrives here, `close` restores the hidden cursor

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from commonplace.domain.activity import Actor, session_id
 from commonplace.domain.addresses import MAX_SHOWN_ADDRESS
 from commonplace.domain.errors import ConfigError, InvalidInputError
-from commonplace.faces.cli.output import Output
-from commonplace.faces.cli.progress import progress_bar
+from commonplace.faces.cli.output import Output, progress_bar
 from commonplace.settings import CommitMode, Flags, Settings, load_settings, require_folders
 
 if TYPE_CHECKING:  # imported only for types, to keep the server's start short

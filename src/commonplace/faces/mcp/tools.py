@@ -37,8 +37,15 @@ from commonplace.faces.mcp.toolset import (
     Toolset,
     allowed_tools,
 )
-from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.retained import in_no_commit, read_call, restore_command, retained_lines, retained_list
+from commonplace.faces.write_output import (
+    in_no_commit,
+    new_finding_json,
+    new_finding_lines,
+    read_call,
+    restore_command,
+    retained_lines,
+    retained_list,
+)
 from commonplace.services.proposals.views import proposal_lines
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller, caller_of, combined, require_tier
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.freshness import patience
-from commonplace.faces.new_findings import new_finding_json
 from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_empty, send_error, send_json
-from commonplace.faces.rest import activity, proposals
+from commonplace.faces.rest import proposals
 from commonplace.faces.rest.endpoint import (
     MAX_BODY_BYTES,
     Endpoint,
@@ -36,8 +35,8 @@ from commonplace.faces.rest.endpoint import (
     RestResponse,
 )
 from commonplace.faces.rest.openapi import document
-from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
+from commonplace.faces.write_output import in_no_commit, new_finding_json, retained_list
 from commonplace.services.collections import UNFINISHED_SECONDS
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.proposals.views import network_proposer, proposal_ids, proposal_lines, proposing
@@ -62,7 +61,7 @@ class RestApi:
     def __init__(self, services: Services, contract: RestContract) -> None:
         self._services = services
         self._contract = contract
-        common = (*proposals.endpoints(), *activity.endpoints()) if contract.proposes else ()
+        common = (*proposals.endpoints(), *proposals.activity_endpoints()) if contract.proposes else ()
         self._endpoints = (*contract.endpoints(), *common)
         self._router = Router(self._endpoints)
 

@@ -22,8 +22,8 @@ from commonplace.domain.query import (
 from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, exclusion_notice, is_title, parse_query
 from commonplace.domain.semantic import FLOOR, agreement, background, fused, weight_of
 from commonplace.domain.snippets import HighlightTerms, SnippetSource, snippet, with_labels
-from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED
 from commonplace.index.fulltext.ranking import (
+    MAX_FUSED,
     MAX_NAMED,
     MAX_RERANKED,
     NOT_COVERED,
@@ -336,7 +336,7 @@ def titled_first(pages: Sequence[ClusterPage], title: str) -> list[ClusterPage]:
 
 # Search by meaning in a cluster: compares a query's vector with those of pages, and fuses the result with the words.
 #
-# The fusion is the same as in the embedded index (`index.fulltext.hybrid_ranking`). The similarity of a page is that
+# The fusion is the same as in the embedded index (`index.fulltext.ranking`). The similarity of a page is that
 # of its most similar chunk.
 
 

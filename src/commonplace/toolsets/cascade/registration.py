@@ -198,7 +198,7 @@ CASCADE = ToolsetRegistration(
     mcp="commonplace.toolsets.cascade.mcp:CASCADE",
     web="commonplace.toolsets.cascade.web:CASCADE_PAGES",
     has_web=names_layers,
-    rest="commonplace.toolsets.cascade.rest.endpoints:CASCADE_REST",
+    rest="commonplace.toolsets.cascade.rest:CASCADE_REST",
     rest_alone=True,
     commands={
         "resolve": "commonplace.toolsets.cascade.cli.resolve",

@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.faces.rest.endpoint import Endpoint
 from commonplace.faces.rest.openapi import COMMON_STATUSES, document
-from commonplace.toolsets.cascade.rest.endpoints import CASCADE_REST
+from commonplace.toolsets.cascade.rest import CASCADE_REST
 from commonplace.toolsets.wiki.rest.endpoints import WIKI_REST
 
 CONTRACTS = {"wiki": WIKI_REST, "cascade": CASCADE_REST}

@@ -23,10 +23,9 @@ from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.checks import check_pages, check_questions
+from commonplace.services.checks import QUESTIONS_FILE, check_pages, check_questions
 from commonplace.services.collections import Collections
 from commonplace.services.findings import Issue
-from commonplace.services.health.questions import QUESTIONS_FILE
 
 MAX_PLACES = 10
 """Maximum number of places that are named for one sentence to a person at a terminal."""

@@ -20,8 +20,7 @@ from commonplace.domain.findings import Diagnostic
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
-from commonplace.faces.cli.output import BOLD, FAINT, GREEN, INDENT, RED, one_line
-from commonplace.faces.cli.progress import progress_bar
+from commonplace.faces.cli.output import BOLD, FAINT, GREEN, INDENT, RED, one_line, progress_bar
 from commonplace.faces.cli.session import Session, require_files
 from commonplace.services import diagnostics
 

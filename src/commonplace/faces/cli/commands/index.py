@@ -15,8 +15,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Counts, SyncReport
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import exclusive
-from commonplace.faces.cli.output import BOLD, left_out_message, one_line
-from commonplace.faces.cli.progress import progress_bar
+from commonplace.faces.cli.output import BOLD, left_out_message, one_line, progress_bar
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
 from commonplace.services.searches import semantic_search_off

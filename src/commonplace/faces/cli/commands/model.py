@@ -15,8 +15,7 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.query import EmbeddingStatus
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.cli.output import BOLD, one_line
-from commonplace.faces.cli.progress import activity
+from commonplace.faces.cli.output import BOLD, activity, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
 from commonplace.services.diagnostics import EMBED_COMMAND, embedding_status

@@ -21,8 +21,14 @@ from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.pages import addressed, path_of
 from commonplace.faces.cli.session import Session
-from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.retained import day, in_no_commit, retained_line, retained_list
+from commonplace.faces.write_output import (
+    day,
+    in_no_commit,
+    new_finding_json,
+    new_finding_lines,
+    retained_line,
+    retained_list,
+)
 from commonplace.services import history
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import findings_of_writes

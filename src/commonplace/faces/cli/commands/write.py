@@ -30,9 +30,17 @@ from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.pages import located
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
-from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.redirected_links import kept_title_lines, not_rewritten_lines, own_titles, redirect_lines
-from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
+from commonplace.faces.write_output import (
+    in_no_commit,
+    kept_title_lines,
+    new_finding_json,
+    new_finding_lines,
+    not_rewritten_lines,
+    own_titles,
+    redirect_lines,
+    retained_lines,
+    retained_list,
+)
 from commonplace.services import typed_entries, writes
 from commonplace.services.collections import Collection, Collections, record_of
 from commonplace.services.findings import findings_of_writes

@@ -23,12 +23,13 @@ from commonplace.faces.cli.commands.write import CommitOptions, EditOptions
 from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.output import BOLD
 from commonplace.faces.cli.session import Session
-from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.redirected_links import (
+from commonplace.faces.write_output import (
     ignored_lines,
     kept_title_lines,
     moved_link_lines,
     named_pages,
+    new_finding_json,
+    new_finding_lines,
     not_rewritten_lines,
     own_titles,
 )

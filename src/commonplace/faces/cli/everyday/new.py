@@ -19,8 +19,7 @@ from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session, require_files
-from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.redirected_links import redirect_lines
+from commonplace.faces.write_output import new_finding_json, new_finding_lines, redirect_lines
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.findings import findings_of_writes

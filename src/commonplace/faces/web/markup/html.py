@@ -9,8 +9,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from commonplace.domain.markdown.structure import ATTRIBUTE_LINE, heading_attributes
-from commonplace.domain.markdown.tags import body_tags
+from commonplace.domain.markdown.structure import ATTRIBUTE_LINE, body_tags, heading_attributes
 from commonplace.faces.web.markup.blocks import Callout, Footnotes, callout_open
 from commonplace.faces.web.markup.code import code_html
 from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, html_links, link_key

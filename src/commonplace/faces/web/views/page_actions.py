@@ -11,11 +11,11 @@ from commonplace.domain.changes import TrashItem
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.errors import error_mapping
-from commonplace.faces.redirected_links import kept_title_lines, own_titles
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.editor import after_write, intent_of, rendered_text, require_edits, stale_page
+from commonplace.faces.write_output import kept_title_lines, own_titles
 from commonplace.services import writes
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.history import bring_back, is_changed_since, restore, trashed

@@ -21,13 +21,12 @@ from commonplace.toolsets.kb.mcp.uris import JSON_TYPE, SCHEMES
 
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject
-    from commonplace.toolsets.kb.mcp import entries, json_output, overview, prompts, resources, writes
+    from commonplace.toolsets.kb.mcp import entries, json_output, overview, resources, writes
 else:
     json_output = LazyModule("commonplace.toolsets.kb.mcp.json_output")
     overview = LazyModule("commonplace.toolsets.kb.mcp.overview")
     entries = LazyModule("commonplace.toolsets.kb.mcp.entries")
     writes = LazyModule("commonplace.toolsets.kb.mcp.writes")
-    prompts = LazyModule("commonplace.toolsets.kb.mcp.prompts")
     resources = LazyModule("commonplace.toolsets.kb.mcp.resources")
 
 
@@ -39,37 +38,37 @@ PROMPTS = (
         description="What the knowledge bases hold on a topic, and what is missing.",
         arguments=(
             PromptArgument(
-                name="topic", description="What to research", required=True, complete=prompts.complete_topic
+                name="topic", description="What to research", required=True, complete=resources.complete_topic
             ),
         ),
-        render=prompts.research_topic,
+        render=resources.research_topic,
     ),
     Prompt(
         name="summarize_entry",
         title="Summarise an entry",
         description="An entry's main points.",
         arguments=(
-            PromptArgument(name="entry_id", description=_ENTRY, required=True, complete=prompts.complete_entry),
-            PromptArgument(name="kb_name", description="The base that it is in", complete=prompts.complete_base),
+            PromptArgument(name="entry_id", description=_ENTRY, required=True, complete=resources.complete_entry),
+            PromptArgument(name="kb_name", description="The base that it is in", complete=resources.complete_base),
         ),
-        render=prompts.summarize_entry,
+        render=resources.summarize_entry,
     ),
     Prompt(
         name="find_connections",
         title="Find connections",
         description="How two entries are connected.",
         arguments=(
-            PromptArgument(name="entry_a", description=_ENTRY, required=True, complete=prompts.complete_entry),
-            PromptArgument(name="entry_b", description=_ENTRY, required=True, complete=prompts.complete_entry),
+            PromptArgument(name="entry_a", description=_ENTRY, required=True, complete=resources.complete_entry),
+            PromptArgument(name="entry_b", description=_ENTRY, required=True, complete=resources.complete_entry),
         ),
-        render=prompts.find_connections,
+        render=resources.find_connections,
     ),
     Prompt(
         name="daily_briefing",
         title="Daily briefing",
         description="What changed in the last days.",
-        arguments=(PromptArgument(name="days", description="How many days back; 7", complete=prompts.complete_days),),
-        render=prompts.daily_briefing,
+        arguments=(PromptArgument(name="days", description="How many days back; 7", complete=resources.complete_days),),
+        render=resources.daily_briefing,
     ),
 )
 
@@ -81,21 +80,21 @@ def _templates() -> tuple[ResourceTemplate, ...]:
             uri_template=f"{base}/files/{{path}}",
             name="file",
             description="A document of a base as its file is, by path",
-            complete={"name": prompts.complete_base, "path": resources.complete_path},
+            complete={"name": resources.complete_base, "path": resources.complete_path},
         ),
         ResourceTemplate(
             uri_template=f"{base}/tags/{{tag}}",
             name="kb-tag",
             description="The entries of a base that carry a tag",
             mime_type=JSON_TYPE,
-            complete={"name": prompts.complete_base, "tag": resources.complete_tag},
+            complete={"name": resources.complete_base, "tag": resources.complete_tag},
         ),
         ResourceTemplate(
             uri_template=f"{base}/types/{{type}}",
             name="kb-type",
             description="The entries of a base of a type",
             mime_type=JSON_TYPE,
-            complete={"name": prompts.complete_base, "type": resources.complete_type},
+            complete={"name": resources.complete_base, "type": resources.complete_type},
         ),
     )
     return (*_of_both_schemes(), *added)
@@ -111,21 +110,21 @@ def _of_both_schemes() -> tuple[ResourceTemplate, ...]:
                 name=f"{scheme}-kb-entries",
                 description="The entries of a base",
                 mime_type=JSON_TYPE,
-                complete={"name": prompts.complete_base},
+                complete={"name": resources.complete_base},
             ),
             ResourceTemplate(
                 uri_template=f"{scheme}://entries/{{id}}",
                 name=f"{scheme}-entry",
                 description="An entry by id, in the first base that has it",
                 mime_type=JSON_TYPE,
-                complete={"id": prompts.complete_entry},
+                complete={"id": resources.complete_entry},
             ),
             ResourceTemplate(
                 uri_template=f"{scheme}://kbs/{{name}}/entries/{{id}}",
                 name=f"{scheme}-kb-entry",
                 description="An entry of a base by id",
                 mime_type=JSON_TYPE,
-                complete={"name": prompts.complete_base, "id": prompts.complete_entry},
+                complete={"name": resources.complete_base, "id": resources.complete_entry},
             ),
         )
     )

@@ -23,6 +23,7 @@ from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.findings import Issue
 from commonplace.services.links import RELATIONS
 from commonplace.services.typed_entries import current_schema, schema_findings
+from commonplace.toolsets.kb import service
 from commonplace.toolsets.kb.mcp.json_output import (
     selected,
     show_issue,
@@ -44,8 +45,7 @@ from commonplace.toolsets.kb.mcp.parameters import (
     KbStats,
     KbTags,
 )
-from commonplace.toolsets.kb.service import assessments, schema_changes
-from commonplace.toolsets.kb.service.assessments import AssessmentCoverage, KeptAssessment
+from commonplace.toolsets.kb.service import AssessmentCoverage, KeptAssessment
 
 TOP_TAGS = 10
 """Maximum number of tags in an orientation."""
@@ -163,8 +163,8 @@ def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
     chosen = call.services.collections.select(arguments.kb_name)
     issues = _all_issues(call, chosen)
     severities = Counter(issue.severity.value for issue in issues)
-    covered = [assessments.coverage(collection) for collection in chosen]
-    collections = [(collection, assessment) for collection in chosen for assessment in assessments.history(collection)]
+    covered = [service.coverage(collection) for collection in chosen]
+    collections = [(collection, assessment) for collection in chosen for assessment in service.history(collection)]
     collections.sort(key=lambda pair: pair[1].assessed_at, reverse=True)
     return {
         "total_entries": sum(collection.index.counts().documents for collection in chosen),
@@ -197,7 +197,7 @@ def _show_coverage(covered: Sequence[AssessmentCoverage]) -> JsonObject:
         "assessed": assessed,
         "unassessed": total - assessed,
         "coverage_pct": round(100 * assessed / total, 1) if total else 0.0,
-        "by_status": {status: sum(item.by_status[status] for item in covered) for status in assessments.STATUSES},
+        "by_status": {status: sum(item.by_status[status] for item in covered) for status in service.STATUSES},
     }
 
 
@@ -350,19 +350,19 @@ def _show_schema(call: Call, arguments: KbManage) -> JsonObject:
 
 def _add_type(call: Call, arguments: KbManage) -> JsonObject:
     collection, name = _chosen(call, arguments), _required(arguments.type_name, "type_name")
-    schema_changes.add_type(collection, name, _required(arguments.type_def, "type_def"))
+    service.add_type(collection, name, _required(arguments.type_def, "type_def"))
     return {"added": True, "type_name": name, "kb_name": collection.name}
 
 
 def _remove_type(call: Call, arguments: KbManage) -> JsonObject:
     collection, name = _chosen(call, arguments), _required(arguments.type_name, "type_name")
-    schema_changes.remove_type(collection, name)
+    service.remove_type(collection, name)
     return {"removed": True, "type_name": name, "kb_name": collection.name}
 
 
 def _set_schema(call: Call, arguments: KbManage) -> JsonObject:
     collection = _chosen(call, arguments)
-    schema = schema_changes.set_schema(collection, _required(arguments.schema_, "schema"))
+    schema = service.set_schema(collection, _required(arguments.schema_, "schema"))
     declared = [entry_type for entry_type in schema.types.values() if entry_type.declared is not None]
     return {"set": True, "kb_name": collection.name, "type_count": len(declared)}
 

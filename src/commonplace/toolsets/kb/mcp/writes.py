@@ -11,7 +11,7 @@ from commonplace.domain.changes import recording_retained
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
-from commonplace.faces.retained import retained_list
+from commonplace.faces.write_output import retained_list
 from commonplace.services import findings, links, typed_entries
 from commonplace.services.collections import (
     MAX_NEAREST_IDS,
@@ -23,6 +23,7 @@ from commonplace.services.collections import (
 from commonplace.services.links import DEFAULT_RELATION, RELATIONS
 from commonplace.services.typed_entries import NewEntry, SavedEntry, current_schema, schema_findings
 from commonplace.services.writes import WriteRequest
+from commonplace.toolsets.kb import service
 from commonplace.toolsets.kb.mcp.json_output import checked_day, show_error, show_issue, show_saved, warning
 from commonplace.toolsets.kb.mcp.parameters import (
     BulkEntryArguments,
@@ -33,8 +34,7 @@ from commonplace.toolsets.kb.mcp.parameters import (
     KbQaAssess,
     KbUpdate,
 )
-from commonplace.toolsets.kb.service import assessments
-from commonplace.toolsets.kb.service.assessments import Assessment
+from commonplace.toolsets.kb.service import Assessment
 
 READ_ONLY_FIELDS = frozenset(
     {
@@ -181,11 +181,11 @@ def kb_qa_assess(call: Call, arguments: KbQaAssess) -> ToolResult:
     collections = call.services.collections
     if arguments.entry_id:
         document = find_document(collections, arguments.entry_id, arguments.kb_name)
-        (result,) = assessments.assess(collections, document.collection, [document.record], max_age_hours=0)
+        (result,) = service.assess(collections, document.collection, [document.record], max_age_hours=0)
         return _show_assessment(document.collection, result)
     collection = collections.get(arguments.kb_name)
-    targets = assessments.assessable(collection)
-    results = assessments.assess(collections, collection, targets, arguments.max_age_hours, call.progress)
+    targets = service.assessable(collection)
+    results = service.assess(collections, collection, targets, arguments.max_age_hours, call.progress)
     return {
         "kb_name": collection.name,
         "assessed": len(results),

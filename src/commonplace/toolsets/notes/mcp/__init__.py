@@ -22,14 +22,13 @@ from commonplace.toolsets.notes.mcp.failures import advised, show_error
 
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject
-    from commonplace.toolsets.notes.mcp import changes, orientation, prompts, queries, resources, restoration, writes
+    from commonplace.toolsets.notes.mcp import changes, orientation, queries, resources, restoration, writes
 else:
     changes = LazyModule("commonplace.toolsets.notes.mcp.changes")
     orientation = LazyModule("commonplace.toolsets.notes.mcp.orientation")
     queries = LazyModule("commonplace.toolsets.notes.mcp.queries")
     restoration = LazyModule("commonplace.toolsets.notes.mcp.restoration")
     writes = LazyModule("commonplace.toolsets.notes.mcp.writes")
-    prompts = LazyModule("commonplace.toolsets.notes.mcp.prompts")
     resources = LazyModule("commonplace.toolsets.notes.mcp.resources")
 
 
@@ -39,21 +38,21 @@ RESOURCES = Resources(
             uri_template="notes://{folder}/pages/{path}",
             name="page",
             description="A page as its file is, by path",
-            complete={"folder": prompts.complete_folder, "path": resources.complete_path},
+            complete={"folder": resources.complete_folder, "path": resources.complete_path},
         ),
         ResourceTemplate(
             uri_template="notes://{folder}/changes",
             name="changes",
             description="The latest changes; subscribe to it to be told of every change of a page",
             mime_type="text/plain",
-            complete={"folder": prompts.complete_folder},
+            complete={"folder": resources.complete_folder},
         ),
         ResourceTemplate(
             uri_template="notes://{folder}/review",
             name="review",
             description="What is to be reviewed, the gravest first; subscribe to it to be told of changes",
             mime_type="text/plain",
-            complete={"folder": prompts.complete_folder},
+            complete={"folder": resources.complete_folder},
         ),
     ),
     list=resources.list_resources,
@@ -66,23 +65,23 @@ PROMPTS = (
         title="Summarise what changed",
         description="What changed in the last days, by whom, and what it means.",
         arguments=(PromptArgument(name="since", description="Date, 'yesterday' or '7 days'; 7 days"),),
-        render=prompts.summarize_changes,
+        render=resources.summarize_changes,
     ),
     Prompt(
         name="tidy_folder",
         title="Tidy a folder",
         description="Broken links, orphans, missing titles and near-duplicates of a folder, to be mended one by one.",
         arguments=(
-            PromptArgument(name="folder", description="Which; everything", complete=prompts.complete_path_folder),
+            PromptArgument(name="folder", description="Which; everything", complete=resources.complete_path_folder),
         ),
-        render=prompts.tidy_folder,
+        render=resources.tidy_folder,
     ),
     Prompt(
         name="answer_with_sources",
         title="Answer with sources",
         description="An answer from the pages, each statement with its page and heading.",
         arguments=(PromptArgument(name="question", description="What to answer", required=True),),
-        render=prompts.answer_with_sources,
+        render=resources.answer_with_sources,
     ),
 )
 

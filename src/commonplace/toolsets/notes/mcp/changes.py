@@ -16,7 +16,7 @@ from commonplace.domain.proposals import ServedView
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.tokens import size_of
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.faces.retained import day
+from commonplace.faces.write_output import day
 from commonplace.services.collections import Collection
 from commonplace.services.deletions import cut_off, is_proposed, with_deletion
 from commonplace.services.history import uncommitted_addresses

@@ -11,7 +11,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.revisions import is_revision
 from commonplace.faces.mcp.toolset import Call
-from commonplace.faces.retained import day
+from commonplace.faces.write_output import day
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import trashed
 from commonplace.services.past import as_of, document_then, moment_of

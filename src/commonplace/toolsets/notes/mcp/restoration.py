@@ -12,7 +12,7 @@ from commonplace.domain.sources import SourceFile
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.activity_output import undo_lines
 from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
-from commonplace.faces.new_findings import new_finding_lines
+from commonplace.faces.write_output import new_finding_lines
 from commonplace.services import activity
 from commonplace.services.collections import Collection
 from commonplace.services.findings import findings_of_writes

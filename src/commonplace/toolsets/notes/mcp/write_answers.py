@@ -17,12 +17,12 @@ from commonplace.domain.status import due_review
 from commonplace.domain.tokens import tokens_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
-from commonplace.faces.new_findings import new_finding_lines
-from commonplace.faces.redirected_links import (
+from commonplace.faces.write_output import (
     ignored_lines,
     kept_title_lines,
     moved_link_lines,
     named_pages,
+    new_finding_lines,
     not_rewritten_lines,
     own_titles,
     redirect_lines,

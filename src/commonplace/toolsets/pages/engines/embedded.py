@@ -20,11 +20,11 @@ from commonplace.index.fulltext.searcher import DocumentSources
 from commonplace.index.process import freeze_objects
 from commonplace.services.collections import Collection
 from commonplace.services.searches import search_collection
-from commonplace.toolsets.pages.engines.page_reader import PageReader
 from commonplace.toolsets.pages.rules.matched_words import NO_HIGHLIGHT, page_excerpt
 from commonplace.toolsets.pages.rules.page import (
     NestedSpaces,
     Page,
+    PageReader,
     PageText,
     UnusablePage,
     as_one_line,

@@ -11,13 +11,13 @@ from types import MappingProxyType
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address
 from commonplace.domain.documents import Finding, Frontmatter
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.frontmatter import block_end, read_frontmatter
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Store
 from commonplace.domain.records import unix_seconds
 from commonplace.domain.words.text_decoder import decoded
-from commonplace.toolsets.pages.rules.space import SPACE_FILE
+from commonplace.toolsets.pages.rules.space import SPACE_FILE, Space
 
 EXCLUDED_FOLDERS = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
 """Folders that never contain pages, at any depth."""
@@ -265,3 +265,58 @@ def page_addresses(store: Store) -> Iterator[Address]:
     """The addresses of a folder that may be pages of its space."""
     nested = NestedSpaces(store)
     return (address for address, _ in store.scan() if is_page_path(address) and not nested.hold(address))
+
+
+# Reads every page of a folder, for engines with their own copy and for dry runs.
+
+
+def has_pages(store: Store, space: Space) -> bool:
+    """Whether the folder of a space has any page."""
+    for address in page_addresses(store):
+        try:
+            if isinstance(read_page(address, store.read(address), space.ids), PageText):
+                return True
+        except (NotFoundError, StorageError):
+            continue
+    return False
+
+
+class PageReader:
+    """The current pages of a folder.
+
+    Args:
+        store: The folder.
+        space: The space file.
+    """
+
+    def __init__(self, store: Store, space: Space) -> None:
+        self._store = store
+        self._ids = space.ids
+        pages: list[Page] = []
+        unusable: list[UnusablePage] = []
+        for address in page_addresses(store):
+            try:
+                page = read_page(address, store.read(address), self._ids)
+            except NotFoundError:
+                continue
+            except StorageError as error:
+                unusable.append(UnusablePage(address, str(error)))
+                continue
+            if isinstance(page, PageText):
+                pages.append(page.page)
+            elif page is not None:
+                unusable.append(page)
+        self.pages, repeated = pages_by_id(pages, space.paths)
+        """Pages by id."""
+        self.unusable = sorted([*unusable, *repeated], key=lambda page: page.address)
+        self.flawed = flawed_pages(self.pages.values())
+
+    def texts(self) -> Iterator[PageText]:
+        """The pages with their texts, read again one by one; deleted pages and pages with a new id are omitted."""
+        for page in self.pages.values():
+            try:
+                unusable_page = read_page(page.address, self._store.read(page.address), self._ids)
+            except (NotFoundError, StorageError):
+                continue
+            if isinstance(unusable_page, PageText) and unusable_page.page.id == page.id:
+                yield unusable_page

@@ -17,7 +17,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError, Precondi
 from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.faces.mcp.toolset import Blob, Call, Parameters, ReadCall, Tool, ToolResult, Toolset, bind
-from commonplace.faces.redirected_links import own_titles
+from commonplace.faces.write_output import own_titles
 from commonplace.services.collections import unfinished_notice
 from commonplace.services.sessions import SessionMemory, ShownDocument
 from commonplace.toolsets.wiki.mcp import text_output

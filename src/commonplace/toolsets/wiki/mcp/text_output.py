@@ -11,7 +11,7 @@ from commonplace.domain.changes import people_line
 from commonplace.domain.errors import ALREADY_EDITED, ALREADY_WRITTEN, Code, KnowledgeError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.proposals import OWN_CHANGE
-from commonplace.faces.redirected_links import kept_title_lines, not_rewritten_lines
+from commonplace.faces.write_output import kept_title_lines, not_rewritten_lines
 from commonplace.toolsets.wiki.rules import (
     MAX_LINKS,
     Note,

@@ -24,8 +24,7 @@ from commonplace.faces.cli.finder import (
     state_row,
     text_rows,
 )
-from commonplace.faces.cli.line_breaks import width
-from commonplace.faces.cli.output import BOLD, FAINT, PLAIN
+from commonplace.faces.cli.output import BOLD, FAINT, PLAIN, width
 from indexed import Indexed
 
 

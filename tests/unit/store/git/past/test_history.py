@@ -250,7 +250,7 @@ def test_the_work_tree_and_a_commit_are_compared_with_the_current_one(
     changed = repo.git("log", "-1", "--format=%H", "--grep=Change both")
     for most in (None, 0):
         if most is not None:
-            monkeypatch.setattr("commonplace.store.git.past.walked_history.MAX_CACHED_CHANGES", most)
+            monkeypatch.setattr("commonplace.store.git.past.document_spans.MAX_CACHED_CHANGES", most)
             past = history(repo.path / below)
         assert past.last_touching(among=[A, B]) is None
         past.touched()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.toolsets.cascade.rest.endpoints import CASCADE_REST, endpoints
+from commonplace.toolsets.cascade.rest import CASCADE_REST, endpoints
 
 
 def test_every_endpoint_reads() -> None:

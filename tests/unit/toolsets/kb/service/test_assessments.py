@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.toolsets.kb.service.assessments import assess, assessable, coverage, history
+from commonplace.toolsets.kb.service import assess, assessable, coverage, history
 from indexed import Indexed
 
 FILES = {

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.changes import recording_retained
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.toolsets.kb.service.schema_changes import add_type, remove_type, set_schema
+from commonplace.toolsets.kb.service import add_type, remove_type, set_schema
 from indexed import Indexed
 
 TEXT = (

@@ -22,8 +22,8 @@ from commonplace.services.past import since_of
 from commonplace.services.services import Services
 from commonplace.toolsets.notes.mcp.changes import changes
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges, NotesRestore, NotesSearch
-from commonplace.toolsets.notes.mcp.prompts import summarize_changes
 from commonplace.toolsets.notes.mcp.queries import search
+from commonplace.toolsets.notes.mcp.resources import summarize_changes
 from commonplace.toolsets.notes.mcp.restoration import restore
 from indexed import Indexed
 from support import GitRepo, new_repo

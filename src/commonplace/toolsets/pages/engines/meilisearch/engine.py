@@ -38,8 +38,8 @@ from commonplace.toolsets.pages.engines.meilisearch.client import (
     space_filter,
     whole_number,
 )
-from commonplace.toolsets.pages.engines.page_reader import PageReader, has_pages
 from commonplace.toolsets.pages.rules.matched_words import QueryWords
+from commonplace.toolsets.pages.rules.page import PageReader, has_pages
 from commonplace.toolsets.pages.rules.queries import PageAnswer, PageHit, PageQuery, RebuildReport
 from commonplace.toolsets.pages.rules.space import Space
 

@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain.ports import Store
 from commonplace.store import open_store
-from commonplace.toolsets.pages.engines.page_reader import PageReader, has_pages
+from commonplace.toolsets.pages.rules.page import PageReader, has_pages
 from commonplace.toolsets.pages.rules.space import Space
 from indexed import PERMISSIONS, permissions_hold
 

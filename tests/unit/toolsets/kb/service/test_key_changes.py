@@ -8,7 +8,7 @@ from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.yaml_loader import load
-from commonplace.toolsets.kb.service.schema_changes import set_keys
+from commonplace.toolsets.kb.service import set_keys
 
 RAW = "# Größe 漢字\nname: Harbour  # ours\n\ntypes:\n  note: {fields: {}}   # as before\ngoals: {a: 1}\n".encode()
 

@@ -8,9 +8,8 @@ import pytest
 
 from cases import each_case
 from commonplace.domain.errors import ConfigError
-from commonplace.services.checks import check_questions
+from commonplace.services.checks import GoldenQuestion, ask, check_questions, golden_questions, read_questions
 from commonplace.services.collections import Collection
-from commonplace.services.health.questions import GoldenQuestion, ask, golden_questions, read_questions
 from indexed import Indexed
 
 PAGES: dict[str, str | bytes] = {

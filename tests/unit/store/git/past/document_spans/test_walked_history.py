@@ -9,9 +9,8 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.ports import History
 from commonplace.store import open_store
-from commonplace.store.git.past import document_spans, walked_history
-from commonplace.store.git.past.document_spans import HISTORY_FILE
-from commonplace.store.git.past.walked_history import CommitChanges
+from commonplace.store.git.past import document_spans
+from commonplace.store.git.past.document_spans import HISTORY_FILE, CommitChanges
 from support import GitRepo, MakeRepo
 
 PAGE = Address("notes/page-3.md")
@@ -50,7 +49,7 @@ def test_a_stored_history_that_is_damaged_or_of_another_branch_is_not_used(
 
 
 def test_changes_beyond_the_limit_are_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walked_history, "MAX_CACHED_CHANGES", 3)
+    monkeypatch.setattr(document_spans, "MAX_CACHED_CHANGES", 3)
     changes = CommitChanges()
     for place in range(3):
         changes.add(PAGE, place, b"")

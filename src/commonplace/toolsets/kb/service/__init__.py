@@ -1,1 +1,0 @@
-"""Services for the tools of `kb`, beyond the core services."""
