@@ -21,13 +21,14 @@ from commonplace.bootstrap import (
     share_updates,
 )
 from commonplace.domain.errors import ConfigError
+from commonplace.domain.sources import is_loopback
 from commonplace.faces.access.authentication import Authenticator, KeyStore
 from commonplace.faces.access.callers import DEFAULT_RATE, Buckets, RateLimiter
 from commonplace.faces.access.tokens import CodeFlow, TokenVerifier
 from commonplace.faces.access.used_once import UsedOnce, secret_for, share_secret
 from commonplace.faces.freshness import CommitWaits, FreshnessGate
 from commonplace.faces.http.app import METADATA, App, MountedApp, ResourceMetadata, small_body
-from commonplace.faces.http.guard import Guard, RouteRules, allowed_hosts_of, is_loopback
+from commonplace.faces.http.guard import Guard, RouteRules, allowed_hosts_of
 from commonplace.faces.http.health import ClusterHealth, Health
 from commonplace.faces.http.inherited import GROW_SECONDS, BindAddress, listening
 from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Metrics, SignedCalls

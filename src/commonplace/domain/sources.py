@@ -8,6 +8,8 @@ import re
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
 from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -88,6 +90,15 @@ def url_parts(text: str) -> SplitResult:
         return urlsplit(text)
     except ValueError:
         return urlsplit("")
+
+
+@lru_cache(64)
+def is_loopback(host: str) -> bool:
+    """Whether a name or address always means this machine. Requests to it never go through a proxy."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def name_of_url(url: str) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.json import Json
+from commonplace.domain.sources import is_loopback, url_parts
 from commonplace.embed.encoders import normalized
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class EndpointEncoder:
     @cached_property
     def _http(self) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        return httpx2.Client(headers=headers)
+        return httpx2.Client(headers=headers, trust_env=not is_loopback(url_parts(self._url).hostname or ""))
 
 
 def _vectors(answer: Json, count: int) -> list[list[float]]:
@@ -189,7 +190,7 @@ class EndpointReranker:
     @cached_property
     def _http(self) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        return httpx2.Client(headers=headers)
+        return httpx2.Client(headers=headers, trust_env=not is_loopback(url_parts(self._url).hostname or ""))
 
 
 class _FailureError(Exception):

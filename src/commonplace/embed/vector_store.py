@@ -57,7 +57,7 @@ class VectorStore:
         try:
             try:
                 return work(self._open()[0])
-            except sqlite3.OperationalError:
+            except (sqlite3.OperationalError, sqlite3.ProgrammingError):  # it was closed meanwhile
                 raise
             except sqlite3.DatabaseError as error:
                 log.warning("the vectors are damaged (%s) and are rebuilt", error)

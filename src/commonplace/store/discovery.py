@@ -215,7 +215,7 @@ def _bare(folder: Folder, repository: GitRepository, cache_dir: Path | None) -> 
 
 
 def _plain(folder: Folder, state_dir: Path, history: NoHistory) -> FolderStore:
-    lock = WriterLock(state_dir / f"{key_of(folder)}.lock")
+    lock = WriterLock(state_dir / f"{key_of(folder)}.lock", folder.path)  # another user has another state folder
     journal = Journal(state_dir / f"{key_of(folder)}.journal")
     writer = TransactionWriter(folder.path, lock, journal, None)
     return FolderStore(folder, writer, history, WriteMode(retention_of(folder, None, state_dir)))

@@ -56,6 +56,12 @@ def test_texts_become_vectors_of_length_one(server: EmbeddingServer) -> None:
     assert server.texts == ["tea and milk", " ", "漢字"]
 
 
+def test_texts_for_this_machine_go_through_no_proxy(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert EndpointEncoder(server.url, "m").encode(["a"]).shape[0] == 1
+
+
 def test_vectors_come_in_the_order_of_the_texts_whatever_the_order_of_the_answer() -> None:
     rows = [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3, 0]}]
     with saying(json.dumps({"data": rows}).encode()) as (url, heard):

@@ -272,3 +272,14 @@ def test_a_pass_that_is_told_to_end_keeps_whole_batches_and_the_next_goes_on(
     meaning.embed()
     assert meaning.status().documents == 100
     assert len(server.texts) == 100 - embedded
+
+
+def test_a_file_that_was_closed_meanwhile_is_not_taken_for_damaged(embedded_case: Make) -> None:
+    base, meaning = embedded_case(PAGES)
+    meaning.embed()
+    inode = the_file(base).stat().st_ino
+    closed = sqlite3.connect(":memory:")
+    closed.close()
+    with pytest.raises(StorageError):
+        meaning._vectors.with_file(lambda _: closed.execute("SELECT 1"))
+    assert the_file(base).stat().st_ino == inode

@@ -24,7 +24,7 @@ from commonplace.domain.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from commonplace.domain.sources import url_parts
+from commonplace.domain.sources import is_loopback, url_parts
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.callers import (
     SCOPE_KEY,
@@ -363,7 +363,6 @@ class _MediaTypeError(_StatusError):
 # Allowed host names of a server: protection against DNS rebinding.
 
 
-LOOPBACK_NAMES = frozenset({"localhost"})
 MAX_CACHED_NAMES = 64
 """Number of names whose classification is cached. Most requests name the same few hosts."""
 HTTP_PORT = 80
@@ -440,15 +439,6 @@ def allowed_hosts_of(
         return AllowedHosts(bound, node_host=node, allowed_origins=allowed)
     parts = url_parts(public_url)
     return AllowedHosts(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), node, allowed)
-
-
-@lru_cache(MAX_CACHED_NAMES)
-def is_loopback(name: str) -> bool:
-    """Whether a name or address always means this machine."""
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return name.lower() in LOOPBACK_NAMES
 
 
 @lru_cache(MAX_CACHED_NAMES)

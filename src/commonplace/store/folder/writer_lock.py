@@ -6,7 +6,7 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -31,8 +31,16 @@ class WriterLock:
     The kernel releases the file lock when the process ends in any way. The file itself remains and has no meaning.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, folder: Path | None = None) -> None:
+        """Create the lock.
+
+        Args:
+            path: The lock file.
+            folder: A folder that is locked in addition, for writers with other lock files, such as those of another
+                user; None if all writers have this one. Some network file systems lock no folder.
+        """
         self._path = path
+        self._folder = folder
         self._threads = _thread_lock(path)
 
     @property
@@ -59,11 +67,11 @@ class WriterLock:
         """
         with self._turn(wait) as deadline:
             self._threads.finish()
-            descriptor = self._locked(deadline, wait)
+            descriptors = self._locked(deadline, wait)
             try:
                 yield
             finally:
-                close_descriptor(descriptor)
+                _close(descriptors)
 
     @contextmanager
     def joined(self, finish: Callable[[], None], wait: float = WAIT_SECONDS) -> Generator[None]:
@@ -78,8 +86,8 @@ class WriterLock:
         with self._turn(wait) as deadline:
             if threads.finishes != finish:
                 threads.finish()
-            if threads.descriptor is None:
-                threads.descriptor = self._locked(deadline, wait)
+            if not threads.descriptors:
+                threads.descriptors = self._locked(deadline, wait)
                 threads.finishes = finish
             try:
                 yield
@@ -121,15 +129,19 @@ class WriterLock:
             threads.owner = 0
             threads.lock.release()
 
-    def _locked(self, deadline: float, wait: float) -> int:
-        """A locked descriptor of the file."""
+    def _locked(self, deadline: float, wait: float) -> tuple[int, ...]:
+        """Locked descriptors of the file, and of the folder."""
         self._threads.let_others()
-        descriptor = _opened(self._path)
+        descriptors = [_opened(self._path)]
         with ExitStack() as closing:
-            closing.callback(close_descriptor, descriptor)
-            lock_file(descriptor, deadline, wait)
+            closing.callback(_close, descriptors)
+            lock_file(descriptors[0], deadline, wait)
+            if self._folder is not None:
+                with suppress(OSError):
+                    descriptors.append(os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+                    lock_file(descriptors[1], deadline, wait)
             closing.pop_all()
-        return descriptor
+        return tuple(descriptors)
 
 
 class _ThreadLock:
@@ -141,8 +153,8 @@ class _ThreadLock:
         self.counting = threading.Lock()
         self.waiting = 0
         """Number of threads that wait for `lock`."""
-        self.descriptor: int | None = None
-        """Descriptor of the locked file, which stays locked from one thread to the next; None if it is not locked."""
+        self.descriptors: Sequence[int] = ()
+        """Descriptors of what is locked and stays so from one thread to the next; empty if nothing is."""
         self.finishes: Callable[[], None] | None = None
         self._since = 0.0
         """Time of `time.monotonic` since which this process has used the file without a pause for other processes."""
@@ -155,14 +167,14 @@ class _ThreadLock:
 
     def finish(self) -> None:
         """Complete the work that was left, and unlock the file."""
-        descriptor, finish = self.descriptor, self.finishes
-        self.descriptor = self.finishes = None
-        if descriptor is not None:
+        descriptors, finish = self.descriptors, self.finishes
+        self.descriptors, self.finishes = (), None
+        if descriptors:
             try:
                 if finish:
                     finish()
             finally:
-                close_descriptor(descriptor)
+                _close(descriptors)
                 self._released = time.monotonic()
 
     def let_others(self) -> None:
@@ -183,6 +195,11 @@ def _thread_lock(path: Path) -> _ThreadLock:
     """One lock per lock file and process; stores opened twice on one folder share it."""
     with _registry_lock:
         return _registry.setdefault(str(path), _ThreadLock())
+
+
+def _close(descriptors: Sequence[int]) -> None:
+    for descriptor in reversed(descriptors):
+        close_descriptor(descriptor)
 
 
 def _opened(path: Path) -> int:

@@ -65,6 +65,16 @@ def test_another_process_is_waited_for_and_told(tmp_path: Path) -> None:
         pass
 
 
+def test_writers_with_other_lock_files_share_the_lock_of_the_folder(tmp_path: Path) -> None:
+    """Each user has a state folder, and with it a lock file, of their own."""
+    (tmp_path / "base").mkdir()
+    mine, theirs = (WriterLock(tmp_path / name, tmp_path / "base") for name in ("mine", "theirs"))
+    with mine.held(), pytest.raises(UnavailableError), theirs.held(wait=0):
+        pass
+    with theirs.held(wait=0), WriterLock(tmp_path / "third", tmp_path / "missing").held(wait=0):
+        pass
+
+
 def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
     program = (
         f"import fcntl, os; fcntl.flock(os.open({str(tmp_path / 'lock')!r}, os.O_RDWR | os.O_CREAT), 2); os._exit(9)"

@@ -31,6 +31,7 @@ from commonplace.domain.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
+from commonplace.domain.sources import is_loopback
 from commonplace.toolsets.pages.confluence.credentials import Login
 from commonplace.toolsets.pages.confluence.remote import (
     NODE_KINDS,
@@ -115,7 +116,7 @@ class Api:
             http2=importlib.util.find_spec("h2") is not None,
             limits=httpx2.Limits(max_connections=CONCURRENT, max_keepalive_connections=CONCURRENT),
             follow_redirects=False,
-            trust_env=True,
+            trust_env=not is_loopback(urlsplit(self.login.api or self.site).hostname or ""),
         )
 
     def close(self) -> None:

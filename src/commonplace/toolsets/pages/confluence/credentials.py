@@ -8,12 +8,11 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from commonplace.domain.errors import ConfigError, InvalidInputError, UnauthenticatedError
-from commonplace.domain.sources import url_parts
+from commonplace.domain.sources import is_loopback, url_parts
 from commonplace.toolsets.pages.rules.space import as_object, read_object
 
 try:
@@ -88,7 +87,7 @@ def require_encrypted(site: str) -> None:
         InvalidInputError: it would go unencrypted.
     """
     parts = url_parts(site)
-    if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise InvalidInputError(
             "A token is only sent over https.", kind="site", hint=f"Write https://{parts.hostname or ''}."
         )
@@ -189,10 +188,3 @@ def _from_keyring(site: str) -> str | None:
         with suppress(KeyringError, RuntimeError, OSError):
             return keyring.get_password(SERVICE, site)
     return None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -35,6 +35,7 @@ from commonplace.domain.errors import (
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.json import Json, JsonObject, finite_json
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, is_revision
+from commonplace.domain.sources import is_loopback
 from commonplace.services.writes.recorded import record_new_findings
 from commonplace.toolsets.wiki.rules import (
     AttachmentContent,
@@ -289,7 +290,8 @@ class RestClient:
     @cached_property
     def _http(self) -> httpx2.Client:
         headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
-        return httpx2.Client(headers=headers, timeout=self.timeout)
+        is_here = is_loopback(urlsplit(self.url).hostname or "")
+        return httpx2.Client(headers=headers, timeout=self.timeout, trust_env=not is_here)
 
 
 def quoted(path: str) -> str:
