@@ -32,7 +32,7 @@ _SET_SIGNAL = 10
 LOADED = (
     "commonplace.bootstrap", "commonplace.cn", "commonplace.faces.cli.app", "commonplace.faces.cli.commands.mcp",
     "commonplace.faces.mcp.server", "commonplace.faces.mcp.transports.stdio", "commonplace.index.local",
-    "commonplace.index", "commonplace.index.past", "commonplace.index.watcher", "commonplace.main",
+    "commonplace.index.other_versions", "commonplace.index.past", "commonplace.index.watcher", "commonplace.main",
     "commonplace.plugins.loader", "commonplace.store.activity_log", "commonplace.store.disk.inotify",
     "commonplace.store.folder.folder_store", "commonplace.store.folder.proposed_store",
     "commonplace.store.git.repository", "anyio._backends._asyncio", "anyio._core._signals", "sqlite3", "tantivy",

@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import commonplace.index
+import commonplace.index.other_versions
 import commonplace.index.watcher  # noqa: F401 - forked processes find it loaded
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError

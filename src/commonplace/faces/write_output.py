@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.findings import NewFindings
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX
-from commonplace.domain.sites import site_of
 from commonplace.domain.words.amounts import amount
-from commonplace.services.collections import Collection
-from commonplace.services.writes.links_after import RedirectedLink
+
+if TYPE_CHECKING:  # a server answers its client before it loads these modules
+    from commonplace.services.collections import Collection
+    from commonplace.services.writes.links_after import RedirectedLink
 
 MAX_NAMED = 20
 """Maximum number of files that one answer names; `commonplace restore` lists all."""
@@ -160,6 +161,9 @@ def own_titles(collection: Collection, addresses: Iterable[Address]) -> dict[str
 
 
 def _has_own_title(collection: Collection, address: Address) -> bool:
+    from commonplace.domain.markdown.wikitext import TIDDLER_SUFFIX  # noqa: PLC0415 - few writes need it, no start does
+    from commonplace.domain.sites import site_of  # noqa: PLC0415 - as above
+
     sites = collection.index.lookup().sites
     site = site_of(sites, address) if sites else None
     if site is None or site.graph is None or not site.graph.slashes:

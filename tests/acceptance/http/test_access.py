@@ -76,7 +76,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def _endpoints(server: Server, keys: Mapping[tuple[str, str], str], proposal: str) -> list[tuple[str, str, Endpoint]]:
     paths = server.ask("GET", f"{API}/openapi.json", key=keys["read", "all"]).json["paths"]
     rows: list[tuple[str, str, Endpoint]] = []
-    for endpoint in (*load(registration_of("wiki").rest).endpoints(), *proposals.endpoints(), *proposals.endpoints()):
+    for endpoint in (
+        *load(registration_of("wiki").rest).endpoints(),
+        *proposals.endpoints(),
+        *proposals.activity_endpoints(),
+    ):
         assert endpoint.method.lower() in paths.pop(endpoint.template, {endpoint.method.lower()})
         path = API + endpoint.template.replace("{path}", "Closed").replace("{filename}", "n.png")
         path += "?q=shared" if endpoint.template.endswith("search") else ""
