@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 
 from agent import Agent, agent
+from forks.preloaded import started
 from support import Corpora, GitRepo, eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -35,7 +37,7 @@ def folder(corpora: Corpora, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def reader(folder: Path) -> Iterator[Agent]:
     """A client on a folder that is already indexed: the time of indexing on a busy machine is not tested here."""
-    subprocess.run([sys.executable, "-m", "commonplace", "index", "--kb", folder], check=True, capture_output=True)
+    assert started(["index", "--kb", str(folder)], os.environ, streams=(DEVNULL, DEVNULL, DEVNULL)).wait() == 0
     with agent("mcp", "--toolset", "kb", folder, "--tier", "write", "--commit", "auto") as connected:
         yield connected
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 import pytest
 
 from agent import agent, ids
 from commonplace.main import main
+from forks.preloaded import started
 from layers import write_cascade, write_layer
 
 CONCEPT = "---\ntype: T\n---\n# H\ntext\n"
 
 
 def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "commonplace", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=60, cwd=cwd, stdin=subprocess.DEVNULL
-    )
+    process = started([*map(str, arguments)], os.environ, cwd, (DEVNULL, PIPE, PIPE))
+    out, err = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(arguments, process.wait(), out.decode(), err.decode())
 
 
 @pytest.mark.parametrize(

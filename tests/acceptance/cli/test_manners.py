@@ -19,6 +19,7 @@ from commonplace import build
 from commonplace.faces.cli.app import command_modules
 from commonplace.faces.cli.failures import EXIT_CODES
 from commonplace.registration import toolset_commands
+from forks.preloaded import preloaded
 from shell import COMMAND, TIMEOUT, Shell
 
 COMMANDS = tuple(command_modules(toolset_commands()))
@@ -131,9 +132,10 @@ def test_an_address_for_others_without_a_key_names_the_commands_that_make_one(sh
 
 
 def test_a_reader_that_has_enough_is_no_failure(shell: Shell) -> None:
+    program = f"{preloaded().programs() or Path(COMMAND[0]).parent}/commonplace"
     for command in ("list --limit 1000", "search tea --limit 1000", "read page-001"):
         done = subprocess.run(
-            ["sh", "-c", f"{COMMAND[0]} {command} | head -n 1"],
+            ["sh", "-c", f"{program} {command} | head -n 1"],
             cwd=shell.folder,
             capture_output=True,
             check=True,

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from forks.preloaded import preloaded
+
 WALK = Path(__file__).with_name("walk.lua")
 
 
 @pytest.mark.skipif(shutil.which("nvim") is None and not os.environ.get("REQUIRE_TOOLS"), reason="needs Neovim")
 def test_a_walk_through_neovim(root: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "commonplace", "lsp"]
+    command = [*(preloaded().stand_in(os.environ) or [sys.executable, "-m", "commonplace"]), "lsp"]
     done = subprocess.run(
         ["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-c", f"luafile {WALK}"],
         cwd=root,
