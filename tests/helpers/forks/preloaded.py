@@ -29,6 +29,9 @@ HERE = Path(__file__).resolve()
 PROGRAM = "import sys; sys.path.append(sys.argv[1]); from forks import forking; sys.exit(forking.fork(sys.argv[2]))"
 """The one that forks; the product's path stays first."""
 OWN = {
+    "CN_EMAIL",
+    "CN_SITE",
+    "CN_TOKEN",
     "CODEX_HOME",
     "COLUMNS",
     "EDITOR",
@@ -37,6 +40,9 @@ OWN = {
     "KNOWLEDGE_MCP_HOME",
     "KNOWLEDGE_MCP_LOG_LEVEL",
     "LINES",
+    "MCP_PORT",
+    "MEILI_API_KEY",
+    "MEILI_URL",
     "NO_COLOR",
     "OTTERWIKI_API_KEY",
     "OTTERWIKI_API_URL",
@@ -44,6 +50,7 @@ OWN = {
     "PYTEST_CURRENT_TEST",
     "PYTEST_XDIST_WORKER",
     "PYTHONPATH",
+    "RETAIN_PAGE_NAME_CASE",
     "TERM",
     "VISUAL",
     "XDG_CACHE_HOME",
