@@ -8,6 +8,8 @@ import { count, t } from "./messages.js";
 const index = document.querySelector("meta[name='_ui-search-index']");
 const root = new URL(document.querySelector("meta[name='_ui-root']").content, location.href);
 const MOST_CHANGED = 50;
+/** Rows of a search that are shown at first, and in all: the text of each is a file of its own. */
+const ROWS = [10, 50];
 let engines = null;
 
 startTheme();
@@ -184,14 +186,25 @@ async function showResults() {
   const query = new URLSearchParams(location.search).get("q")?.trim() ?? words;
   for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
   if (!query) return;
-  const { total, rows, any } = await foundAny(query, 50);
+  for (const limit of ROWS) {
+    const answer = await foundAny(query, limit);
+    showRows(list, query, answer);
+    if (!answer.any && answer.total <= answer.rows.length) return;
+  }
+}
+
+/** Show the rows of a search in place of fewer ones; rows that are there already stay. */
+function showRows(list, query, { total, rows, any }) {
   const missing = "nearest" in list.dataset ? [] : missingWords(query, rows);
   const said = [total === 1 ? t("1 page") : t("{n} pages", { n: count(total) })];
   if (!total) said.push(t("Nothing is found by these words."));
   if (any) said.push(t("No page has all of these words; the pages shown have one of them."));
   if (total && missing.length) said.push(t("None of the pages shown contains {words}; they have words like it.", { words: missing.join(", ") }));
   document.getElementById("_ui-results-count").textContent = said.join(". ");
-  list.replaceChildren(...rows.map((row) => {
+  const shown = [...list.querySelectorAll("h2 a")];
+  const same = shown.length < rows.length && shown.every((link, at) => link.href === address(rows[at]));
+  if (!same) list.replaceChildren();
+  list.append(...rows.slice(list.children.length).map((row) => {
     const item = document.createElement("li");
     const heading = document.createElement("h2");
     const link = document.createElement("a");
