@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from hashlib import sha1
+from typing import NamedTuple
 from zlib import crc32
 
 from commonplace.domain.changes import Revision
@@ -21,8 +21,8 @@ MAX_CHANGES = 20
 """Maximum number of lines that describe a difference."""
 MAX_CHANGED_LINE = 200
 """Maximum length in characters of a changed line that is shown."""
-_MAX_COMPARED = 500
-"""Maximum number of lines on each side that are compared line by line; a longer range counts as changed as a whole."""
+_MAX_EDITS = 256
+"""Maximum number of removed and added lines in a row up to which their number is the least possible."""
 
 
 def revision_of(raw: bytes) -> Revision:
@@ -145,13 +145,8 @@ def changed_lines(before: Sequence[int], raw: bytes) -> tuple[str, ...]:
     """
     lines = raw.splitlines()
     after = line_marks(raw)
-    start = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
-    start = min(len(before), len(after)) if start is None else start
-    tail = 0
-    while tail < min(len(before), len(after)) - start and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
     descriptions: list[str] = []
-    for old_start, old_end, new_start, new_end in _blocks(before, after, start, tail):
+    for old_start, old_end, new_start, new_end in changed_ranges(before, after):
         if old_end > old_start:
             descriptions.append(f"{_lines(old_start, old_end)} removed")
         descriptions += [f"line {at + 1} added: {_shown(lines[at])}" for at in range(new_start, new_end)]
@@ -160,13 +155,97 @@ def changed_lines(before: Sequence[int], raw: bytes) -> tuple[str, ...]:
     return tuple(descriptions)
 
 
-def _blocks(before: Sequence[int], after: Sequence[int], start: int, tail: int) -> list[tuple[int, int, int, int]]:
-    """Ranges of lines that differ, as (old start, old end, new start, new end)."""
-    old, new = before[start : len(before) - tail], after[start : len(after) - tail]
-    if len(old) > _MAX_COMPARED or len(new) > _MAX_COMPARED:
-        return [(start, start + len(old), start, start + len(new))]
-    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [(start + a, start + b, start + c, start + d) for tag, a, b, c, d in steps if tag != "equal"]
+class ChangedRange(NamedTuple):
+    """Lines of an old text that differ from those of a new one in the same place."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
+def changed_ranges(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[ChangedRange]:
+    """The ranges of lines that differ, in order: as few lines as possible, unless more than `_MAX_EDITS` differ.
+
+    The time grows with the number of lines, and with that of the changed ones.
+    """
+    least = min(len(old), len(new))
+    start = next((at for at in range(least) if old[at] != new[at]), least)
+    tail = next((at for at in range(least - start) if old[-1 - at] != new[-1 - at]), least - start)
+    ends = len(old) - tail, len(new) - tail
+    ranges: list[ChangedRange] = []
+    x = y = start
+    for same in _common_lines(old, new, start, ends):
+        if same != (x, y):
+            ranges.append(ChangedRange(x, same[0], y, same[1]))
+        x, y = same[0] + 1, same[1] + 1
+    return ranges if (x, y) == ends else [*ranges, ChangedRange(x, ends[0], y, ends[1])]
+
+
+def _common_lines(
+    old: Sequence[Hashable], new: Sequence[Hashable], start: int, ends: tuple[int, int]
+) -> Iterator[tuple[int, int]]:
+    """The lines that both texts have in the same order, as (old line, new line)."""
+    theirs, ours = set(new[start : ends[1]]), set(old[start : ends[0]])
+    left = [at for at in range(start, ends[0]) if old[at] in theirs]  # a line that the other lacks is in no run
+    right = [at for at in range(start, ends[1]) if new[at] in ours]
+    for x, y, length in _common_runs([old[at] for at in left], [new[at] for at in right]):
+        yield from zip(left[x : x + length], right[y : y + length], strict=True)
+
+
+class _Run(NamedTuple):
+    """The last lines of a path through two texts that both have, and those before."""
+
+    place: tuple[int, int, int]
+    """The line of each text where it begins, and its length."""
+    before: _Run | None
+
+
+def _common_runs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+    """The runs of lines in common, as (old line, new line, length)."""
+    runs: list[tuple[int, int, int]] = []
+    place = 0, 0
+    while place != (len(old), len(new)):
+        place, run = _furthest(old, new, place)
+        part: list[tuple[int, int, int]] = []
+        while run is not None:
+            part.append(run.place)
+            run = run.before
+        runs += reversed(part)
+    return runs
+
+
+def _furthest(
+    old: Sequence[Hashable], new: Sequence[Hashable], start: tuple[int, int]
+) -> tuple[tuple[int, int], _Run | None]:
+    """The furthest place that `_MAX_EDITS` removed and added lines lead to, by Myers (1986), and the runs until there.
+
+    A diagonal is the line of the old text minus that of the new one.
+    """
+    middle, end = start[0] - start[1], (len(old), len(new))
+    reached: dict[int, tuple[int, _Run | None]] = {middle + 1: (start[0], None)}
+    for edits in range(_MAX_EDITS + 1):
+        for diagonal in range(middle - edits, middle + edits + 1, 2):
+            removed, added = reached.get(diagonal - 1, (-1, None)), reached.get(diagonal + 1, (-1, None))
+            x, run = added if added[0] > removed[0] else (removed[0] + 1, removed[1])
+            length = _same_length(old, new, x, x - diagonal)
+            if length:
+                run = _Run((x, x - diagonal, length), run)
+                x += length
+            reached[diagonal] = x, run
+            if x >= end[0] and x - diagonal >= end[1]:
+                return end, run
+    places = [((min(x, end[0]), min(x - diagonal, end[1])), run) for diagonal, (x, run) in reached.items()]
+    return max(places, key=lambda place: sum(place[0]))
+
+
+def _same_length(old: Sequence[Hashable], new: Sequence[Hashable], x: int, y: int) -> int:
+    """The number of equal lines from a place on."""
+    first = x
+    while x < len(old) and y < len(new) and old[x] == new[y]:
+        x += 1
+        y += 1
+    return x - first
 
 
 def _lines(start: int, end: int) -> str:

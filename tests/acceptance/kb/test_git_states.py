@@ -117,7 +117,7 @@ def test_what_a_sparse_checkout_leaves_out_stays_in_the_repository(desk: Desk) -
     assert repo.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize(("operation", "said"), [("merge", "a merge is in progress"), ("rebase", "on no branch")])
+@pytest.mark.parametrize(("operation", "said"), [("merge", "a merge is in progress"), ("rebase", "git rebase --abort")])
 def test_an_operation_in_progress_is_said_and_read_through(desk: Desk, operation: str, said: str) -> None:
     repo = desk.repos["busy"]
     repo.git("switch", "--quiet", "main")

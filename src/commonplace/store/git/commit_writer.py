@@ -41,18 +41,19 @@ from commonplace.store.git.worktree import GitAttributes, GitIgnoreRules, stored
 from commonplace.store.names import BRANCHES, checked_ref
 
 _BUSY = {
-    RepositoryState.MERGE: "a merge",
-    RepositoryState.REVERT: "a revert",
-    RepositoryState.REVERT_SEQUENCE: "a revert",
-    RepositoryState.CHERRYPICK: "a cherry-pick",
-    RepositoryState.CHERRYPICK_SEQUENCE: "a cherry-pick",
-    RepositoryState.BISECT: "a bisect",
-    RepositoryState.REBASE: "a rebase",
-    RepositoryState.REBASE_INTERACTIVE: "a rebase",
-    RepositoryState.REBASE_MERGE: "a rebase",
-    RepositoryState.APPLY_MAILBOX: "git am",
-    RepositoryState.APPLY_MAILBOX_OR_REBASE: "a rebase",
+    RepositoryState.MERGE: "merge",
+    RepositoryState.REVERT: "revert",
+    RepositoryState.REVERT_SEQUENCE: "revert",
+    RepositoryState.CHERRYPICK: "cherry-pick",
+    RepositoryState.CHERRYPICK_SEQUENCE: "cherry-pick",
+    RepositoryState.BISECT: "bisect",
+    RepositoryState.REBASE: "rebase",
+    RepositoryState.REBASE_INTERACTIVE: "rebase",
+    RepositoryState.REBASE_MERGE: "rebase",
+    RepositoryState.APPLY_MAILBOX: "am",
+    RepositoryState.APPLY_MAILBOX_OR_REBASE: "rebase",
 }
+"""The command of Git by the state in which it leaves a repository before it is finished."""
 
 MAX_TOGETHER = 64
 """Maximum number of commits of one transaction."""
@@ -77,10 +78,11 @@ class GitWriter:
             return reason
         if not all(os.access(folder, os.W_OK | os.X_OK) for folder in (repository.gitdir, repository.common)):
             return "its .git folder may not be written by this user"
+        if busy := _BUSY.get(RepositoryState(repository.handle.state())):
+            return _unfinished(busy)
         if not repository.branch.startswith(BRANCHES):
             return "its repository is on no branch (detached HEAD); run git switch"
-        busy = _BUSY.get(RepositoryState(repository.handle.state()))
-        return f"{busy} is in progress in its repository; finish or abort it" if busy else ""
+        return ""
 
     def plan(self, token: str, commits: Sequence[PlannedCommit | None]) -> NewCommits:
         """New commits, each on top of the one before, before anything is written. They change different paths.
@@ -281,6 +283,13 @@ class GitWriter:
 
     def _index_entry(self, path: str, entry: TreeEntry | None, written: FileStat | None) -> IndexEntry | None:
         return entry and IndexEntry(entry.id, entry.mode, _status(self.repository.root / path, written))
+
+
+def _unfinished(command: str) -> str:
+    """The refusal while a command of Git waits to be finished."""
+    ends = "git bisect reset" if command == "bisect" else f"git {command} --continue or git {command} --abort"
+    name = "git am" if command == "am" else f"a {command}"
+    return f"{name} is in progress in its repository; {ends} ends it"
 
 
 def _kind_refusal(repository: GitRepository) -> str:

@@ -77,7 +77,9 @@ def test_an_operation_in_progress_is_refused_and_read(repo: GitRepo, operation: 
     done = subprocess.run(["git", operation, mine], cwd=repo.path, capture_output=True, check=False)
     assert done.returncode != 0
     store = committing(repo.path)
-    refused(store, "on no branch" if operation == "rebase" else f"a {operation} is in progress")
+    refused(
+        store, f"a {operation} is in progress in its repository; git {operation} --continue or git {operation} --abort"
+    )
     repo.git(operation, "--abort")
     assert store.read_only_reason == ""
 

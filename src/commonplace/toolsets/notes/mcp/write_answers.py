@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from functools import partial
 
 from commonplace.domain.addresses import Address
@@ -12,7 +11,7 @@ from commonplace.domain.citations import citations_of
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError, NotFoundError
-from commonplace.domain.revisions import revision_of
+from commonplace.domain.revisions import changed_ranges, revision_of
 from commonplace.domain.status import due_review
 from commonplace.domain.tokens import tokens_of
 from commonplace.domain.words.amounts import amount
@@ -45,8 +44,6 @@ MAX_SHOWN_LINE = 120
 MAX_SHOWN_SOURCES = 20
 """Maximum number of new sources that an answer names."""
 UNWATCHED = " (no commit has these lines: changes of them are not told)"
-MAX_COMPARED_LINES = 250_000
-"""Maximum product of two numbers of lines that are compared; above it, the whole range counts as changed."""
 
 
 def result_lines(call: Call, collection: Collection, results: Sequence[StepResult]) -> list[str]:
@@ -227,22 +224,19 @@ def _cited(result: StepResult) -> set[tuple[str, str, str]]:
 def _line_counts(before: bytes, after: bytes) -> str:
     """The numbers of added and removed lines, the line numbers of the changed range, and its text if it is one line."""
     old, new = before.splitlines(), after.splitlines()
-    start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    tail = 0
-    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    a, b = old[start : len(old) - tail], new[start : len(new) - tail]
-    same = 0
-    if len(a) * len(b) <= MAX_COMPARED_LINES:
-        same = sum(block.size for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks())
-    first, last = start + 1, max(start + 1, start + len(b))
-    if not b:
-        return f"(-{len(a)} lines at {first})"
-    counts = f"(+{len(b) - same} -{len(a) - same} lines, at {first}-{last})"
+    ranges = changed_ranges(old, new)
+    if not ranges:
+        return "(only line ends)"
+    removed = sum(each.old_end - each.old_start for each in ranges)
+    added = sum(each.new_end - each.new_start for each in ranges)
+    start, end = ranges[0].new_start, ranges[-1].new_end
+    if start == end:
+        return f"(-{removed} lines at {start + 1})"
+    counts, lines = f"(+{added} -{removed} lines, at {start + 1}-{end})", new[start:end]
     # The line of a small edit, such as a task that is named by a part of its text.
     return (
-        f"{counts}: {line_of(b[0].decode('utf-8', 'replace'), MAX_SHOWN_LINE)}"
-        if len(b) == 1 and b[0].strip()
+        f"{counts}: {line_of(lines[0].decode('utf-8', 'replace'), MAX_SHOWN_LINE)}"
+        if len(lines) == 1 and lines[0].strip()
         else counts
     )
 

@@ -21,6 +21,7 @@ def repo(git_repo: MakeRepo) -> GitRepo:
             "tea.md": f"# Tea\n\n{LONG}\n",
             "list.md": "# List\n\none\ntwo\nthree\n\n[[tea]]\n",
             "drinks/mate.md": "# Mate\n",
+            "long.md": "# Long\n\n" + "".join(f"row {at}\n\n" for at in range(1_000)),
         },
     )
 
@@ -39,6 +40,8 @@ def test_an_edit_says_how_many_lines_and_where(client: Agent) -> None:
     assert edit(client, "two\n", "two\n2b\n").endswith("(+1 -0 lines, at 5-5): 2b")
     assert edit(client, "three", "3").endswith("(+1 -1 lines, at 6-6): 3")
     assert edit(client, "one\n", "").endswith("(-1 lines at 3)")
+    both = [{"do": "replace", "old": f"row {at}\n", "text": f"new {at}\n"} for at in (100, 900)]
+    assert "(+2 -2 lines, at 203-1803)" in client.text("edit", page="long", changes=both)
 
 
 def test_a_move_names_the_pages_whose_links_follow(client: Agent) -> None:
