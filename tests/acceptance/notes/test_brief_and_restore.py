@@ -107,6 +107,14 @@ def test_all_that_a_session_wrote_is_taken_back(writer: Agent, repo: GitRepo) ->
     writer.text("write", page="mine.md", text="# Mine\n")
     assert "Undone" in writer.text("restore", session="mine")
     assert not (repo.path / "mine.md").exists()
+    for page in ("kept.md", "other.md"):
+        writer.text("write", page=page, text="# Page\n")
+    repo.commit("Later", **{"kept.md": "# Changed\n"})
+    with pytest.raises(RefusedError, match=r'restore {"session": "mine", "page": "…"}'):
+        writer.text("restore", session="mine")
+    assert "Undone " in writer.text("restore", session="mine", page="other.md")
+    assert not (repo.path / "other.md").exists()
+    assert (repo.path / "kept.md").read_text() == "# Changed\n"
 
 
 def test_the_same_words_name_a_moment_everywhere(writer: Agent, repo: GitRepo) -> None:

@@ -18,6 +18,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.history import restore_last
 from commonplace.services.sources import add_source, citation_lines, is_url
+from commonplace.services.undo import UndoConflictError
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.recorded import RecordedWrites, recording_writes
 from commonplace.toolsets.notes.mcp.changes import gone_page
@@ -35,8 +36,8 @@ OWN_SESSION = "mine"
 
 
 def restore(call: Call, arguments: NotesRestore) -> ToolResult:
-    """Bring a page, one of its sections, or everything before a session's writes back, as a new write."""
-    if bool(arguments.page) == bool(arguments.session):
+    """Bring a page, one of its sections, or what was before a session's writes back, as a new write."""
+    if not arguments.page and not arguments.session:
         raise InvalidInputError(
             "What is to come back?", kind="argument", hint=f"Give page, or session ({OWN_SESSION}: this one)."
         )
@@ -52,11 +53,24 @@ def _session(call: Call, arguments: NotesRestore) -> str:
         raise ForbiddenError(
             "A person takes writes of a session back: this needs the tier write.",
             kind="tier",
-            hint="Restore pages one by one; each restoring is a proposal.",
+            hint='What you proposed: proposals {"action": "withdraw", "id": "…"}. Else restore pages one by one; each'
+            " restoring is a proposal.",
+        )
+    if arguments.section or arguments.at or arguments.revision:
+        raise InvalidInputError(
+            "With session, section, at and revision would be ignored.",
+            kind="argument",
+            hint="Give session alone, or with the one page whose part of it is to be undone.",
         )
     session = call.actor.session if call.actor and arguments.session == OWN_SESSION else arguments.session
-    with recording_writes() as writes:
-        results = activity.undo_session(call.services, session, (), arguments.message, call.person)
+    pages = (arguments.page,) if arguments.page else ()
+    try:
+        with recording_writes() as writes:
+            results = activity.undo_session(call.services, session, pages, arguments.message, call.person)
+    except UndoConflictError as error:
+        other = next_call("restore", session=arguments.session, page="…").removeprefix("Next: ")
+        error.hint = f"Undo the other pages one by one: {other}. Edit these places by hand."
+        raise
     return _with_size([*undo_lines(results), *_finding_lines(call, writes)])
 
 

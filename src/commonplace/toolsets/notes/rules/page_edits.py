@@ -101,7 +101,7 @@ def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
 
 def is_appended(document: Document, change: PageChange) -> bool:
     """Whether the text of an `append` is already the end of its section, as after a repeated call."""
-    start, end = own_range(document, _named_section(document, change))
+    start, end = own_range(document, _section_to_append(document, change))
     texts = source_texts(change.sources, document.address.folder)
     lines = _lines(with_references(document, change.text, texts)[0])
     have = _lines(document.raw[start : text_end(document, start, end, change.text)].decode("utf-8", "replace"))
@@ -138,7 +138,15 @@ def _section(document: Document, change: PageChange) -> bytes:
 
 
 def _append(document: Document, change: PageChange) -> bytes:
-    return append_text(document, _named_section(document, change), change.text)
+    return append_text(document, _section_to_append(document, change), change.text)
+
+
+def _section_to_append(document: Document, change: PageChange) -> Section | None:
+    try:
+        return _named_section(document, change)
+    except NotFoundError as error:
+        error.hint = "Give a heading of it. A new section: append without section, its heading first in text."
+        raise
 
 
 def _insert(document: Document, change: PageChange) -> bytes:

@@ -50,12 +50,13 @@ def test_what_cannot_come_back_says_why(tmp_path: Path) -> None:
         call = call_on(base)
         for given_values, kind, said in (
             ({}, InvalidInputError, "What is to come back"),
-            ({"page": "a", "session": "0" * 16}, InvalidInputError, "What is to come back"),
+            ({"section": "B", "session": "0" * 16}, InvalidInputError, "would be ignored"),
             ({"page": "a", "section": "B"}, InvalidInputError, "As it was when"),
             ({"page": "a", "section": "B", "at": "yesterday"}, GitError, "no history"),
             ({"page": "none.md"}, KnowledgeError, "none"),
         ):
             with pytest.raises(kind, match=said):
                 restore(call, NotesRestore.model_validate(given_values))
-        with pytest.raises(ForbiddenError, match="needs the tier write"):
+        with pytest.raises(ForbiddenError, match="needs the tier write") as refusal:
             restore(call_on(base, "propose"), NotesRestore(session="0" * 16))
+        assert "withdraw" in refusal.value.hint

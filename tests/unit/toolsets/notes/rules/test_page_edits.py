@@ -192,3 +192,12 @@ def test_equal_tasks_are_told_apart_by_their_section_and_ticked_one_after_the_ot
     assert changed(in_b, page=TWICE).endswith("# B\n\n- [x] buy tea\n")
     with pytest.raises(NotFoundError, match="No task holds"):
         changed(PageChange(kind="task", task="pot", section="B"), page=TWICE)
+
+
+def test_an_append_to_a_missing_section_says_how_one_is_made() -> None:
+    document = read_document(Address("log.md"), b"# Log\n\n## November\n\nx\n")
+    change = PageChange(kind="append", section="December", text="y")
+    for attempt in (lambda: is_appended(document, change), lambda: apply_changes(document, [change])):
+        with pytest.raises(NotFoundError) as refusal:
+            attempt()
+        assert "append without section, its heading first in text" in refusal.value.hint
