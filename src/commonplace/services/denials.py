@@ -135,11 +135,12 @@ def _missing_operands(collections: Sequence[Collection], queries: Sequence[Searc
 
 def _unknown_query(collections: Sequence[Collection], queries: Sequence[SearchQuery], *, by_meaning: bool) -> Denial:
     text = queries[0].text
-    named = f"a word of {_cut(' '.join(text.split()))!r}"
     how = "spelling or meaning" if by_meaning else "spelling"
     endings = (f"These are the nearest ones by {how}.", f"None is near by {how}.")
     words = _WORD.findall(text.casefold())
     telling = content_words(words, language_of(words, lambda _: 0.0))
+    # Pages may have the words that tell nothing, such as "when": these are not searched, and not denied.
+    named = f"a word of {_cut(' '.join(text.split() if len(telling) == len(words) else telling))!r}"
     return _missing_words(_matches(collections, queries, telling), named, *endings)
 
 

@@ -9,7 +9,16 @@ from functools import partial
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.ports import Index
-from commonplace.domain.query import ChunkHit, Filter, Hit, SearchMode, SearchQuery, SearchResult, SimilarityScores
+from commonplace.domain.query import (
+    ChunkHit,
+    Coverage,
+    Filter,
+    Hit,
+    SearchMode,
+    SearchQuery,
+    SearchResult,
+    SimilarityScores,
+)
 from commonplace.domain.semantic import FLOOR, Reranker
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection, unfinished_notice
@@ -303,6 +312,11 @@ def _with_meaning(queries: Sequence[tuple[Collection, SearchQuery]], mode: Searc
 
 def _is_best_first(query: SearchQuery) -> bool:
     return query.sort == "score" and query.descending
+
+
+def has_meaning(collection: Collection) -> bool:
+    """Whether a search compares documents by meaning, or will once they are embedded."""
+    return collection.semantic_index is not None and collection.semantic_index.coverage() != Coverage()
 
 
 def _uncompared_notice(collections: Sequence[Collection]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment, read_document
@@ -25,6 +25,7 @@ from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, Evid
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.past import since_of
 from commonplace.services.past.moments import PAST_READY_SECONDS, day_of, moment_of
+from commonplace.services.searches import has_meaning
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, is_path_then, page_at, version_of
@@ -86,8 +87,10 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer, since: Si
     if len(sections) <= skipped:
         answer.add("No more results.")
         return answer.text()
-    if gathered.notice and (unfinished or size_of(gathered.notice) < answer.room // 4):  # sections take precedence
-        answer.add(gathered.notice)
+    later = gathered.notice  # sections take precedence over a long notice
+    if later and (unfinished or size_of(later) < answer.room // 4):
+        answer.add(later)
+        later = ""
     further = _further(call, gathered)
     answer.reserve(max(next_call("search", query="", cursor="999999.9999"), further, key=size_of))
     left = sections[skipped:]
@@ -102,9 +105,8 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer, since: Si
         head, _ = form(left[0], "")[0]
         if not answer.add(head):
             raise no_room(answer, size_of(head) + size_of(next_call("search", query="", cursor="999999.9999")))
-    for row in rows:
-        for part in filter(None, row):
-            answer.add(part)
+    for part in filter(None, (*chain.from_iterable(rows), later)):
+        answer.add(part)
     shown = skipped + max(len(rows), 1)
     more = _more(window, shown, len(sections), {section.record.address for section in sections})
     return answer.text(f"More: cursor={more!r}" if more else further)
@@ -134,8 +136,10 @@ def _nothing(
     arguments: NotesSearch, chosen: Sequence[Collection], answer: BoundedAnswer, notice: str, *, yet: str = ""
 ) -> str:
     answer.add_shortened(f"Nothing found{yet} for {line_of(arguments.query, 80)!r}.")
-    if notice:
-        answer.add(notice)
+    compared = bool(arguments.at) or any(map(has_meaning, chosen))
+    words_alone = "" if compared else "Only words were compared: there is no model for meaning."
+    for sentence in filter(None, (notice, words_alone)):
+        answer.add(sentence)
     narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens", "at"}
     if narrowed:
         by = [f"fields ({', '.join(arguments.fields)})" if text == "fields" else text for text in sorted(narrowed)]

@@ -35,10 +35,10 @@ from commonplace.toolsets.notes.rules.replaced_texts import source_line, text_wi
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
     PagePath,
-    find_page,
     folder_prefix,
     new_page_path,
     page_path,
+    page_to_change,
     path_among,
 )
 from commonplace.toolsets.notes.service.repeats import (
@@ -190,7 +190,7 @@ def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: 
         changes = tuple(_change(change, fragment, path.collection, path.address) for change in arguments.changes)
         return path.collection, EditStep(path.address, changes, arguments.revision, again)
     try:
-        page = find_page(call.services.collections, arguments.page)
+        page = page_to_change(call.services.collections, arguments.page)
     except NotFoundError as error:
         appends = all(change.do == "append" for change in arguments.changes)
         if appends and "place" in error.context and "gone" not in error.context:
@@ -299,7 +299,7 @@ def _move_step(call: Call, arguments: NotesMove, earlier: Sequence[Made] = ()) -
         if any(has_folder(collection, prefix.rstrip("/")) for collection in chosen if prefix):
             return _folder_step(call, prefix.rstrip("/"), arguments)
     try:
-        page = find_page(collections, arguments.page)
+        page = page_to_change(collections, arguments.page)
     except NotFoundError as error:
         folder = error.context.get("folder")
         if not folder:
@@ -342,7 +342,7 @@ def _delete_step(call: Call, arguments: NotesDelete, earlier: Sequence[Made] = (
     coming = _among_coming(call, arguments.page, earlier)
     if coming is not None:
         return coming[0].collection, DeleteStep(coming[0].address, arguments.revision)
-    page = find_page(call.services.collections, arguments.page)
+    page = page_to_change(call.services.collections, arguments.page)
     return page.collection, DeleteStep(_place_of(page, earlier), arguments.revision)
 
 

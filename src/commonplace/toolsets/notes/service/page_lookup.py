@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from unicodedata import normalize
 
 from commonplace.domain.activity import record_read
-from commonplace.domain.addresses import Address, fold, parse_document_address
+from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.services.collections import (
@@ -69,6 +69,22 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
     if page is None:
         raise _unknown(*_chosen(collections, _unwrapped(reference)))
     return page
+
+
+def page_to_change(collections: Collections, reference: str) -> FoundPage:
+    """The page that `find_page` returns, unless the reference is a file name with its suffix and the page lies deeper.
+
+    Such a name is a path at the top, at which `write` creates a page; a change of it must not reach another page.
+
+    Raises:
+        NotFoundError: as from `find_page`; for such a name, context holds the page in `nearest`.
+    """
+    page = find_page(collections, reference)
+    name = _chosen(collections, reference.strip())[1].partition("#")[0].strip()
+    if "/" in name or not is_document_path(name) or fold(page.record.address.path) == fold(name):
+        return page
+    deeper = shown_path(collections, page.collection, page.record.address)
+    raise NotFoundError(f"There is no page {name!r} at the top.", kind="document", reference=name, nearest=[deeper])
 
 
 def page_or_none(collections: Collections, reference: str) -> FoundPage | None:
