@@ -125,6 +125,8 @@ def test_words_that_no_page_contains_are_named(tmp_path: Path) -> None:
         assert search(collections, SearchQuery(text="quokka")).notice.startswith(
             "No page contains a word of 'quokka' in its names, tags, description or text."
         )
+        asked = search(collections, SearchQuery(text="when do I get the quokka")).notice
+        assert asked.startswith("No page contains a word of 'quokka' in its names"), "the others are not searched"
         assert search(collections, SearchQuery(text="quokka soup with water")).notice == ""
         begun = search(collections, SearchQuery(text="lentil"))
         assert (paths(begun), begun.notice) == (["soup.md"], "")

@@ -106,6 +106,21 @@ def takes_away(before: bytes, after: bytes) -> bool:
     return not all(any(line == other for other in rest) for line in before.splitlines())
 
 
+def unseen_lines(
+    collection: Collection, address: Address, before: bytes, after: bytes, session: SessionMemory
+) -> tuple[str, ...]:
+    """The lines that a change takes away and that the session was not shown.
+
+    A session that was told the revision before, with a part of the text, counts as one that was shown the lines.
+    """
+    if session.is_unseen(collection.name, address.path, revision_of(before)):
+        return ()
+    document = session.seen(collection.name, address.path)
+    shown, left = set(document.marks or ()) if document else set[int](), set(after.splitlines())
+    removed = [line for line in before.splitlines() if line.strip() and line not in left]
+    return tuple(line.decode("utf-8", "replace") for line in removed if not shown.intersection(line_marks(line)))
+
+
 def _changes(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> tuple[str, ...]:
     """The changes since the revision that the writer passed, from the session's record, otherwise from the history."""
     document = seen_by(collection, address, intent)

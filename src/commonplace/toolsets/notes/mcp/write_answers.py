@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.citations import citations_of
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document, Section
@@ -32,12 +33,19 @@ from commonplace.services.deletions import is_only_proposed
 from commonplace.services.findings import new_findings, shown_findings
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
-from commonplace.toolsets.notes.mcp.text_output import line_of
+from commonplace.toolsets.notes.mcp.text_output import line_of, next_call
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.rules.replaced_texts import source_key, source_texts
 from commonplace.toolsets.notes.service.page_lookup import shown_path
 from commonplace.toolsets.notes.service.repeats import CallMadeError, WriteAnswer
-from commonplace.toolsets.notes.service.steps import DeleteStep, EditStep, MoveStep, StepResult, WriteStep
+from commonplace.toolsets.notes.service.steps import (
+    DeleteStep,
+    EditStep,
+    MoveStep,
+    StepResult,
+    StepsReceipt,
+    WriteStep,
+)
 
 MAX_SHOWN_LINE = 120
 """Maximum characters of a changed line in an answer."""
@@ -46,10 +54,12 @@ MAX_SHOWN_SOURCES = 20
 UNWATCHED = " (no commit has these lines: changes of them are not told)"
 
 
-def result_lines(call: Call, collection: Collection, results: Sequence[StepResult]) -> list[str]:
+def result_lines(call: Call, collection: Collection, receipt: StepsReceipt) -> list[str]:
     """The result of each step, its effect on links of other pages, and near-duplicates of new pages."""
+    results = receipt.results
     lines = [_done(call, collection, element) for element in results]
     for element in results:
+        lines += _unseen_lines(element, receipt.retained.get(element.address))
         lines += _link_lines(call, collection, element)
         lines += [*_old_link_lines(call, collection, element), *_source_lines(element)]
     for element in results:
@@ -143,6 +153,17 @@ def _done(call: Call, collection: Collection, element: StepResult) -> str:
             verb = "Replaced" if isinstance(element.step, WriteStep) else "Edited"
             counts = _line_counts(element.before or b"", element.after or b"")
             return f"{verb} {path} {revision} {counts}{_next_review(element)}"
+
+
+def _unseen_lines(element: StepResult, copy: RetainedCopy | None) -> list[str]:
+    """A line about text that an edit took away unseen; of text that no commit has, the answer tells where it is."""
+    if not element.unseen:
+        return []
+    first, *others = element.unseen
+    more = f" and {amount(len(others), 'more line')}" if others else ""
+    back = next_call("read", page=copy.address.path, at=copy.commit[:12]) if copy and copy.commit else ""
+    shown = line_of(first.strip(), MAX_SHOWN_LINE)
+    return [f"This took away text that the session had not read: {shown!r}{more}. {back}".rstrip()]
 
 
 def _way_back(collection: Collection, path: str, address: Address) -> str:

@@ -144,7 +144,7 @@ def _made(call: Call, message: str, made: Sequence[Made], mark: str) -> WriteAns
     lost = foreign_links_lost(call, collection, _deleted(made))
     request = WriteRequest(message=message, session=call.session, unseen="refuse")
     receipt = run_steps(collection, [step for _, step in made], request, mark)
-    lines = [*result_lines(call, collection, receipt.results), *lost]
+    lines = [*result_lines(call, collection, receipt), *lost]
     if receipt.commit:
         lines.append(f"commit {receipt.commit[:12]}")
     text = "\n".join(lines)

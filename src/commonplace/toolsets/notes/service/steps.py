@@ -38,10 +38,14 @@ from commonplace.services.writes.overwrites import (
     note_write,
     takes_away,
     unseen_conflict,
+    unseen_lines,
 )
 from commonplace.services.writes.retries import on_latest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
 from commonplace.toolsets.notes.service.repeats import require_unmade, with_call
+
+UNNAMED = frozenset({"section", "block"})
+"""Kinds of changes that replace text which they do not name."""
 
 MOVE_FIRST = "Move first, and once, then write or edit under the new path."
 """Hint for a step that moves a page which an earlier step writes."""
@@ -114,6 +118,8 @@ class StepResult:
     """Pages that are not UTF-8, with links that a move made lead elsewhere."""
     redirected: tuple[RedirectedLink, ...] = ()
     """Links of other pages that resolve elsewhere after a write, an edit or a deletion."""
+    unseen: tuple[str, ...] = ()
+    """Lines that an edit took away without naming them, and that the session was not shown."""
 
     @property
     def revision(self) -> str:
@@ -267,8 +273,9 @@ class _Run:
             if evidence is SeenEvidence.UNSEEN and any(map(is_whole, changes)):
                 raise self._unseen(address, raw, step.revision)
             redirected = self._redirected(address, raw, content)
+            unseen = self._unseen_lines(address, raw, content, changes) if evidence is SeenEvidence.UNSEEN else ()
             self._put(address, content, evidence, raw)
-            return StepResult(step, address, raw, content, redirected=redirected)
+            return StepResult(step, address, raw, content, redirected=redirected, unseen=unseen)
         self._transaction.put(address, raw)
         return StepResult(step, address, raw, content)
 
@@ -355,6 +362,14 @@ class _Run:
     def _unseen(self, address: Address, raw: bytes, revision: str) -> ConflictError:
         """The conflict about a page as it was before these steps, the only state that can be read."""
         return unseen_conflict(self._collection, *self._came.get(address, (address, raw)), self._of(revision))
+
+    def _unseen_lines(
+        self, address: Address, raw: bytes, content: bytes, changes: Sequence[PageChange]
+    ) -> tuple[str, ...]:
+        session = self._request.session
+        if session is None or all(change.kind not in UNNAMED for change in changes):
+            return ()
+        return unseen_lines(self._collection, address, raw, content, session)
 
     def _of(self, revision: str) -> WriteRequest:
         return replace(self._request, expected=revision, unseen="refuse")

@@ -44,6 +44,20 @@ def test_an_edit_says_how_many_lines_and_where(client: Agent) -> None:
     assert "(+2 -2 lines, at 203-1803)" in client.text("edit", page="long", changes=both)
 
 
+def test_an_edit_says_which_text_it_took_away_that_the_session_had_not_read(client: Agent, repo: GitRepo) -> None:
+    head = repo.git("rev-parse", "HEAD")[:12]
+
+    def replaced(text: str) -> str:
+        return client.text("edit", page="list", changes=[{"do": "section", "section": "List", "text": text}])
+
+    said = replaced("four")
+    assert f'had not read: \'one\' and 3 more lines. Next: read {{"page": "list.md", "at": "{head}"}}' in said
+    assert "had not read" not in replaced("five"), "the session wrote what it replaces"
+    client.text("read", page="drinks/mate")
+    drink = {"do": "section", "section": "Mate", "text": "Bitter."}
+    assert "had not read" not in client.text("edit", page="drinks/mate", changes=[drink])
+
+
 def test_a_move_names_the_pages_whose_links_follow(client: Agent) -> None:
     planned = client.text("move", page="tea", to="drinks/", dry_run=True)
     assert planned.startswith("Would move 1 file: tea.md -> drinks/tea.md")

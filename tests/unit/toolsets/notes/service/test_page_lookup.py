@@ -16,6 +16,7 @@ from commonplace.toolsets.notes.service.page_lookup import (
     folder_prefix,
     has_folder,
     page_path,
+    page_to_change,
     path_among,
     shown_path,
 )
@@ -71,6 +72,15 @@ def found(collections: Collections, reference: str) -> tuple[str, str]:
 )
 def test_a_page_is_found_by_path_id_title_alias_or_link(single: Collections, reference: str) -> None:
     assert found(single, reference) == ("notes/tea.md", "")
+
+
+def test_a_change_of_a_file_name_with_its_suffix_reaches_no_page_in_a_folder(single: Collections) -> None:
+    for reference in ("tea", "[[tea]]", "[[tea.md]]", "notes/tea.md", "other.md", "Other.md"):
+        assert page_to_change(single, reference).record.address == find_page(single, reference).record.address
+    assert find_page(single, "tea.md").record.address.path == "notes/tea.md"
+    with pytest.raises(NotFoundError, match=r"no page 'tea\.md' at the top") as caught:
+        page_to_change(single, "tea.md")
+    assert caught.value.context["nearest"] == ["notes/tea.md"]
 
 
 def test_what_stands_behind_a_hash_is_a_part_of_the_page_unless_the_name_has_it(single: Collections) -> None:
