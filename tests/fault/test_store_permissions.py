@@ -190,7 +190,7 @@ def test_a_write_into_a_closed_folder_fails_whole(base: Path, git: bool) -> None
         """,
     )
     assert nobody.splitlines() == [
-        "StorageError The disk refused the write: Permission denied. Nothing was changed.",
+        "StorageError The system refused the write: Permission denied. Nothing was changed.",
         "b'# Text\\n' ['a.md'] False",
         "written []",
     ]
@@ -217,7 +217,7 @@ def test_what_a_kill_left_in_a_folder_that_is_read_only_now_is_told_and_the_rest
         print(store.read(Address("open/a.md")))
         """,
     )
-    refusal = "The disk refused the repair of an interrupted write: Permission denied. Nothing was changed."
+    refusal = "The system refused the repair of an interrupted write: Permission denied. Nothing was changed."
     expected = [f"an interrupted write could not be repaired: {refusal}"]
     assert nobody.splitlines() == [str(expected), "b'# Text\\n'"]
 
@@ -325,4 +325,43 @@ def test_a_folder_that_may_not_be_entered_is_told_by_whoever_looks_into_it(base:
         "StorageError The folder of the projects cannot be created: Permission denied.",
         "StorageError The model cannot be put into the folder 'models': Permission denied.",
         "ConfigError mcp.json cannot be changed: Permission denied.",
+    ]
+
+
+def test_what_a_colleague_did_not_share_is_named_with_the_way_to_share_it(base: Path) -> None:
+    repo = make(base, git=True)
+    gitdir = repo.path / ".git"
+    journal, objects = gitdir / "commonplace.journal", list((gitdir / "objects").glob("??"))
+    journal.touch()
+    give(base)
+    journal.chmod(0o444)
+    script = """
+        from commonplace.store.discovery import diagnose
+        store = open_store(base / "kb", commit="auto", state_dir=base / "state")
+        print(attempt(store, "new.md"), (base / "kb/new.md").exists())
+        for diagnostic in diagnose(base / "kb", base / "state"):
+            if diagnostic.check == "permissions":
+                print(diagnostic.severity, diagnostic.message, diagnostic.command)
+        """
+    answer, report = as_nobody(base, script).splitlines()
+    assert answer.startswith("UnsharedFileError: commonplace.journal in the repository's .git folder is another user's")
+    assert answer.endswith("Nothing was changed. False")
+    assert "This user may not write in .git: commonplace.journal." in report
+    assert f"git -C {repo.path} config core.sharedRepository group && chmod -R g=u {gitdir} && find" in report
+
+    journal.chmod(0o644)
+    for folder in objects:
+        folder.chmod(0o555)
+    (gitdir / "logs/refs/heads").chmod(0o555)
+    repo.git("-c", f"safe.directory={repo.path}", "config", "core.sharedRepository", "all")
+    answer, report = as_nobody(base, script).splitlines()
+    assert f"objects/{objects[0].name}" in report or "more" in report
+    assert f" chmod -R g=u {gitdir}" in report
+    assert "config core.sharedRepository" not in report
+
+    for folder in (*objects, gitdir / "logs/refs/heads"):
+        folder.chmod(0o755)
+    assert as_nobody(base, script).splitlines() == [
+        "written True",
+        "None What a write changes in .git may be written by this user. ",
     ]

@@ -12,13 +12,14 @@ import shlex
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, CommitSpan, Revision
 from commonplace.domain.documents import Severity
-from commonplace.domain.errors import ConfigError, GitError, NotFoundError
+from commonplace.domain.errors import ConfigError, GitError, NotFoundError, StorageError
 from commonplace.domain.findings import Diagnostic
 from commonplace.domain.ports import Store
 from commonplace.domain.words.amounts import amount
@@ -37,6 +38,7 @@ from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.past.revision_walk import RenameFinder
 from commonplace.store.git.repository import GitRepository, TrackedFiles
+from commonplace.store.git.shared_modes import private_mode, sharing_command, unwritable
 from commonplace.store.git_command import try_git
 
 _log = logging.getLogger(__name__)
@@ -229,7 +231,10 @@ def _in_repository(
     prefix = "" if below == "." else f"{below}/"
     gitdir = repository.gitdir
     git = GitWriter(repository)
-    lock, journal = WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal")
+    lock, journal = (
+        WriterLock(gitdir / "commonplace.lock"),
+        Journal(gitdir / "commonplace.journal", partial(private_mode, gitdir)),
+    )
     writer = TransactionWriter(repository.root, lock, journal, git)
     terms = WriteMode(retention_of(Folder(repository.root), repository, state_dir), prefix, git, commits)
     rules = IgnoreRules(folder.path, TrackedFiles(repository, prefix))
@@ -307,6 +312,7 @@ def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
     yield _packs(real.name, repository.common, _git(discovered_repository, "gc"))
     yield from _settings(real.name, discovered_repository, repository)
     yield from _stale(real, discovered_repository.gitdir, repository.common)
+    yield from _unwritable(real, repository, branch)
     yield from _own(real.name, discovered_repository.gitdir / "commonplace.lock")
     yield from _own(real.name, repository.common / PROPOSALS_LOCK, "lock of proposals")
 
@@ -329,6 +335,23 @@ def _state(real: Path, repository: GitRepository, branch: str) -> Diagnostic:
     return Diagnostic("git", None, name, f"A Git repository on {branch.removeprefix('refs/heads/')}, {commit}.")
 
 
+def _unwritable(real: Path, repository: GitRepository, branch: str) -> Iterator[Diagnostic]:
+    """Report the paths that this user may not write in a repository whose folders this user may write."""
+    if not all(os.access(folder, os.W_OK | os.X_OK) for folder in (real, repository.gitdir, repository.common)):
+        return  # it is read-only for this user, which is reported elsewhere
+    denied = unwritable(repository.gitdir, repository.common, branch)
+    if not denied:
+        yield Diagnostic("permissions", None, real.name, "What a write changes in .git may be written by this user.")
+        return
+    shown = ", ".join(denied[:_SHOWN]) + (f" and {len(denied) - _SHOWN} more" if len(denied) > _SHOWN else "")
+    message = f"This user may not write in .git: {shown}. Writes of commonplace and of Git fail there."
+    hint = "The owner shares them, with a group that both are in (chgrp -R GROUP):"
+    command = sharing_command(repository.root, repository.common)
+    yield Diagnostic("permissions", Severity.WARNING, real.name, message, hint, command)
+
+
+_SHOWN = 4
+"""Number of paths that a message names."""
 MAX_PACKS = 50
 """Number of packs above which Git itself gathers them (`gc.autoPackLimit`); each costs a reader a descriptor."""
 MAX_LOOSE = 6_700
@@ -439,7 +462,7 @@ def _waiting(gitdir: Path) -> str:
     """A sentence about the acknowledged writes that Git's index does not have yet; "" if there are none."""
     try:
         count = len(Journal(gitdir / "commonplace.journal").read().pending)
-    except OSError:
+    except (OSError, StorageError):
         return ""
     if not count:
         return ""

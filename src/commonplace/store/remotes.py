@@ -19,6 +19,7 @@ from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git.layout import is_named_safe, read_small, repository_settings, require_plain_objects
 from commonplace.store.git.repository import REPLACED, GitRepository
+from commonplace.store.git.shared_modes import SHARED_REPOSITORY
 from commonplace.store.git_command import GitResult, TimeLimits, try_git
 from commonplace.store.names import checked_ref, is_object_id
 
@@ -296,7 +297,7 @@ def _own_settings(settings: Iterable[tuple[str, str]], remote: str, root: Path) 
         key = name.removeprefix(prefix) if name.startswith(prefix) else ""
         if key in {"url", "pushurl"}:
             found_settings.append((name, _address(value, root)))
-        elif _HEADERS.fullmatch(name):
+        elif name == SHARED_REPOSITORY or _HEADERS.fullmatch(name):
             found_settings.append((name, value))
         elif key == "promisor" and value.lower() in {"true", "yes", "on", "1"}:
             found_settings += [("extensions.partialclone", remote), (name, "true")]

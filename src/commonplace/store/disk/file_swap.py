@@ -352,10 +352,17 @@ def storage_errors(doing: str) -> Generator[None]:
 
 def storage_error(error: OSError, doing: str) -> StorageError:
     """The error for callers if a file system operation fails."""
-    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    hint, refuser = "Check the folder's permissions and its disk.", "The disk"
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        hint = "Free some space and try again."
+    elif isinstance(error, PermissionError):
+        hint = (
+            "Check the permissions of the folder and its .git: commonplace doctor names what this user may not write."
+        )
+        refuser = "The system"
     return StorageError(
-        f"The disk refused {doing}: {error.strerror or 'unknown reason'}. Nothing was changed.",
+        f"{refuser} refused {doing}: {error.strerror or 'unknown reason'}. Nothing was changed.",
         kind="collection",
-        hint="Free some space and try again." if full else "Check the folder's permissions and its disk.",
+        hint=hint,
         errno=error.errno or 0,
     )

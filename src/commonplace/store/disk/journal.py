@@ -12,19 +12,20 @@ import logging
 import os
 import re
 import stat
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from commonplace.domain.changes import Revision
-from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.durable import Unsynced, write_all
+from commonplace.store.disk.own_files import PRIVATE, open_own, unshared
 from commonplace.store.names import is_object_id, is_ref, is_tree_path
 
 MAX_JOURNAL_BYTES = 256_000_000
 """Maximum size of a journal in bytes."""
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _TOKEN = re.compile(r"[0-9A-Za-z]{1,64}")
 
 _log = logging.getLogger(__name__)
@@ -78,8 +79,15 @@ EMPTY_RECORD = JournalRecord()
 class Journal:
     """The journal of one lock. Every call except `is_empty` needs that lock."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mode: Callable[[], int] = lambda: PRIVATE) -> None:
+        """Create the journal.
+
+        Args:
+            path: Its file.
+            mode: Returns the mode that the file gets.
+        """
         self._path = path
+        self._mode = mode
 
     @property
     def is_empty(self) -> bool:
@@ -90,7 +98,12 @@ class Journal:
             return True
 
     def read(self) -> JournalRecord:
-        """The record of the last writer; `EMPTY_RECORD` after a clean end or a torn record."""
+        """The record of the last writer; `EMPTY_RECORD` after a clean end or a torn record.
+
+        Raises:
+            UnsharedFileError: another user does not share the journal.
+            OSError: the journal cannot be read.
+        """
         try:
             raw = self._content()
         except FileNotFoundError:
@@ -113,6 +126,7 @@ class Journal:
         """Replace the record. It is durable when `unsynced` has been synced.
 
         Raises:
+            UnsharedFileError: another user does not share the journal. Nothing was written.
             OSError: the record cannot be written.
         """
         descriptor = self._opened()
@@ -127,7 +141,10 @@ class Journal:
                 unsynced.keep(descriptor)
 
     def _content(self) -> bytes:
-        descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except PermissionError as error:
+            raise unshared(self._path) from error
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_JOURNAL_BYTES:
@@ -136,15 +153,16 @@ class Journal:
 
     def _opened(self) -> int:
         """Open the file for writing. A file with other hard links is replaced by a new one."""
-        with user_modes(self._path.parent):
-            descriptor = os.open(self._path, _FLAGS, 0o666)
+        try:
+            descriptor = open_own(self._path, _FLAGS, self._mode())
+        except PermissionError as error:
+            raise unshared(self._path) from error
         status = os.fstat(descriptor)
         if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             return descriptor
         os.close(descriptor)
         self._path.unlink()
-        with user_modes(self._path.parent):
-            return os.open(self._path, _FLAGS | os.O_EXCL, 0o666)
+        return open_own(self._path, _FLAGS | os.O_EXCL, self._mode())
 
 
 def _framed(text: bytes) -> bytes:

@@ -44,7 +44,7 @@ from commonplace.store.git.commits import CommitMessage, commit_message, with_tr
 from commonplace.store.git.objects import FILE_MODES, TreeEntry, discard_unplaced
 from commonplace.store.git.past.revision_walk import MOVED_TRAILER, TRAILER_ARROW
 from commonplace.store.git.refs import RefUpdate, discard_left_over, temporary_name
-from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees import TreeDiff
 
 OPEN = "refs/heads/proposals/"
@@ -503,7 +503,7 @@ class GitProposals:
             move = RefUpdate(self.repository.common, new_token(), reference)
             with storage_errors(f"to remove {reference}"):
                 if move.roll_back("", expected, self.repository.tip) and self.repository.tip(reference) == expected:
-                    guarded(self.repository.handle.lookup_reference(reference).delete)
+                    self.repository.remove_reference(reference)
 
     def _close_accepted(self) -> None:
         """Close the proposals that `_of_accepted` names."""

@@ -37,6 +37,7 @@ from commonplace.store.disk.file_swap import (
     storage_error,
 )
 from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord, JournalStep
+from commonplace.store.disk.own_files import UnsharedFileError
 from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock
 from commonplace.store.git.commit_writer import MAX_TOGETHER, GitWriter
 from commonplace.store.git.commits import BranchUpdate, PlannedCommit
@@ -146,6 +147,8 @@ class TransactionWriter:
         swap = FileSwap(self.root, token, changes)
         try:
             sync_folders(self._make(_intent(token, changes, swap, commit), swap, commit))
+        except UnsharedFileError:  # the journal cannot be opened, so nothing was begun
+            raise
         except OSError as error:
             self._roll_back(token, swap, commit, error)
             raise storage_error(error, "the write") from error

@@ -11,9 +11,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.errors import StorageError, UnavailableError
-from commonplace.domain.private_files import user_modes
 from commonplace.domain.timings import timed
 from commonplace.store.disk.durable import close_descriptor
+from commonplace.store.disk.own_files import open_own, unshared
+from commonplace.store.git.shared_modes import private_mode
 
 WAIT_SECONDS = 30.0
 """Default timeout in seconds for acquiring the lock."""
@@ -207,11 +208,12 @@ def _opened(path: Path) -> int:
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with user_modes(path.parent):
-            return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o666)
+        return open_own(path, os.O_RDWR | flags, private_mode(path.parent))
     except PermissionError:
         with suppress(OSError):
             return os.open(path, os.O_RDONLY | flags)
+        if os.path.lexists(path):
+            raise unshared(path) from None
         raise _unlockable("Permission denied") from None
     except OSError as error:
         raise _unlockable(error.strerror or type(error).__name__) from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.durable import Unsynced, write_all
 from commonplace.store.disk.folder import opened_folder
+from commonplace.store.git.shared_modes import share, sharing_of
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -34,10 +35,41 @@ def opened_parent(base: Path, name: str, *, make: bool = False) -> Generator[tup
     *folders, last = name.split("/")
     if make:
         for depth, part in enumerate(folders):
-            with opened_folder(base, folders[:depth]) as above, suppress(FileExistsError), user_modes(above):
-                os.mkdir(part, dir_fd=above)
+            with opened_folder(base, folders[:depth]) as above, suppress(FileExistsError):
+                make_folder(base, part, above)
     with opened_folder(base, folders) as folder:
         yield folder, last
+
+
+def make_folder(base: Path, name: str, above: int) -> None:
+    """Create a folder, shared as the repository is.
+
+    Args:
+        base: The repository's own folder.
+        name: Name of the folder.
+        above: Descriptor of the folder in which it is created.
+
+    Raises:
+        FileExistsError: it exists.
+        OSError: it cannot be created.
+    """
+    with user_modes(above):
+        os.mkdir(name, dir_fd=above)
+    _share(base, name, above)
+
+
+@contextmanager
+def written_by_libgit2(base: Path, *names: str) -> Generator[None]:
+    """Give the files and folders that libgit2 creates in this block Git's modes. Missing ones are skipped.
+
+    Raises:
+        OSError: a mode cannot be changed.
+    """
+    with user_modes(base):
+        yield
+    for name in names:
+        with suppress(FileNotFoundError), opened_parent(base, name) as (folder, last):
+            _share(base, last, folder)
 
 
 def unlink(base: Path, name: str) -> None:
@@ -80,7 +112,7 @@ def link_or_copy(base: Path, source: str, target: str) -> None:
         except OSError:  # the file system has no hard links
             content = _content(old, before)
             with Unsynced() as unsynced:
-                unsynced.create(new, content, dir_fd=folder, of_git=True)
+                share(base, unsynced.create(new, content, dir_fd=folder, of_git=True))
 
 
 def read(base: Path, name: str) -> bytes:
@@ -115,6 +147,7 @@ def append(base: Path, name: str, content: bytes, *, create: bool) -> None:
         return
     try:
         require_own(descriptor)
+        share(base, descriptor)
         write_all(descriptor, content)
     finally:
         os.close(descriptor)
@@ -129,6 +162,16 @@ def require_own(descriptor: int) -> None:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         raise OSError(0, "it is not a regular file of the repository's own")
+
+
+def _share(base: Path, name: str, folder: int) -> None:
+    """Share a new file or folder in an open folder, as the repository is."""
+    if sharing_of(base).permissions:
+        descriptor = os.open(name, _READ, dir_fd=folder)
+        try:
+            share(base, descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _content(name: str, folder: int) -> bytes:

@@ -23,6 +23,7 @@ from commonplace.store.git.index_file import (
     empty_index,
     parse_index,
 )
+from commonplace.store.git.shared_modes import share
 
 # Updates the index entries of committed paths, and no others.
 #
@@ -126,11 +127,13 @@ class IndexEntries:
             except UnsupportedIndexError:
                 new = None
                 changed_copy(self._file, beside, changes)
-                unsynced.keep(os.open(beside, os.O_RDWR | os.O_CLOEXEC))
+                descriptor = os.open(beside, os.O_RDWR | os.O_CLOEXEC)
+                unsynced.keep(descriptor)
             else:
                 descriptor = unsynced.create(beside, new.raw)
-                with suppress(FileNotFoundError):
-                    os.fchmod(descriptor, self._file.lstat().st_mode & 0o777)
+            with suppress(FileNotFoundError):
+                os.fchmod(descriptor, self._file.lstat().st_mode & 0o777)
+            share(self._file.parent, descriptor)
             unsynced.sync()
         return new
 

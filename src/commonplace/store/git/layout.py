@@ -490,8 +490,13 @@ def protected_settings(name: str) -> list[str]:
 
     Git reads some settings from these sources only. An unreadable file counts as empty.
     """
+    return configured_values(name, protected_files(os.environ))
+
+
+def configured_values(name: str, files: Iterable[Path]) -> list[str]:
+    """All values of a setting in these files, without conditional includes, and in the environment, in order."""
     settings: list[str] = []
-    for file in _protected_files(os.environ):
+    for file in files:
         try:
             settings += [value for key, value in settings_in(file, Path.read_bytes, conditional=False) if key == name]
         except (OSError, RecursionError):
@@ -522,7 +527,8 @@ def _included(file: Path, read: Read, conditional: bool, depth: int) -> Iterator
             yield from _included(named_path(value, file.parent), read, conditional, depth + 1)
 
 
-def _protected_files(environment: Mapping[str, str]) -> Iterator[Path]:
+def protected_files(environment: Mapping[str, str]) -> Iterator[Path]:
+    """The system's and the user's own configuration files, which may be missing."""
     if environment.get("GIT_CONFIG_NOSYSTEM", "").lower() in {"", "0", "false", "no", "off"}:
         yield Path(environment.get("GIT_CONFIG_SYSTEM") or _SYSTEM)
     own = environment.get("GIT_CONFIG_GLOBAL")

@@ -16,10 +16,10 @@ from typing import Protocol
 import pygit2
 from pygit2.enums import ObjectType
 
-from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.folder import opened_below, opened_folder
 from commonplace.store.git import gitdir_files
+from commonplace.store.git.shared_modes import share
 
 # Writes Git objects (blobs, trees and commits), syncs them together, and then renames them to their final names.
 #
@@ -102,11 +102,12 @@ class NewObjects:
         """Write the missing objects under temporary names."""
         if not self._contents:
             return
+        base = self._folder.parent
         with self._opened() as folder:
             for number, (identifier, raw) in enumerate(self._contents.items()):
                 beside = f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
                 self._written[identifier] = beside
-                unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder, of_git=True)
+                share(base, unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder, of_git=True))
 
     def place(self) -> list[Path]:
         """Rename the written objects to their final names; returns the folders whose names have changed, in order."""
@@ -114,7 +115,7 @@ class NewObjects:
         if self._written:
             with self._opened() as folder:
                 for identifier, beside in self._written.items():
-                    if _placed(folder, beside, identifier):
+                    if _placed(self._folder.parent, folder, beside, identifier):
                         touched.append(self._folder)
                     touched.append(self._folder / identifier[:2])
         self._written.clear()
@@ -132,7 +133,7 @@ class NewObjects:
         return opened_folder(self._folder.parent, [self._folder.name])
 
 
-def _placed(folder: int, beside: str, identifier: str) -> bool:
+def _placed(base: Path, folder: int, beside: str, identifier: str) -> bool:
     """Rename an object in the open folder of the objects to its final name; returns whether its folder is new."""
     name, rest = identifier[:2], identifier[2:]
     is_new = False
@@ -140,8 +141,8 @@ def _placed(folder: int, beside: str, identifier: str) -> bool:
         with opened_below(folder, name) as inner:
             os.rename(beside, rest, src_dir_fd=folder, dst_dir_fd=inner)
     except FileNotFoundError:
-        with suppress(FileExistsError), user_modes(folder):
-            os.mkdir(name, dir_fd=folder)
+        with suppress(FileExistsError):
+            gitdir_files.make_folder(base, name, folder)
             is_new = True
         with opened_below(folder, name) as inner:
             os.rename(beside, rest, src_dir_fd=folder, dst_dir_fd=inner)
@@ -342,9 +343,13 @@ class LooseObjects(pygit2.OdbBackend):
             raise KeyError(prefix)
         return pygit2.Oid(hex=prefixes.pop())
 
-    def write_cb(self, _identifier: pygit2.Oid, content: bytes, kind: int) -> None:
+    def write_cb(self, identifier: pygit2.Oid, content: bytes, kind: int) -> None:
         """Write a loose object by means of libgit2."""
-        pygit2.Odb(self._folders[0]).write(kind, content)
+        objects, name = Path(self._folders[0]), str(identifier)
+        folder = f"{objects.name}/{name[:_FOLDER_DIGITS]}"
+        file = f"{folder}/{name[_FOLDER_DIGITS:]}"
+        with gitdir_files.written_by_libgit2(objects.parent, folder, file):
+            pygit2.Odb(self._folders[0]).write(kind, content)
 
     def refresh_cb(self) -> None:
         """Do nothing, because nothing is cached."""

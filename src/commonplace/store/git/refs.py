@@ -18,6 +18,7 @@ from commonplace.domain.errors import UnavailableError
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git import gitdir_files
+from commonplace.store.git.shared_modes import share
 from commonplace.store.names import checked_ref
 
 WAIT_SECONDS = 2.0
@@ -55,7 +56,8 @@ class RefUpdate:
         """Write the branch's new value under a temporary name."""
         gitdir_files.unlink(self._common, self._beside)
         with gitdir_files.opened_parent(self._common, self._beside) as (folder, name):
-            unsynced.create(name, f"{target}\n".encode(), dir_fd=folder, of_git=True)
+            descriptor = unsynced.create(name, f"{target}\n".encode(), dir_fd=folder, of_git=True)
+            share(self._common, descriptor)
 
     def perform(self, expected: str, current: Callable[[str], str]) -> bool:
         """Move the branch if it is at `expected` ("" for a branch without a commit).

@@ -20,6 +20,7 @@ from pygit2.references import References
 from pygit2.remotes import RemoteCollection
 
 from commonplace.domain.errors import GitError
+from commonplace.store.git import gitdir_files
 from commonplace.store.git.index_entries import skipped_paths
 from commonplace.store.git.layout import common_folder, inspect_repository, object_folders, require_owned
 from commonplace.store.git.objects import MAX_MESSAGE_BYTES, MODE_GITLINK, TreeEntry, object_database
@@ -321,6 +322,11 @@ class GitRepository:
             return {name: "" if isinstance(target, str) else str(target) for name, target in references}
 
         return guarded(targets)
+
+    def remove_reference(self, name: str) -> None:
+        """Remove a reference that exists, loose or packed."""
+        with gitdir_files.written_by_libgit2(self.common, "packed-refs"):
+            guarded(self.handle.lookup_reference(name).delete)
 
     def sparse_paths(self, paths: Iterable[str]) -> set[str]:
         """The paths that the index contains but a sparse checkout omits from the work tree."""

@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -33,6 +34,7 @@ from commonplace.store.git import gitdir_files
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.layout import find_repository
 from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.shared_modes import private_mode
 from commonplace.store.git.worktree import is_ignored
 from commonplace.toolsets.projects.remote.origin import Origin, mark_published_branch
 from commonplace.toolsets.projects.remote.store_check import Subfolders, require_store
@@ -103,9 +105,8 @@ def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool 
         log.warning("%s: %s", store.name, repair)
     git = GitWriter(repository)
     gitdir = repository.gitdir
-    writer = TransactionWriter(
-        root, WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal"), git
-    )
+    journal = Journal(gitdir / "commonplace.journal", partial(private_mode, gitdir))
+    writer = TransactionWriter(root, WriterLock(gitdir / "commonplace.lock"), journal, git)
     tree = WorkTree(Folder(root), git, writer, retention_of(Folder(root), repository, state_dir), who)
     if not store.read_only_reason:
         _begin(store, who, root, tree if made else None)
