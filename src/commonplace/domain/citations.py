@@ -7,7 +7,7 @@ commit (`src/app.py#L10-L20@1a2b3c4`), or a URL with the day on which it was rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 from urllib.parse import unquote
@@ -119,18 +119,23 @@ def _listed(values: JsonObject) -> Iterator[Citation]:
 
 def citation_of_item(item: Mapping[str, Json]) -> Citation | None:
     """The citation in an item of `sources` with the keys `ITEM_KEYS`; None if the item names no source."""
-    target = next((text for key in TARGET_KEYS if (text := _plain(item.get(key)))), "")
+    target = _first_text(item, TARGET_KEYS)
     citation = read_citation(target, whole=True) if target else None
     if citation is None:
         return None
     fragment = _plain(item.get("section")).lstrip("#")
     return citation._replace(
-        quotation=next((text for key in _QUOTE_KEYS if (text := _plain(item.get(key)))), citation.quotation),
+        quotation=_first_text(item, _QUOTE_KEYS) or citation.quotation,
         read=next((day for key in _READ_KEYS if (day := normal_date(item.get(key))[:10])), citation.read),
         commit=_plain(item.get("commit")) or citation.commit,
         fragment=fragment or citation.fragment,
-        copy=next((text for key in COPY_KEYS if (text := _plain(item.get(key)))), ""),
+        copy=_first_text(item, COPY_KEYS),
     )
+
+
+def _first_text(item: Mapping[str, Json], keys: Iterable[str]) -> str:
+    """The first of these keys' values that is a text; "" if none is."""
+    return next((text for key in keys if (text := _plain(item.get(key)))), "")
 
 
 def _plain(value: Json) -> str:

@@ -138,11 +138,10 @@ def text_items(value: Json) -> tuple[str, ...]:
     """The items of a YAML list, or of a string split at commas (without commas, at blanks). "" and null are omitted."""
     if isinstance(value, str):
         parts = value.split(",") if "," in value else value.split()
-    elif isinstance(value, (list, tuple)):
-        parts = [str(item) for item in value if isinstance(item, (str, int, float)) and not isinstance(item, bool)]
     else:
-        parts = [str(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
-    return tuple(stripped for stripped in (item.strip() for item in parts) if stripped)
+        items = value if isinstance(value, (list, tuple)) else (value,)
+        parts = [str(item) for item in items if isinstance(item, (str, int, float)) and not isinstance(item, bool)]
+    return tuple(filter(None, map(str.strip, parts)))
 
 
 def _with_block(raw: bytes, block: Frontmatter, changes: Mapping[str, Json]) -> bytes:

@@ -185,21 +185,15 @@ def wanted_terms(filter_: Filter) -> tuple[frozenset[str], ...]:
 
 def aliases_of(values: Mapping[str, Json]) -> tuple[str, ...]:
     """Other names in a frontmatter: aliases, names in menus, and published paths."""
-    aliases: dict[str, None] = {}
+    names: list[str] = []
     for key in ALIAS_KEYS:
         value = values.get(key)
-        if value is None:
-            continue
         items = value.split(",") if isinstance(value, str) else value
-        if isinstance(items, (list, tuple)):
-            aliases.update((text, None) for text in map(_scalar, items) if text)
-        else:
-            aliases.update((text, None) for text in (_scalar(items),) if text)
-    labels = [_scalar(values[key]) for key in LABEL_KEYS if key in values]
-    places = [_scalar(values[key]).rstrip("/") for key in PLACE_KEYS if key in values]
-    aliases.update((text, None) for text in labels if text)
-    aliases.update((text, None) for text in places if text and "://" not in text)
-    return tuple(aliases)
+        names += map(_scalar, items if isinstance(items, (list, tuple)) else (items,))
+    names += [_scalar(values.get(key)) for key in LABEL_KEYS]
+    places = [_scalar(values.get(key)).rstrip("/") for key in PLACE_KEYS]
+    names += [place for place in places if "://" not in place]
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _first_moment(values: Mapping[str, Json], keys: Iterable[str]) -> str:

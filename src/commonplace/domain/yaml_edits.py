@@ -68,16 +68,16 @@ def change_keys(text: str, old: Mapping[str, Json], changes: Mapping[str, Json],
     Raises:
         InvalidInputError: the keys are not on separate lines, or an anchor would be lost.
     """
-    root = layout(text) if text.strip() else None
-    if root and (root.kind != "mapping" or root.flow):
-        _refuse("its keys are not on separate lines")
-    entries = _entries(text, root, len(text)) if root else []
-    has_aliases = root is not None and any(place.kind == "alias" for place in root.walk())
-    indent = root.start - _line_start(text, root.start) if root else 0
-    block = _Block(text, newline, has_aliases=has_aliases)
-    removed = {key for key, value in changes.items() if value is None}
-    given_values = {key: value for key, value in changes.items() if value is not None}
-    pieces = block.edits(_Keys(entries, indent, len(text)), old, given_values, removed)
+    keys, has_aliases = _Keys([], 0, len(text)), False
+    if text.strip() and (root := layout(text)):
+        if root.kind != "mapping" or root.flow:
+            _refuse("its keys are not on separate lines")
+        indent = root.start - _line_start(text, root.start)
+        keys = _Keys(_entries(text, root, len(text)), indent, len(text))
+        has_aliases = any(place.kind == "alias" for place in root.walk())
+    new_values = {key: value for key, value in changes.items() if value is not None}
+    removed = changes.keys() - new_values.keys()
+    pieces = _Block(text, newline, has_aliases=has_aliases).edits(keys, old, new_values, removed)
     return _assembled(text, pieces)
 
 

@@ -16,7 +16,7 @@ import httpx2
 import numpy as np
 
 from commonplace.domain.errors import StorageError, UnavailableError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, list_of, mapping_of
 from commonplace.domain.sources import is_loopback, url_parts
 from commonplace.embed.encoders import normalized
 
@@ -78,12 +78,10 @@ class EndpointEncoder:
 
 def _vectors(answer: Json, count: int) -> list[list[float]]:
     """The vectors of a response in the order of the texts."""
-    data = answer.get("data") if isinstance(answer, Mapping) else None
     rows: dict[int, list[float]] = {}
-    for place, element in enumerate(data if isinstance(data, Sequence) and not isinstance(data, str) else ()):
-        vector = element.get("embedding") if isinstance(element, Mapping) else None
-        at = element.get("index", place) if isinstance(element, Mapping) else None
-        if isinstance(at, int) and isinstance(vector, Sequence) and not isinstance(vector, str):
+    for place, element in enumerate(map(mapping_of, list_of(mapping_of(answer).get("data")))):
+        vector, at = element.get("embedding"), element.get("index", place)
+        if isinstance(at, int) and isinstance(vector, list):
             rows[at] = [_float(number) for number in vector]
     if set(rows) != set(range(count)) or len({len(row) for row in rows.values()}) != 1 or not rows[0]:
         raise _unavailable("its answer does not have one vector for each text, all of one dimension")
@@ -199,11 +197,9 @@ class _FailureError(Exception):
 
 def _scores(answer: Json, count: int) -> list[float]:
     """The scores of an answer in the order of the passages."""
-    results = answer.get("results") if isinstance(answer, Mapping) else None
     scores: dict[int, float] = {}
-    for result in results if isinstance(results, Sequence) and not isinstance(results, str) else ():
-        at = result.get("index") if isinstance(result, Mapping) else None
-        score = result.get("relevance_score") if isinstance(result, Mapping) else None
+    for result in map(mapping_of, list_of(mapping_of(answer).get("results"))):
+        at, score = result.get("index"), result.get("relevance_score")
         if isinstance(at, int) and isinstance(score, int | float) and math.isfinite(score):
             scores[at] = float(score)
     if set(scores) != set(range(count)):

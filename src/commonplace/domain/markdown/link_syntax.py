@@ -108,14 +108,18 @@ def read_html_links(source: bytes, start: int, end: int) -> Iterator[Link]:
             at = close if close >= 0 else end
 
 
+def _value_span(attribute: re.Match[bytes]) -> tuple[int, int] | None:
+    """The range of an attribute's value, without quotes; None if it has none."""
+    return next((attribute.span(group) for group in (2, 4, 6) if attribute[group]), None)
+
+
 def _attribute_links(source: bytes, element: bytes, attribute: re.Match[bytes]) -> Iterator[Link]:
     """The links in the value of an attribute of an element; none if it has no value or an unclosed one."""
     name = (attribute[1] or b"").lower()
     kind = _LINK_ATTRIBUTES.get(element, {}).get(name)
-    group = next((number for number in (2, 4, 6) if attribute[number]), 0)
-    if not kind or not group or attribute[3] is not None or attribute[5] is not None:
+    span = _value_span(attribute)
+    if not kind or not span or attribute[3] is not None or attribute[5] is not None:
         return
-    span = attribute.span(group)
     for place in _candidates(source, *span) if name == b"srcset" else [span]:
         if link := _html_link(source, kind, *place):
             yield link
@@ -134,9 +138,9 @@ def read_directive_links(source: bytes, base: int, opaque: Sequence[tuple[int, i
             continue
         kind = LinkKind.IMAGE if directive[1] == b"image" else LinkKind.MARKDOWN
         for attribute in _ATTRIBUTE.finditer(source, *directive.span(2)):
-            group = next((number for number in (2, 4, 6) if attribute[number]), 0)
-            if group and attribute[1] in {b"source", b"lightbox"}:
-                link = _html_link(source, kind, *attribute.span(group))
+            span = _value_span(attribute)
+            if span and attribute[1] in {b"source", b"lightbox"}:
+                link = _html_link(source, kind, *span)
                 if link and not link.target.startswith("~"):  # the root of a repository that is not told
                     yield link._replace(span=Span(*directive.span()))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -369,19 +370,11 @@ def _digest(plan: Sequence[PlannedWrite]) -> str:
 
 def _is_bulk(plan: Sequence[PlannedWrite]) -> bool:
     """Whether writes are large, or delete something. A move deletes the old file, and is large from two files on."""
-    gone = sum(
-        write.before.get(address) is not None and after is None
-        for write in plan
-        for address, after in write.after.items()
-    )
-    new = sum(
-        write.before.get(address) is None and after is not None
-        for write in plan
-        for address, after in write.after.items()
-    )
-    files = sum(len(write.after) for write in plan)
-    size = sum(len(content or b"") for write in plan for content in write.after.values())
-    return gone > min(new, 1) or files >= BULK_FILES or size >= BULK_BYTES
+    pairs = [(write.before.get(address), after) for write in plan for address, after in write.after.items()]
+    presence = Counter((before is not None, after is not None) for before, after in pairs)
+    gone, new = presence[True, False], presence[False, True]
+    size = sum(len(after or b"") for _, after in pairs)
+    return gone > min(new, 1) or len(pairs) >= BULK_FILES or size >= BULK_BYTES
 
 
 def _client(call: Call) -> str:

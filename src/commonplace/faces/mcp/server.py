@@ -212,15 +212,15 @@ def server_instructions(toolset: Toolset, served: frozenset[str]) -> str:
         toolset: The toolset.
         served: Names of the tools that the tier permits.
     """
-    absent = [tool for tool in toolset.tools if tool.name not in served]
+    absent = {tool.name for tool in toolset.tools} - served
     sentences = _SENTENCE_END.split(toolset.instructions)
-    said = [sentence for sentence in sentences if not any(_names(sentence, tool.name) for tool in absent)]
+    said = [sentence for sentence in sentences if not any(_names(sentence, tool) for tool in absent)]
     changing = {tool.name for tool in toolset.tools if not tool.read_only}
     if changing and not changing & served:
         said.append(READS_ONLY)
     if toolset.skills:
         said.append(SKILLS)
-    return " ".join(element for element in said if element)
+    return " ".join(filter(None, said))
 
 
 def _names(sentence: str, tool: str) -> bool:

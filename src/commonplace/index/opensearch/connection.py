@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -326,18 +326,14 @@ def run(connection: Connection, searches: Sequence[Steps[Result]]) -> list[Resul
     return [results[at] for at in range(len(searches))]
 
 
-def _answered(connection: Connection, request: Mapping[int, Sequence[Request]]) -> dict[int, Sequence[Answer]]:
+def _answered(connection: Connection, searches: Mapping[int, Sequence[Request]]) -> dict[int, Sequence[Answer]]:
     """The answers to the requests of each search."""
-    requests = [request for of in request.values() for request in of]
-    searches = [other_request for other_request in requests if isinstance(other_request, Search)]
-    statistics = [other_request for other_request in requests if isinstance(other_request, Statistics)]
-    stored = [other_request for other_request in requests if isinstance(other_request, Stored)]
-    answers: dict[type[Request], Iterator[Answer]] = {
-        Search: iter(_search(connection, searches) if searches else ()),
-        Statistics: iter(_statistics(connection, statistics) if statistics else ()),
-        Stored: iter(_stored(connection, stored) if stored else ()),
-    }
-    return {search: [next(answers[type(request)]) for request in of] for search, of in request.items()}
+    requests = [request for of in searches.values() for request in of]
+    answers: dict[type[Request], Iterator[Answer]] = {}
+    for kind, send in _SENDERS.items():
+        same = [request for request in requests if type(request) is kind]
+        answers[kind] = iter(send(connection, same) if same else ())
+    return {search: [next(answers[type(request)]) for request in of] for search, of in searches.items()}
 
 
 def _search(connection: Connection, searches: Sequence[Search]) -> list[Answer]:
@@ -370,6 +366,14 @@ def _stored(connection: Connection, groups: Sequence[Stored]) -> list[Answer]:
     ]
     docs = iter(connection.ask("POST", "/_mget", {"docs": requested_values}, realtime="false")["docs"])
     return [{"docs": [_complete(next(docs)) for _ in stored.documents]} for stored in groups]
+
+
+_SENDERS: Mapping[type[Request], Callable[[Connection, list[Any]], list[Answer]]] = {
+    Search: _search,
+    Statistics: _statistics,
+    Stored: _stored,
+}
+"""The function that sends all requests of one kind as one, by kind."""
 
 
 def _complete(answer: Answer) -> Answer:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from commonplace.domain.errors import Code, ConflictError, KnowledgeError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, list_of, mapping_of, text_of
 from commonplace.faces.mcp.toolset import Call, ToolResult
 
 P = TypeVar("P", bound=BaseModel)
@@ -135,9 +135,8 @@ def _page_of_a_day(tool: str, place: str, inputs: dict[str, Json]) -> str:
     """The call after an error about a missing daily page. After an edit, a `write` of the page with the edit's text."""
     if tool != "edit" and "step" not in tool:
         return f"changes {_json({'folder': place.rpartition('/')[0]})}"
-    changes = inputs.get("changes")
-    texts = [change.get("text") for change in changes if isinstance(change, dict)] if isinstance(changes, list) else []
-    text = "\n\n".join(element for element in texts if isinstance(element, str) and element)
+    texts = [text_of(mapping_of(change).get("text")) for change in list_of(inputs.get("changes"))]
+    text = "\n\n".join(filter(None, texts))
     shown = text if len(text) <= MAX_SHOWN_ARGUMENT else "…"
     written: dict[str, Json] = {"page": place, "text": f"{_heading_of_day(place)}{shown}\n"}
     return f"write {_json(written)}" if tool == "edit" else f"{tool} {_json({'do': 'write', **written})}"
