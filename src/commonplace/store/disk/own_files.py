@@ -20,6 +20,9 @@ class UnsharedFileError(StorageError):
 def open_own(path: Path, flags: int, mode: int) -> int:
     """Open a file, or create it. A file of this user gets the mode, whatever an earlier version gave it.
 
+    In a folder that its group may write, as where people share a repository by their umask alone, a private file is
+    for the group, too.
+
     Args:
         path: The file.
         flags: Flags of `os.open`.
@@ -28,6 +31,8 @@ def open_own(path: Path, flags: int, mode: int) -> int:
     Raises:
         OSError: the file cannot be opened.
     """
+    if mode == PRIVATE and os.stat(path.parent).st_mode & stat.S_IWGRP:
+        mode = PRIVATE | stat.S_IRGRP | stat.S_IWGRP
     descriptor = os.open(path, flags | os.O_CREAT, PRIVATE)
     status = os.fstat(descriptor)
     if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
