@@ -21,7 +21,7 @@ MAX_CHANGES = 20
 """Maximum number of lines that describe a difference."""
 MAX_CHANGED_LINE = 200
 """Maximum length in characters of a changed line that is shown."""
-_MAX_EDITS = 256
+MAX_EDITS = 256
 """Maximum number of removed and added lines in a row up to which their number is the least possible."""
 
 
@@ -165,7 +165,7 @@ class ChangedRange(NamedTuple):
 
 
 def changed_ranges(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[ChangedRange]:
-    """The ranges of lines that differ, in order: as few lines as possible, unless more than `_MAX_EDITS` differ.
+    """The ranges of lines that differ, in order: as few lines as possible, unless more than `MAX_EDITS` differ.
 
     The time grows with the number of lines, and with that of the changed ones.
     """
@@ -218,13 +218,13 @@ def _common_runs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple
 def _furthest(
     old: Sequence[Hashable], new: Sequence[Hashable], start: tuple[int, int]
 ) -> tuple[tuple[int, int], _Run | None]:
-    """The furthest place that `_MAX_EDITS` removed and added lines lead to, by Myers (1986), and the runs until there.
+    """The furthest place that `MAX_EDITS` removed and added lines lead to, by Myers (1986), and the runs until there.
 
     A diagonal is the line of the old text minus that of the new one.
     """
     middle, end = start[0] - start[1], (len(old), len(new))
     reached: dict[int, tuple[int, _Run | None]] = {middle + 1: (start[0], None)}
-    for edits in range(_MAX_EDITS + 1):
+    for edits in range(MAX_EDITS + 1):
         for diagonal in range(middle - edits, middle + edits + 1, 2):
             removed, added = reached.get(diagonal - 1, (-1, None)), reached.get(diagonal + 1, (-1, None))
             x, run = added if added[0] > removed[0] else (removed[0] + 1, removed[1])

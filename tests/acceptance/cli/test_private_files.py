@@ -69,7 +69,8 @@ def test_indexes_journals_and_deleted_text_are_private_and_pages_are_not(tmp_pat
     homes = tmp_path / "cache", tmp_path / "state"
     assert exposed(*homes) == []
     for name in ("commonplace.lock", "commonplace.journal"):
-        assert stat.S_IMODE((tmp_path / "repo/.git" / name).stat().st_mode) == 0o600
+        # With this umask Git makes a folder that its group may write: the group shares them, and nobody else.
+        assert stat.S_IMODE((tmp_path / "repo/.git" / name).stat().st_mode) == 0o660
     for page in (tmp_path / "plain/b.md", tmp_path / "repo/b.md"):
         assert stat.S_IMODE(page.stat().st_mode) == 0o666
     assert "only by this user" in run(tmp_path, "doctor", "-C", str(tmp_path / "repo"))

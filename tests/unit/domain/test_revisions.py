@@ -56,7 +56,7 @@ def test_distant_changes_of_a_long_text_are_told_each(monkeypatch: pytest.Monkey
     assert told == ("line 802 removed", "line 802 added: changed", "line 1402 added: new")
     texts = ["", "ab", "aab", "abcabba", "cbabac", "bbbb", "xaxbxcx", "abcdefg", "gfedcba"]
     for most in (256, 1):
-        monkeypatch.setattr("commonplace.domain.revisions._MAX_EDITS", most)
+        monkeypatch.setattr("commonplace.domain.revisions.MAX_EDITS", most)
         for a, b in product(texts, texts):
             parts, at = "", 0
             for old_start, old_end, new_start, new_end in changed_ranges(a, b):

@@ -31,7 +31,7 @@ def open_own(path: Path, flags: int, mode: int) -> int:
     Raises:
         OSError: the file cannot be opened.
     """
-    if mode == PRIVATE and os.stat(path.parent).st_mode & stat.S_IWGRP:
+    if mode == PRIVATE and path.parent.stat().st_mode & stat.S_IWGRP:
         mode = PRIVATE | stat.S_IRGRP | stat.S_IWGRP
     descriptor = os.open(path, flags | os.O_CREAT, PRIVATE)
     status = os.fstat(descriptor)
