@@ -15,7 +15,7 @@ from support import ROOT
 
 FILE = "src/commonplace/services/one.py"
 PACKAGE = ROOT / "src" / "commonplace"
-SCHEMAS = ("rest/models.py", "rest/proposals.py")
+SCHEMAS = ("rest/models.py", "rest/proposals.py", "cascade/rest.py")
 """End of the paths of modules whose classes have the names of an API's schemas; they are written `models.Page`."""
 
 

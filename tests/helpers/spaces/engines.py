@@ -9,9 +9,9 @@ from pathlib import Path
 
 from commonplace.index import open_index
 from commonplace.store import open_store
+from commonplace.toolsets.pages.engines.selection import EngineServer, embedded_engine, server_engine
 from commonplace.toolsets.pages.rules.queries import PageEngine
 from commonplace.toolsets.pages.service.pages import SpaceFile, SpacePages
-from commonplace.toolsets.pages.spaces import EngineServer, embedded_engine, server_engine
 from spaces.server import KEY, SearchServer
 
 KINDS = ("embedded", "meilisearch")
