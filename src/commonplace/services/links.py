@@ -89,6 +89,19 @@ def distinct(neighbours: Sequence[LinkedDocument]) -> list[LinkedDocument]:
     return documents
 
 
+def dead_fragments(
+    collection: Collection, neighbours: Sequence[LinkedDocument]
+) -> Mapping[tuple[Address, Address | None], Sequence[str]]:
+    """The fragments of links of a collection that name no part of their targets, by source and target."""
+    resolved = [neighbour.resolved for neighbour in neighbours if neighbour.resolved.link.fragment]
+    parts = collection.index.fragments({link.target for link in resolved if link.target})
+    dead: dict[tuple[Address, Address | None], dict[str, None]] = {}
+    for link in resolved:
+        if link.target in parts and link.link.fragment not in parts[link.target]:
+            dead.setdefault((link.source, link.target), {})[link.link.fragment] = None
+    return {ends: list(fragments) for ends, fragments in dead.items()}
+
+
 def orphans(collection: Collection) -> list[Record]:
     """Documents that no other document links to, by path."""
     return collection.index.orphans()

@@ -93,8 +93,11 @@ def _show_links(shown: _Shown, document: FoundDocument, wanted_pair: tuple[bool,
         session.out.json(value)
         return
     for arrow, neighbours in (("->", outgoing), ("<-", incoming)):
+        dead = links.dead_fragments(collection, neighbours)
         for same in _merged(neighbours):
             _show_link(session, collections, arrow, same)
+            for fragment in dead.get((same[0].resolved.source, same[0].resolved.target), ()):
+                session.out.line(f"     {session.out.styled(RED, one_line(f'#{fragment}'))}  (not there)")
     if not outgoing and not incoming:
         session.out.message("No links.")
 

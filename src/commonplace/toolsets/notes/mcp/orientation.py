@@ -12,7 +12,7 @@ from commonplace.faces.brief_output import brief_lines
 from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
 from commonplace.services import brief as brief_service
 from commonplace.services import links as links_service
-from commonplace.services.collections import Collections
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.services.proposals import decisions
@@ -205,10 +205,10 @@ def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
     lines: list[str] = []
     if kind in {"all", "out"}:
         out = links_service.outgoing(collections, collection, address)
-        lines += [_line(call, "->", document) for document in links_service.distinct(out)]
+        lines += _neighbour_lines(call, collection, "->", out)
     if kind in {"all", "in"}:
         back = links_service.incoming(collections, collection, address)
-        lines += [_line(call, "<-", document) for document in links_service.distinct(back)]
+        lines += _neighbour_lines(call, collection, "<-", back)
     if kind in {"all", "wanted"}:
         lines += _unresolved(call, page)
     if kind in {"all", "mentions"}:
@@ -220,13 +220,23 @@ def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
     return lines or ["none"]
 
 
-def _line(call: Call, arrow: str, document: LinkedDocument) -> str:
+def _neighbour_lines(
+    call: Call, collection: Collection, arrow: str, neighbours: Sequence[LinkedDocument]
+) -> Iterator[str]:
+    dead = links_service.dead_fragments(collection, neighbours)
+    for document in links_service.distinct(neighbours):
+        missing = dead.get((document.resolved.source, document.resolved.target), ())
+        mark = f" [not there: #{line_of(', #'.join(missing), MAX_SENTENCE)}]" if missing else ""
+        yield _line(call, arrow, document, mark)
+
+
+def _line(call: Call, arrow: str, document: LinkedDocument, mark: str) -> str:
     if document.found is None:
         return ""
     path = shown_path(call.services.collections, document.found.collection, document.found.record.address)
     relation = "" if document.relation == DEFAULT_RELATION else f" ({document.relation})"
     said = document.resolved.link.note or document.resolved.sentence
-    return f"{arrow} {path}{relation}" + (f": {line_of(said, MAX_SENTENCE)}" if said else "")
+    return f"{arrow} {path}{relation}{mark}" + (f": {line_of(said, MAX_SENTENCE)}" if said else "")
 
 
 def _path(call: Call, start: FoundPage, end: FoundPage, answer: BoundedAnswer) -> str:

@@ -85,3 +85,10 @@ def test_links_of_the_past_are_those_of_that_commit(shell: Shell, repo: GitRepo)
         "index.md\tIndex\t\t\t",
         "lonely.md\tLonely\t\t\t",
     ]
+
+
+def test_a_link_to_a_heading_that_is_gone_is_marked(shell: Shell, repo: GitRepo) -> None:
+    repo.write("index.md", "# Index\n\n[[idea#Gone]] and [[idea#Idea]].\n")
+    assert "     #Gone  (not there)" in shell.ok("links", "index", "--out").lines
+    assert "     #Gone  (not there)" in shell.ok("links", "idea", "--back").lines
+    assert "#Idea  (not there)" not in shell.ok("links", "index").text

@@ -148,3 +148,9 @@ def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
     with pytest.raises(IndexingError):
         overview(call, NotesOverview(at="yesterday"))
     collection.index.close()
+
+
+def test_links_to_a_heading_that_is_gone_are_marked(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "[[b#Gone]] and [[b#Here]]\n", "b.md": "# B\n\n## Here\n\nx\n"}) as base:
+        for page, line in (("a", "-> b.md [not there: #Gone]"), ("b", "<- a.md [not there: #Gone]")):
+            assert line in str(links(call_on(("base", base)), NotesLinks(page=page)))
