@@ -60,7 +60,7 @@ lint: setup-dev ## format and lint rules (ruff)
 
 # Most of what it makes is soon garbage: with more room for that, it takes a seventh less.
 types: setup-dev ## types, strict (pyright)
-	@$(call quietly,env NODE_OPTIONS="$$NODE_OPTIONS --max-semi-space-size=64" $(BIN)/pyright)
+	@$(call quietly,env NODE_OPTIONS="$${NODE_OPTIONS:-} --max-semi-space-size=64" $(BIN)/pyright)
 
 imports: setup-dev ## which part may import which (import-linter)
 	@$(call quietly,$(BIN)/lint-imports --no-cache --no-logo)

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from agent import Agent, agent, ids
+from commonplace.faces.cli.commands.search import EMBEDDED_AT_ONCE
 from embeddings import embedding_server
 from serving import served
 from shell import Shell
@@ -154,10 +155,12 @@ def test_no_embed_embeds_nothing(tmp_path: Path) -> None:
         assert server.texts == []
 
 
-def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour: Path, cache_dir: Path) -> None:
-    assert cache_dir.is_dir()
-    pages = len(list(harbour.rglob("*.md")))
-    shell = Shell(harbour, {"COMMONPLACE_MODEL_DIR": str(MODELS)})
+def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(harbour, tmp_path / "harbour")
+    for number in range(EMBEDDED_AT_ONCE):  # so many pages that a search embeds none of them
+        (folder / f"mooring-{number}.md").write_text(f"# Mooring {number}\n\nA ring in the wall.\n")
+    pages = len(list(folder.rglob("*.md")))
+    shell = Shell(folder, {"COMMONPLACE_MODEL_DIR": str(MODELS)})
     (before,) = shell("model", "status", "--json").json["collections"]
     assert (before["status"], before["documents"], before["pending"]) == ("waiting", 0, pages)
     said = f"Search by meaning knows 0 of {pages} pages; nothing embeds the rest."
