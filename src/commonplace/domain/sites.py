@@ -229,8 +229,6 @@ _OPEN_PART = re.compile(f"{_OPEN}\\*?")
 _TOKEN = re.compile(r":(\w+)")
 _STEM_TOKENS = frozenset({"title", "slug", "name", "basename", "filename", "contentbasename", "slugorfilename"})
 _SUFFIX_TOKENS = frozenset({"output_ext"})
-MAX_PATTERN_CHARS = 300
-"""Maximum length of a permalink pattern; a longer one is ignored."""
 
 
 def _by_pattern(pattern: str, inside: str, stem: str) -> str:

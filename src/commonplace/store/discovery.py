@@ -231,10 +231,8 @@ def _in_repository(
     prefix = "" if below == "." else f"{below}/"
     gitdir = repository.gitdir
     git = GitWriter(repository)
-    lock, journal = (
-        WriterLock(gitdir / "commonplace.lock"),
-        Journal(gitdir / "commonplace.journal", partial(private_mode, gitdir)),
-    )
+    lock = WriterLock(gitdir / "commonplace.lock")
+    journal = Journal(gitdir / "commonplace.journal", partial(private_mode, gitdir))
     writer = TransactionWriter(repository.root, lock, journal, git)
     terms = WriteMode(retention_of(Folder(repository.root), repository, state_dir), prefix, git, commits)
     rules = IgnoreRules(folder.path, TrackedFiles(repository, prefix))

@@ -52,8 +52,8 @@ def test_distant_changes_of_a_long_text_are_told_each(monkeypatch: pytest.Monkey
     new = [*old[:801], "changed", *old[802:1_401], "new", *old[1_401:]]
     assert changed_ranges(old, new) == [(801, 802, 801, 802), (1401, 1401, 1401, 1402)]
     raw = "\n".join(new).encode()
-    told = changed_lines(line_marks("\n".join(old).encode()), raw)
-    assert told == ("line 802 removed", "line 802 added: changed", "line 1402 added: new")
+    descriptions = changed_lines(line_marks("\n".join(old).encode()), raw)
+    assert descriptions == ("line 802 removed", "line 802 added: changed", "line 1402 added: new")
     texts = ["", "ab", "aab", "abcabba", "cbabac", "bbbb", "xaxbxcx", "abcdefg", "gfedcba"]
     for most in (256, 1):
         monkeypatch.setattr("commonplace.domain.revisions.MAX_EDITS", most)

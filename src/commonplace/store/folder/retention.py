@@ -35,7 +35,6 @@ from commonplace.store.git.worktree import is_ignored, stored_form
 _BATCH = 32
 """Number of files that are stored, and in memory, at a time."""
 _EMPTY_BLOB = revision_of(b"")
-_OldContent = tuple[FileChange, bytes]
 StagedBlob = tuple[str, str]
 """A path in Git's index, and its blob's id."""
 

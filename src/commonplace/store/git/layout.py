@@ -238,16 +238,9 @@ def repository_settings(gitdir: Path, common: Path) -> list[Setting]:
     Raises:
         UntrustedRepositoryError: a file is unreadable, or the files include each other.
     """
-
-    def read(file: Path) -> bytes:
-        raw = _content(file, MAX_TEXT_BYTES, follow=True)
-        if raw is None:
-            raise FileNotFoundError
-        return raw
-
     try:
-        shared = list(settings_in(common / "config", read, conditional=True))
-        own = list(settings_in(gitdir / "config.worktree", read, conditional=True))
+        shared = list(settings_in(common / "config", _regular_bytes, conditional=True))
+        own = list(settings_in(gitdir / "config.worktree", _regular_bytes, conditional=True))
     except RecursionError:
         raise _refused("config", "includes itself") from None
     except OSError as error:
@@ -371,6 +364,13 @@ def _content(file: Path, most: int, *, follow: bool) -> bytes | None:
         return opened.read(most)
 
 
+def _regular_bytes(file: Path) -> bytes:
+    raw = _content(file, MAX_TEXT_BYTES, follow=True)
+    if raw is None:
+        raise FileNotFoundError
+    return raw
+
+
 def _refused(name: str, what: str) -> UntrustedRepositoryError:
     return untrusted(
         f"In its .git folder {name!a} {what}.",
@@ -490,22 +490,34 @@ def protected_settings(name: str) -> list[str]:
 
     Git reads some settings from these sources only. An unreadable file counts as empty.
     """
-    return configured_values(name, protected_files(os.environ))
+    return configured_values(name)
 
 
-def configured_values(name: str, files: Iterable[Path]) -> list[str]:
-    """All values of a setting in these files, without conditional includes, and in the environment, in order."""
+def configured_values(name: str, own: Path | None = None) -> list[str]:
+    """All values of a setting in the files of `protected_settings`, in a repository's own file, and in the environment.
+
+    Args:
+        name: The setting.
+        own: The repository's file, of which and of whose includes only regular files are read; None for no repository.
+
+    Raises:
+        UntrustedRepositoryError: the repository's file, or one that it includes, is not regular, or too large.
+    """
     settings: list[str] = []
-    for file in files:
+    files: list[tuple[Path, Read]] = [(file, Path.read_bytes) for file in protected_files(os.environ)]
+    for file, read in [*files, (own, _regular_bytes)] if own else files:
         try:
-            settings += [value for key, value in settings_in(file, Path.read_bytes, conditional=False) if key == name]
+            settings += [value for key, value in settings_in(file, read, conditional=False) if key == name]
         except (OSError, RecursionError):
             continue
+    return [*settings, *_environment_values(name)]
+
+
+def _environment_values(name: str) -> Iterator[str]:
     count = os.environ.get("GIT_CONFIG_COUNT", "")
     for number in range(int(count) if count.isdecimal() and len(count) < len("10000") else 0):
         if os.environ.get(f"GIT_CONFIG_KEY_{number}", "").lower() == name:
-            settings.append(os.environ.get(f"GIT_CONFIG_VALUE_{number}", ""))
-    return settings
+            yield os.environ.get(f"GIT_CONFIG_VALUE_{number}", "")
 
 
 def named_path(value: str, base: Path) -> Path:

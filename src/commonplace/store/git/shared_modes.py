@@ -165,7 +165,7 @@ def _sharing(
 ) -> Sharing:
     """The sharing that configuration files give, the last of which is the repository's own."""
     del stamps, variables  # they only tell the states of the files and of the environment apart
-    value = next(reversed(configured_values(SHARED_REPOSITORY, files)), "umask").strip().lower()
+    value = next(reversed(configured_values(SHARED_REPOSITORY, files[-1])), "umask").strip().lower()
     if value in _NAMED:
         return Sharing(_NAMED[value])
     if _OCTAL.fullmatch(value) and int(value, 8) & _OWNER == _OWNER:

@@ -89,5 +89,13 @@ def test_the_setting_is_that_of_all_configuration_and_takes_effect_at_once(
     (base / "config").write_text("[core]\n\tsharedRepository\n")
     assert sharing_of(base) == Sharing(0o660)
     assert sharing_of(tmp_path) == Sharing(), "not a repository"
+    os.mkfifo(tmp_path / "pipe")
+    (base / "config").write_text(f"[core]\n\tsharedRepository\n[include]\n\tpath = {tmp_path / 'pipe'}\n")
+    assert sharing_of(base) == Sharing(), "no file of the repository is waited for"
+    (base / "config").unlink()
+    os.mkfifo(base / "config")
+    assert sharing_of(base) == Sharing()
+    (base / "config").unlink()
+    (base / "config").write_text("[core]\n\tsharedRepository\n")
     base.chmod(0o700)
     assert sharing_of(base) == Sharing(), "only its owner can enter"

@@ -19,7 +19,6 @@ from commonplace.services.writes.documents import read_to_edit
 InputKind: TypeAlias = Literal["text", "number", "date", "checkbox", "select"]
 FIELD, SHOWN = "field:", "shown:"
 """Beginnings of the names of inputs: the value, and the value that was shown."""
-CHECKED = "true"
 _KINDS: Mapping[str, InputKind] = {
     "text": "text",
     "number": "number",
