@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import unescape
 from urllib.parse import urlencode
 
@@ -42,3 +43,26 @@ def fields(html: str, form: str = '<form class="(?:edit|merge)-form"') -> dict[s
     for name, text in re.findall(r'<textarea[^>]*name="([^"]*)"[^>]*>\n?(.*?)</textarea>', inside, re.DOTALL):
         result[name] = unescape(text)
     return result
+
+
+def edited(server: Server, path: str, change: Callable[[str], str], word: str, *, key: str = "") -> str:
+    """Edit a page as a person does, who merges what others wrote meanwhile; `word` is in the changed text.
+
+    Returns:
+        `saved`, `merged`, `left` if others wrote during the merge, too, or `refused` with the status.
+    """
+    form = fields(page(server, path, key=key))
+    answer = sent(server, path, key=key, **{**form, "text": change(form["text"]), "action": "save"})
+    if answer.status == 303:
+        return "saved"
+    if answer.status != 409:
+        return f"refused {answer.status}"
+    html = answer.body.decode()
+    if 'class="merge-form"' in html:
+        answer = sent(server, path, key=key, **{**fields(html), "action": "merge"})
+        assert answer.status == 200, answer.body
+        html = answer.body.decode()
+    merged = fields(html)
+    assert word in merged["text"], "the own line is never dropped"
+    answer = sent(server, path, key=key, **{**merged, "action": "save"})
+    return "merged" if answer.status == 303 else "left"

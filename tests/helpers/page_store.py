@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit, CommitSpan, FileStat, Revision
@@ -77,7 +77,7 @@ class PageStore:
 
     def committing(self) -> Store:
         """This store."""
-        return self
+        return cast("Store", self)
 
     def transaction(self, message: str, author: Author | None = None) -> NoReturn:
         """Raises ReadOnlyError."""
@@ -152,9 +152,9 @@ class _RecordDates:
         del commit
         return {}
 
-    def changed(self, commit: str) -> dict[Address, tuple[bytes | None, bytes | None]]:
+    def changed(self, commit: str, *, limit: int = 0) -> dict[Address, tuple[bytes | None, bytes | None]]:
         """Nothing."""
-        del commit
+        del commit, limit
         return {}
 
     def moved(self, addresses: Collection[Address]) -> Mapping[Address, Address]:

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,7 +67,7 @@ class Server:
 
     process: subprocess.Popen[bytes] | Forked
     port: int
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
     """Lines that the process wrote on standard error."""
     follows: Served = field(default_factory=Served)
 
@@ -107,13 +107,15 @@ class Server:
         """A request about a page, whose path is percent-encoded whole."""
         return self.ask(method, f"/api/v1/pages/{quote(path, safe='')}{below}", body, **more)
 
-    def call(self, toolset: str, tool: str, arguments: Mapping[str, Any], *, key: str = "") -> Any:
+    def call(
+        self, toolset: str, tool: str, arguments: Mapping[str, Any], *, key: str = "", client: str = "test"
+    ) -> Any:
         """A tool's result, or an error of the protocol, as it came."""
-        return self.rpc(toolset, "tools/call", {"name": tool, "arguments": arguments}, key=key)
+        return self.rpc(toolset, "tools/call", {"name": tool, "arguments": arguments}, key=key, client=client)
 
-    def rpc(self, toolset: str, method: str, params: Mapping[str, Any], *, key: str = "") -> Any:
+    def rpc(self, toolset: str, method: str, params: Mapping[str, Any], *, key: str = "", client: str = "test") -> Any:
         """One request of the newer era: what stands under `result`, or the whole error."""
-        headers, body = rpc_request(method, params)
+        headers, body = rpc_request(method, params, client)
         answer = self.ask("POST", f"/mcp/{toolset}", body, key=key, headers=headers)
         if answer.headers["content-type"] == "text/event-stream":
             messages = [json.loads(line[5:]) for line in answer.body.decode().splitlines() if line.startswith("data:")]
@@ -123,7 +125,7 @@ class Server:
         return message.get("result", message)
 
     @contextmanager
-    def follow(self, toolset: str, uris: Sequence[str], *, key: str = "") -> Iterator[Stream]:
+    def follow(self, toolset: str, uris: Sequence[str], *, key: str = "") -> Generator[Stream]:
         """A stream of the newer era on which the server tells of resources and of the list of them."""
         wanted_values = {"resourcesListChanged": True, "resourceSubscriptions": list(uris)}
         headers, body = rpc_request("subscriptions/listen", {"notifications": wanted_values})
@@ -176,9 +178,9 @@ class RawSession:
         return self._server.ask("POST", self._path, {"jsonrpc": "2.0", **message}, headers=self._headers)
 
 
-def rpc_request(method: str, params: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Headers and body of a request of the newer era."""
-    about = {"protocolVersion": REVISION, "clientInfo": {"name": "test", "version": "1"}, "clientCapabilities": {}}
+def rpc_request(method: str, params: Mapping[str, Any], client: str = "test") -> tuple[dict[str, str], dict[str, Any]]:
+    """Headers and body of a request of the newer era, by the client of this name."""
+    about = {"protocolVersion": REVISION, "clientInfo": {"name": client, "version": "1"}, "clientCapabilities": {}}
     meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
     headers = {
         "Accept": "application/json, text/event-stream",
@@ -199,7 +201,7 @@ def served(
     command: str = "serve",
     fresh: bool = False,
     port: int = 0,
-) -> Iterator[Server]:
+) -> Generator[Server]:
     """A new server on a port, by default any free one; killed when the block ends.
 
     Unless it must be `fresh`, it is forked from one that has loaded the product.

@@ -221,8 +221,8 @@ class History(Protocol):
         """
         ...
 
-    def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
-        """The bytes of each file that a commit of the current branch changed, before and after it; None for no file.
+    def changed(self, commit: str, *, limit: int = 0) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
+        """The bytes of the first `limit` files (0: all) that a commit of the current branch changed, before and after.
 
         Raises:
             NotFoundError: the current branch has no such commit.

@@ -132,8 +132,9 @@ class NoHistory:
         del commit
         return {}
 
-    def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
+    def changed(self, commit: str, *, limit: int = 0) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
         """Raises NotFoundError: there are no commits."""
+        del limit
         raise NotFoundError(f"There is no commit {commit[:64]!r} of the folder: {self.absence}.", kind="revision")
 
     def uncommitted(self, revisions: Mapping[Address, Revision]) -> set[Address]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from forms import HTML, fields, page, sent
+from forms import HTML, edited, page, sent
 from serving import Server, create_key, served
 from support import Amount, GitRepo, new_repo
 
@@ -32,9 +32,9 @@ class Site:
     server: Server
     repo: GitRepo
     keys: dict[str, str]
-    acknowledged: list[str] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list[str])
     """The words that acknowledged writes contain, one for each write."""
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of acts by their kind and result."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -81,30 +81,18 @@ def act_of_an_agent(site: Site, name: str, chance: random.Random, word: str) -> 
 def act_of_a_person(site: Site, name: str, chance: random.Random, word: str) -> None:
     """A person edits in the browser and merges, decides on a proposal, or takes a write of an agent back."""
     kind = chance.choice(["edit", "edit", "edit", "decide", "undo"])
-    act: Callable[[Site, str, random.Random, str], str] = {"edit": edited, "decide": decided, "undo": undone}[kind]
+    act: Callable[[Site, str, random.Random, str], str] = {"edit": changed, "decide": decided, "undo": undone}[kind]
     result = act(site, name, chance, word)
     site.note(f"person {kind} {result}", word if kind == "edit" and result in {"saved", "merged"} else "")
 
 
-def edited(site: Site, name: str, chance: random.Random, word: str) -> str:
-    path, key = f"/edit/{chance.choice(PAGES)}", site.keys[name]
-    form = fields(page(site.server, path, key=key))
-    lines = form["text"].split("\n")
-    lines.insert(chance.randrange(2, len(lines)), f"\n{word}\n")
-    answer = sent(site.server, path, key=key, **{**form, "text": "\n".join(lines), "action": "save"})
-    if answer.status == 303:
-        return "saved"
-    if answer.status != 409:
-        return f"refused {answer.status}"
-    html = answer.body.decode()
-    if 'class="merge-form"' in html:
-        answer = sent(site.server, path, key=key, **{**fields(html), "action": "merge"})
-        assert answer.status == 200, answer.body
-        html = answer.body.decode()
-    merged = fields(html)
-    assert word in merged["text"], "the own line is never dropped"
-    answer = sent(site.server, path, key=key, **{**merged, "action": "save"})
-    return "merged" if answer.status == 303 else "left"
+def changed(site: Site, name: str, chance: random.Random, word: str) -> str:
+    def with_word(text: str) -> str:
+        lines = text.split("\n")
+        lines.insert(chance.randrange(2, len(lines)), f"\n{word}\n")
+        return "\n".join(lines)
+
+    return edited(site.server, f"/edit/{chance.choice(PAGES)}", with_word, word, key=site.keys[name])
 
 
 def decided(site: Site, name: str, chance: random.Random, word: str) -> str:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
+import re
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, dropwhile, islice
 from threading import Lock
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.domain.documents import Section
+from commonplace.domain.errors import GitError, InvalidInputError
 from commonplace.services.collections import Collection
 from commonplace.services.past.moments import require_history
 
 MAX_BLAMED_COMMITS = 10_000
 """Maximum number of a document's commits that are read."""
+MAX_CHANGED_FILES = 100
+"""Maximum number of files of one commit in which the earlier place of a text is looked for."""
+MAX_PLACES = 10
+"""Maximum number of pages through which a text is followed."""
+MIN_LETTERS = 40
+"""Minimum number of letters and digits of a text that is followed to another page, as of `git blame -C`."""
 MAX_CACHED_DOCUMENTS = 256
 """Maximum number of cached documents; the least recently used one is evicted."""
 
@@ -76,7 +86,8 @@ def section_blame(collection: Collection, address: Address) -> list[SectionChang
     """The last commit of each section of a document, in the document's order.
 
     A section's text is the text between its heading and the next one. The section counts as unchanged if an older
-    version has the same heading and text anywhere in the document.
+    version has the same heading and text anywhere in the document, or if the commit that brought it here took it out of
+    another page, in which it then counts.
 
     Raises:
         GitError: the collection has no history.
@@ -91,23 +102,74 @@ def section_blame(collection: Collection, address: Address) -> list[SectionChang
 
 def _commits_of(collection: Collection, address: Address, texts: set[bytes]) -> Mapping[bytes, Commit]:
     """The commit that introduced each text; texts that no commit has are omitted."""
+    versions = _versions(collection, address) if texts else iter(())
+    first = next(versions, None)
+    if first is None:
+        return {}
     document = collection.store.identity, address.path
+    commits = _introduced(collection, document, chain([first], versions), texts, MAX_PLACES)
+    _CACHE.add(document, first[0].id, commits)
+    return commits
+
+
+def _introduced(
+    collection: Collection,
+    document: tuple[str, str],
+    versions: Iterable[tuple[Commit, bytes]],
+    texts: AbstractSet[bytes],
+    places: int,
+) -> dict[bytes, Commit]:
+    """The commit that introduced each text of a document; of a text from another page, the one that did so there.
+
+    Args:
+        collection: The document's collection.
+        document: The identity of its store and its path, for the cache.
+        versions: Its commits with its bytes, newest first.
+        texts: The texts.
+        places: Number of further pages through which a text is followed.
+    """
     commits: dict[bytes, Commit] = {}
-    left, last, newer = set(texts), "", None
-    for commit, raw in islice(collection.store.history.versions(address), MAX_BLAMED_COMMITS if left else 0):
-        last = last or commit.id
+    cached: dict[bytes, Commit] = {}
+    left, newer = set(texts), None
+    for commit, raw in versions:
         gone = {text for text in left if text not in raw}
         if newer is not None:
             commits |= dict.fromkeys(gone, newer)
         left -= gone
         known_commits = _CACHE.texts_at(document, commit.id)
-        commits |= {text: known_commits[text] for text in left & known_commits.keys()}
+        cached |= {text: known_commits[text] for text in left & known_commits.keys()}
         left -= known_commits.keys()
         newer = commit
         if not left:
             break
     if newer is not None:
         commits |= dict.fromkeys(left, newer)
-    if last:
-        _CACHE.add(document, last, commits)
-    return commits
+    return cached | commits | _carried(collection, commits, places)
+
+
+def _carried(collection: Collection, commits: Mapping[bytes, Commit], places: int) -> dict[bytes, Commit]:
+    """The earlier commits of those texts that their commit took out of another page."""
+    moved: defaultdict[str, set[bytes]] = defaultdict(set)
+    for text, commit in commits.items() if places else ():
+        if len(re.findall(rb"[0-9A-Za-z\x80-\xff]", text)) >= MIN_LETTERS:
+            moved[commit.id].add(text)
+    carried: dict[bytes, Commit] = {}
+    for commit_id, texts in moved.items():
+        for source, left in _sources(collection, commit_id, texts):
+            later = dropwhile(lambda version, last=commit_id: version[0].id != last, _versions(collection, source))
+            document = collection.store.identity, source.path
+            carried |= _introduced(collection, document, islice(later, 1, None), left, places - 1)
+    return carried
+
+
+def _versions(collection: Collection, address: Address) -> Iterator[tuple[Commit, bytes]]:
+    return islice(collection.store.history.versions(address), MAX_BLAMED_COMMITS)
+
+
+def _sources(collection: Collection, commit: str, texts: set[bytes]) -> Iterator[tuple[Address, set[bytes]]]:
+    """The pages out of which a commit took texts, each with these texts; none for a merge."""
+    with suppress(InvalidInputError, GitError):
+        for address, (before, after) in collection.store.history.changed(commit, limit=MAX_CHANGED_FILES).items():
+            left = {text for text in texts if before and text in before and text not in (after or b"")}
+            if left and address.is_document:
+                yield address, left

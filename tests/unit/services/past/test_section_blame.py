@@ -75,3 +75,27 @@ def test_a_rewritten_history_is_not_blamed_on_commits_that_are_gone(git_repo: Ma
     assert now.message.strip() == "Another subject"
     assert now != gone
     index.close()
+
+
+def test_a_section_that_was_carried_to_another_page_has_the_commit_that_wrote_it(
+    git_repo: MakeRepo, tmp_path: Path
+) -> None:
+    texts = [f"{word} is a text that is long enough to be known again elsewhere." for word in ("One", "Two", "Six")]
+    short = "## Short\n\nYes.\n\n"
+    repo = git_repo(files={"other.md": "# Other\n", PAGE.path: page_of(texts[:1])})
+    first = repo.git("rev-parse", "HEAD").strip()
+    second = repo.commit(**{PAGE.path: page_of(texts) + short})
+    carried = f"## Section 2\n\n{texts[2]}\n\n"
+    repo.commit(**{PAGE.path: page_of(texts[:2]), "other.md": f"# Other\n\n{carried}{short}"})
+    last = repo.commit(
+        **{PAGE.path: "# Page\n", "all.md": page_of(texts[:2]) + carried + short, "other.md": "# Other\n"}
+    )
+    repo.commit(**{PAGE.path: "# Page\n\nMore.\n"})
+    store = open_store(repo.path, commit="manual", state_dir=tmp_path / "state")
+    index = open_index(store, tmp_path / "cache")
+    index.sync()
+    collection = Collection("repo", store, index)
+    for _ in range(2):
+        changes = section_blame(collection, Address("all.md"))
+        assert [change.commit.id if change.commit else "" for change in changes[1:]] == [first, second, second, last]
+    index.close()

@@ -177,8 +177,8 @@ class GitHistory:
             return self.rename_finder.renames(TreeDiff(self.repository), found_commit, parents[0])
         return {}
 
-    def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
-        """The bytes of each file that a commit of the current branch changed, before and after it."""
+    def changed(self, commit: str, *, limit: int = 0) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
+        """The bytes of the files that a commit of the current branch changed, before and after it."""
         found_commit = named_object(self.repository, self.ancestors, self.head(), checked(commit))
         if not isinstance(found_commit, pygit2.Commit):
             raise _no_such_commit(commit)
@@ -195,7 +195,7 @@ class GitHistory:
             for commit in (parents[0] if parents else None, found_commit)
         )
         changed: dict[Address, tuple[bytes | None, bytes | None]] = {}
-        for path, before, after in trees.differences(old, new):
+        for path, before, after in islice(trees.differences(old, new), limit or None):
             address = address_or_none(os.fsdecode(path))
             if address is not None and not self._hides(address):
                 changed[address] = self._blob(before), self._blob(after)
