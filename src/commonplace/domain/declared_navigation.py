@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import cast
 
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
-from commonplace.domain.markdown.paths import joined
+from commonplace.domain.markdown.paths import INDEX_NAMES, joined
 from commonplace.domain.yaml_loader import load
 
 MAX_ENTRIES = 50_000
@@ -172,6 +173,109 @@ def summary(text: str, folder: str) -> tuple[DeclaredEntry, ...]:
             outline.close_group()
         is_first = is_first and not line.strip()
     return outline.entries()
+
+
+def literate_nav_file(plugins: Json) -> str | None:
+    """The name of the files of `literate-nav` by the `plugins` of a `mkdocs.yml`; None without this plugin."""
+    for plugin in list_of(plugins) or [{name: options} for name, options in mapping_of(plugins).items()]:
+        if plugin == "literate-nav" or "literate-nav" in mapping_of(plugin):
+            return text_of(mapping_of(mapping_of(plugin).get("literate-nav")).get("nav_file")) or "SUMMARY.md"
+    return None
+
+
+class LiterateNav:
+    """The navigation of a MkDocs tree whose plugin `literate-nav` reads a file of each folder, such as `SUMMARY.md`.
+
+    Args:
+        read: Reads a file.
+        name: Name of the files.
+        documents: Paths of all documents of the tree, sorted.
+    """
+
+    def __init__(self, read: ReadText, name: str, documents: Sequence[str]) -> None:
+        self.files: set[str] = set()
+        """Paths of the files that were read; each is read once."""
+        self._read = read
+        self._name = name
+        self._named: set[str] = set()
+        """Targets of entries; wildcards do not list them again."""
+        pages: dict[str, list[str]] = {}
+        folders: dict[str, dict[str, None]] = {}
+        for path in documents:
+            pages.setdefault(path.rpartition("/")[0], []).append(path)
+            while path := path.rpartition("/")[0]:
+                folders.setdefault(path.rpartition("/")[0], {})[f"{path}/"] = None
+        index_first = {
+            folder: sorted(below, key=lambda path: path.rpartition("/")[2] not in INDEX_NAMES)
+            for folder, below in pages.items()
+        }
+        self._below = {
+            folder: [*index_first.get(folder, ()), *folders.get(folder, ())] for folder in {**pages, **folders}
+        }
+        """The pages of each folder, and then its folders with a slash behind them."""
+
+    def entries(self, folder: str, depth: int = 0) -> tuple[DeclaredEntry, ...]:
+        """The entries of a folder's file, `depth` levels down; empty if it has none, or if it was read already."""
+        path = _in(folder, self._name)
+        text = self._read(path) if path not in self.files else ""
+        if not text:
+            return ()
+        self.files.add(path)
+        self._named.add(path)
+        lists = re.split(r"(?m)^#.*$", text.rpartition("<!--nav-->")[2])
+        listed = next(filter(None, (summary(part, folder) for part in reversed(lists))), ())
+        return self.expanded(listed, folder, depth)
+
+    def expanded(self, entries: Sequence[DeclaredEntry], folder: str, depth: int = 0) -> tuple[DeclaredEntry, ...]:
+        """Entries with those of the folders that they name, and with what their wildcards match in a folder.
+
+        Args:
+            entries: The entries.
+            folder: The folder in which a wildcard without a title begins.
+            depth: Number of levels above the entries.
+        """
+        self._named.update(target for entry in entries for target in _targets(entry))
+        rows = (self._expanded(entry, folder, depth) for entry in entries if depth < MAX_LEVELS)
+        return tuple(chain.from_iterable(rows))
+
+    def _expanded(self, entry: DeclaredEntry, folder: str, depth: int) -> Iterator[DeclaredEntry]:
+        place = entry.target.rstrip("/")
+        if entry.children:
+            first = (DeclaredEntry("", entry.target),) if entry.target else ()
+            yield DeclaredEntry(entry.title, "", (*first, *self.expanded(entry.children, folder, depth + 1)))
+        elif "*" in (place or entry.title) and not entry.is_external:
+            matched = self._matched(entry.target or entry.title, "" if place else folder)
+            inside = [DeclaredEntry("", path) for path in matched if path not in self._named]
+            is_section = bool(place and entry.title)
+            rows = self.expanded(inside, folder, depth + is_section)
+            yield from [DeclaredEntry(entry.title, "", rows)] if is_section else rows
+        elif place in self._below and _in(place, self._name) not in self.files:
+            below = self.entries(place, depth + 1) or self.expanded((DeclaredEntry("*"),), place, depth + 1)
+            yield DeclaredEntry(entry.title or words_of_name(place.rpartition("/")[2]), "", below)
+        elif place not in self._below:
+            yield entry
+
+    def _matched(self, pattern: str, folder: str) -> Iterator[str]:
+        """The pages and folders that a pattern names, of which `*` matches no `/`."""
+        parent, _, name = (joined(folder, pattern.rstrip("/")) or "").rpartition("/")
+        for place, below in self._below.items():
+            if place == parent or (place.count("/") == parent.count("/") and fnmatchcase(place, parent)):
+                for path in below:
+                    is_fit = path.endswith("/") or not pattern.endswith("/")
+                    if is_fit and fnmatchcase(path.rstrip("/").rpartition("/")[2], name):
+                        yield path
+
+
+def _targets(entry: DeclaredEntry) -> Iterator[str]:
+    yield entry.target
+    for child in entry.children:
+        yield from _targets(child)
+
+
+def words_of_name(name: str) -> str:
+    """The name of a folder as words: `user-guide` as `User guide`."""
+    words = re.sub(r"[-_]+", " ", name).strip()
+    return words[:1].upper() + words[1:] if words.islower() else words or name
 
 
 def _linked(link: re.Match[str], folder: str) -> DeclaredEntry:

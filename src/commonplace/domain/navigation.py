@@ -15,13 +15,16 @@ from commonplace.domain.declared_navigation import (
     REST,
     DeclaredEntry,
     FolderOrder,
+    LiterateNav,
     ReadText,
     awesome_pages,
     category,
     docfx,
+    literate_nav_file,
     nav_list,
     summary,
     toctree,
+    words_of_name,
 )
 from commonplace.domain.json import Json, list_of, mapping_of, number_of, scalar_text, text_of
 from commonplace.domain.markdown.paths import INDEX_NAMES, place_files
@@ -318,14 +321,8 @@ class _Arranger:
             if entry.target == REST:
                 placed.append(None)
                 continue
-            node = next(
-                (
-                    navigation_node
-                    for navigation_node in rest
-                    if entry.target and entry.target in {navigation_node.path, navigation_node.folder}
-                ),
-                None,
-            )
+            named = [node for node in rest if entry.target and entry.target in {node.path, node.folder}]
+            node = named[0] if named else None
             if node is not None:
                 rest.remove(node)
                 placed.append(replace(node, title=entry.title or node.title))
@@ -393,10 +390,7 @@ def _is_part(path: str, root: str) -> bool:
 def _folder_title(name: str, style: _Style) -> str:
     if style.numbered:
         name = _NUMBER.sub("", name)
-    if style.words:
-        words = re.sub(r"[-_]+", " ", name).strip()
-        return words[:1].upper() + words[1:] if words.islower() else words or name
-    return name
+    return words_of_name(name) if style.words else name
 
 
 def _folders(paths: Iterable[str], root: str) -> dict[str, _Folder]:
@@ -494,9 +488,13 @@ class _Builder:
         return [path for path in self._paths if under(path, folder)]
 
     def _mkdocs(self, site: SiteTree) -> Iterator[tuple[str, Sequence[NavigationNode]]]:
-        folder = site.mounts[0].folder
-        declared = nav_list(mapping_of(load(self._read(site.config)).value).get("nav"), folder)
+        folder, settings = site.mounts[0].folder, mapping_of(load(self._read(site.config)).value)
+        declared = nav_list(settings.get("nav"), folder)
         paths, style = self._below(folder), _STYLES["MkDocs"]
+        if (name := literate_nav_file(settings.get("plugins"))) is not None:
+            literate = LiterateNav(self._read, name, paths)
+            declared = literate.entries(folder) or literate.expanded(declared, folder)
+            self.hidden |= literate.files
         if declared:
             yield folder, self.arranger.nodes(declared, paths, style)
         elif paths:

@@ -37,6 +37,7 @@ SENTENCE_BYTES = 600
 PIPED_LINK = re.compile(r"\[\[([^\[\]|\n]+)\|([^\[\]|\n]+)\]\]")
 """A link `[[a|b]]`, of which a snippet shows `b`."""
 
+_LINE_BELOW = re.compile(rb"\n[ \t>]*[^\s>]")
 _SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
 _WORD_END = re.compile(f"{WORD_CHAR}*")
 _HTML = (
@@ -58,9 +59,9 @@ _MARKUP = re.compile(
     rf"|(?P<mark>(?<=\])(?:{_AIM})"
     rf"|(?:(?<=!)\[|(?<=\[))(?=[^\[\]\n]*\](?:{_AIM})|!\[[^\[\]\n]*\]\([^()\s]*\)\]\([^()\s]*\)))"
     r"|(?P<code>(?<=`)`*)"
-    r"|(?<=\*)\*{0,2}(?=[^\s*])(?P<star>[^*\n]{1,300}(?:\n\w[^*\n]{0,300})?)(?<=\S)\*{1,3}"
-    r"|(?<!\w_)(?<=_)_?(?=[^\s_])(?P<line>[^_\n]{1,300}(?:\n\w[^_\n]{0,300})?)(?<=\S)_{1,2}(?!\w)"
-    r"|(?<=\\)(?=[!-/:-@\[-`{-~]))",
+    r"|(?<=\*)\*{0,2}(?=[^\s*])(?P<star>(?>\\[^\n]|[^*\n]){1,300}(?:\n\w[^*\n]{0,300})?)(?<=\S)\*{1,3}"
+    r"|(?<!\w_)(?<=_)_?(?=[^\s_])(?P<line>(?>\\[^\n]|[^_\n]){1,300}(?:\n\w[^_\n]{0,300})?)(?<=\S)_{1,2}(?!\w)"
+    r"|(?<=\\)(?:(?P<escaped>[!-/:-@\[-`{-~])|(?=\r?\n[ \t>]*[^\s>])))",
     re.MULTILINE,
 )
 
@@ -251,6 +252,8 @@ def sentence_round(raw: bytes, start: int, end: int, shown: str | None = None) -
     # Without its indentation, by which a line of its own would be code.
     before = raw[first:start].decode("utf-8", "ignore").lstrip(" \t")
     behind = raw[end : last if last >= 0 else end + SENTENCE_BYTES].decode("utf-8", "ignore")
+    if last >= 0 and _LINE_BELOW.match(raw, last):
+        behind = behind.rstrip("\r").removesuffix("\\")  # a hard break
     middle = raw[start:end].decode("utf-8", "ignore") if shown is None else shown
     line = with_marks(before + middle + behind)
     codes = code_pieces(line)
@@ -279,7 +282,7 @@ def _shown(match: re.Match[str]) -> str:
         return _MARKUP.sub(_shown, match[kind])
     if kind in {"target", "shown"}:
         return _link_text(match["target"], match["shown"] or "", embedded=match["embed"] is not None)
-    return ""
+    return match["escaped"] or ""
 
 
 _PART_OF_TARGET = re.compile(r"#(?!#|$)")

@@ -169,6 +169,74 @@ MDBOOK = {
 }
 
 
+LITERATE = {
+    "mkdocs.yml": "plugins:\n  - search\n  - literate-nav\nnav:\n  - Only: zebra.md\n",
+    "docs/SUMMARY.md": (
+        "# Contents\n\n* [Not this](tides.md)\n\n## Navigation\n\n* [Home](index.md)\n* [Guide](guide/)\n* About\n"
+        "    * [Team](about/team.md)\n    * about/*.md\n* [Tides](tides.md)\n    * [Elsewhere](https://example.org/x)\n"
+        "    * ref/*\n* *\n"
+    ),
+    "docs/guide/SUMMARY.md": "* [Moor](moor.md)\n* [Deep](deep/)\n* *.md\n* [Back](../)\n",
+    **{
+        f"docs/{name}.md": f"# Title of {name}\n"
+        for name in (
+            "index", "tides", "zebra", "apple", "guide/index", "guide/moor", "guide/fees", "guide/deep/a",
+            "guide/deep/index", "about/team", "about/jobs", "ref/z", "ref/a", "more/x", "more/a-b/y", "more/a-b/index",
+        )
+    },
+}  # fmt: skip
+
+
+def test_literate_nav_of_mkdocs_reads_a_file_of_each_folder() -> None:
+    navigation = built(LITERATE)
+    assert shown(navigation.roots) == [
+        "Home <docs/index.md>",
+        ("Guide", [
+            "Moor <docs/guide/moor.md>",
+            ("Deep", [
+                "Title of guide/deep/index <docs/guide/deep/index.md>",
+                "Title of guide/deep/a <docs/guide/deep/a.md>",
+            ]),
+            "Title of guide/index <docs/guide/index.md>",
+            "Title of guide/fees <docs/guide/fees.md>",
+        ]),
+        ("About", ["Team <docs/about/team.md>", "Title of about/jobs <docs/about/jobs.md>"]),
+        ("Tides", [
+            "Title of tides <docs/tides.md>",
+            "Elsewhere <https://example.org/x>",
+            "Title of ref/a <docs/ref/a.md>",
+            "Title of ref/z <docs/ref/z.md>",
+        ]),
+        "Title of apple <docs/apple.md>",
+        "Title of zebra <docs/zebra.md>",
+        ("More", [
+            "Title of more/x <docs/more/x.md>",
+            ("A b", ["Title of more/a-b/index <docs/more/a-b/index.md>", "Title of more/a-b/y <docs/more/a-b/y.md>"]),
+        ]),
+    ]  # fmt: skip
+    nav = "plugins: {literate-nav: {nav_file: NAV.md}}\nnav:\n  - More: more/\n  - Rest: '*.md'\n"
+    files = {**LITERATE, "mkdocs.yml": nav, "docs/more/NAV.md": "* [Y](a-b/y.md)\n* */\n"}
+    assert shown(built(files).roots)[:2] == [
+        ("More", ["Y <docs/more/a-b/y.md>", ("A b", ["Title of more/a-b/index <docs/more/a-b/index.md>"])]),
+        ("Rest", [
+            "Title of index <docs/index.md>",
+            "Contents <docs/SUMMARY.md>",
+            "Title of apple <docs/apple.md>",
+            "Title of tides <docs/tides.md>",
+            "Title of zebra <docs/zebra.md>",
+        ]),
+    ]  # fmt: skip
+
+
+def test_files_of_literate_nav_that_name_each_other_end() -> None:
+    names = [f"f{number}" for number in range(40)]
+    links = "".join(f"* [{name}](../{name}/)\n" for name in names)
+    files = {"mkdocs.yml": "plugins: [literate-nav]\n", "docs/SUMMARY.md": links.replace("../", "")}
+    files |= {f"docs/{name}/SUMMARY.md": f"{links}* *\n" for name in names}
+    files |= {f"docs/{name}/x.md": f"# {name}\n" for name in names}
+    assert {f"docs/{name}/x.md" for name in names} <= set(built(files).places)
+
+
 def test_a_summary_of_mdbook_is_the_navigation() -> None:
     navigation = built(MDBOOK)
     assert shown(navigation.roots) == [
