@@ -12,11 +12,11 @@ import gzip
 import json
 import re
 import subprocess
-import sys
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -192,7 +192,14 @@ def _index_of(folder: OutputFolder, outputs: Iterable[str]) -> Iterator[tuple[st
 def _index_files(site: Path) -> Iterator[tuple[str, bytes]]:
     """The files of an index of the pages in a folder, by name, as Pagefind writes them."""
     with TemporaryDirectory() as place:
-        command = [sys.executable, "-m", "pagefind", "--site", str(site), "--output-path", place, "-k"]
+        command = [
+            str(import_module("pagefind.service").get_executable()),
+            "--site",
+            str(site),
+            "--output-path",
+            place,
+            "-k",
+        ]
         command += ["--include-characters", "_+#@", "--exclude-selectors", ".anchor", "--silent"]
         done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - paths, and no shell
         if done.returncode:

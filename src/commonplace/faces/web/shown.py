@@ -11,7 +11,6 @@ from functools import partial
 from html import escape
 from itertools import accumulate, chain
 from unicodedata import east_asian_width
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -25,9 +24,6 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.status import Status, TextStatus
-from commonplace.domain.words.amounts import amount
-from commonplace.faces.access.callers import allows
-from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import CardRow, PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
@@ -35,8 +31,7 @@ from commonplace.faces.web.messages import MessageCatalogue
 from commonplace.faces.web.pages import words_of
 from commonplace.faces.web.urls import Urls
 from commonplace.services.bounded_cache import BoundedCache
-from commonplace.services.collections import Collection, Collections, FoundDocument
-from commonplace.services.proposals import decisions
+from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.documents import Neighbour, parsed_document
 from commonplace.services.sites import Site
 from commonplace.services.statuses import CollectionStatuses
@@ -137,31 +132,6 @@ def edit_url(request: PageRequest, found_document: FoundDocument, document: Docu
     if not request.may_edit_page(collection, document.address, document.raw):
         return ""
     return request.urls.view("edit", collection.name, document.address.path)
-
-
-MAX_WAITING = 5
-"""Maximum number of proposals above a page."""
-
-
-def waiting_notes(request: PageRequest, collection: Collection, address: Address | None = None) -> list[CardRow]:
-    """Rows about the proposals that wait and that the caller may see: how many, or those that change a page.
-
-    Args:
-        request: The request.
-        collection: The collection.
-        address: The page; None for the number of all.
-    """
-    if request.tier == "read" or collection.is_past or collection.proposals is None:
-        return []
-    viewer = None if allows(request.tier, "write") else page_proposer(request.caller)
-    waiting = decisions.listed(Collections(lambda: [collection]), viewer, page=address)
-    if address is None:
-        about = "wait for a person." if len(waiting) > 1 else "waits for a person."
-        return [CardRow(amount(len(waiting), "proposal"), "/proposals", about)] if waiting else []
-    about = "is proposed for this page, and waits for a person."
-    place = urlencode({"file": address.path})
-    rows = [(proposal.proposal.title, proposal.proposal.id) for proposal in waiting[:MAX_WAITING]]
-    return [CardRow(title, f"/proposals/{identifier}?{place}", about) for title, identifier in rows]
 
 
 def version_text(address: Address, content: bytes | None) -> str | None:

@@ -16,6 +16,7 @@ from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.web import shown
+from commonplace.faces.web.edit_requests import waiting_notes
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.moments import at_moment
@@ -123,7 +124,7 @@ def page_of(request: PageRequest, found_document: FoundDocument, *, is_start: bo
         is_start=is_start,
         changes=[shown.shown_commit(commit) for commit in latest(collection, START_COMMITS)] if is_start else [],
         about=[row for pages in request.toolsets for row in pages.about(request, collection)] if is_start else [],
-        notes=[*(shown.waiting_notes(request, collection) if is_start else ()), *notes_of(request, found_document)],
+        notes=[*(waiting_notes(request, collection) if is_start else ()), *notes_of(request, found_document)],
         source=_source_url(request, found_document),
         **_language(text),
     )
@@ -178,7 +179,7 @@ def notes_of(request: PageRequest, found_document: FoundDocument | None) -> list
         return []
     collection, address = found_document.collection, found_document.record.address
     status_notes = shown.status_notes(request.urls, collection, address, words_of(request, collection))
-    proposed = shown.waiting_notes(request, collection, address)
+    proposed = waiting_notes(request, collection, address)
     return [*status_notes, *_citation_notes(found_document), *proposed, *toolset_notes(request, found_document)]
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from markupsafe import Markup
 
 from commonplace.faces.web import shown
+from commonplace.faces.web.edit_requests import waiting_notes
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.pages import base_title, page, words_of
@@ -76,7 +77,7 @@ def _navigation(request: PageRequest, collection: Collection) -> Markup:
 def _waiting(request: PageRequest) -> list[tuple[Collection, CardRow]]:
     """The number of proposals that wait, by collection; those of toolsets' own stores too."""
     decided = request.services.decided if request.tier != "read" else ()
-    return [(collection, note) for collection in decided for note in shown.waiting_notes(request, collection)]
+    return [(collection, note) for collection in decided for note in waiting_notes(request, collection)]
 
 
 def _card(request: PageRequest, collection: Collection) -> CollectionCard:

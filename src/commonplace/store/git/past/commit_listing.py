@@ -96,7 +96,7 @@ class CommitListing:
         """The documents that each of the newest commits touched, as far as they are cached."""
         known_head, count, touched = self._recent
         if names and (known_head != head or count < len(names)):
-            touched = self._spans.touched_since(head, names[-1])
+            touched = self._spans.touched_since(head, names[-1], len(names))
             self._recent = (head, 2 * len(names), touched) if touched else ("", 0, {})
         return touched
 

@@ -16,6 +16,8 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
+import pygit2
+
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import CommitSpan
 from commonplace.domain.private_files import private_folder
@@ -38,6 +40,8 @@ CACHED_TREE_BYTES = 2_000_000
 """Maximum size in bytes of the raw trees cached from head to head: a commit changes few of a folder's entries."""
 MAX_AHEAD = 200
 """Maximum number of commits that are read before an answer, to bring a cached history up to the current commit."""
+MAX_FEW = 50
+"""Maximum number of documents or commits for whose sake the stored history is not read as a whole."""
 HISTORY_FILE = "history"
 """Name of the file with the commits that were read."""
 STORED_EVERY = 100
@@ -68,6 +72,7 @@ class DocumentSpans:
         self._trees = TreeDiff(repository, CACHED_TREE_BYTES)
         self._file = cache_dir / HISTORY_FILE if cache_dir else None
         self._is_read = False
+        self._is_asked = False
         self._stored = 0
         """Number of commits in the file, as far as this process knows."""
 
@@ -81,13 +86,27 @@ class DocumentSpans:
             head = self._repository.head
             if not head:
                 return "", {}
-            self._read_file()
-            walked = self._known.pop(head) if head in self._known else self._advanced(head)
-            self._keep(head, walked)
-            self._store(head, walked)
-            ends = walked.ends
+            ends = self._few(head, addresses) if addresses is not None else None
+            if ends is None:
+                self._read_file()
+                walked = self._known.pop(head) if head in self._known else self._advanced(head)
+                self._keep(head, walked)
+                self._store(head, walked)
+                ends = walked.ends
             rows = ends.copy() if addresses is None else {item: ends[item] for item in addresses if item in ends}
         return head, self._spans(rows)
+
+    def _few(self, head: str, addresses: Collection[Address]) -> Mapping[Address, Ends] | None:
+        """The ends of few documents from the file and the commits since, once; None if that does not tell them."""
+        if self._file is None or self._is_read or self._is_asked or len(addresses) > MAX_FEW:
+            return None
+        self._is_asked = True
+        entry = None if self._repository.handle.is_shallow else read_history(self._file, addresses)
+        if entry is None or not (self._repository.has_object(entry[0]) and self._repository.holds(head, entry[0])):
+            return None
+        ahead = list(islice(oldest_first(self._repository, head, entry[0]), STORED_EVERY))
+        news, _, has_renames = self._walk(entry[1], ahead, self._trees)
+        return None if has_renames or len(ahead) == STORED_EVERY else {**entry[1].ends, **news.ends}
 
     def _spans(self, rows: Mapping[Address, Ends]) -> Spans:
         names = {name for row in rows.values() for name in row}
@@ -157,9 +176,9 @@ class DocumentSpans:
         with self._cached(head) as walked:
             return None if walked is None else walked.named(name)
 
-    def touched_since(self, head: str, oldest: str) -> dict[str, list[Address]]:
-        """The result of `WalkedHistory.touched_since`; none if the commits up to `head` are not cached."""
-        with self._cached(head) as walked:
+    def touched_since(self, head: str, oldest: str, count: int) -> dict[str, list[Address]]:
+        """The result of `WalkedHistory.touched_since` for `count` commits; none if those to `head` are not cached."""
+        with self._cached(head, may_read=count > MAX_FEW) as walked:
             return {} if walked is None else walked.touched_since(oldest)
 
     def last_of(self, head: str, at: str, among: Collection[Address]) -> dict[Address, tuple[str, bool]] | None:
@@ -196,7 +215,7 @@ class DocumentSpans:
 
     def contains(self, head: str, commit: str) -> bool:
         """Whether a commit is known to be `head` or one of its ancestors. False does not mean that it is not."""
-        with self._cached(head) as walked:
+        with self._cached(head, may_read=False) as walked:
             return walked is not None and bytes.fromhex(commit) in walked.commits
 
     def next_of(self, head: str, commit: str, stops: Container[bytes]) -> str:
@@ -213,13 +232,14 @@ class DocumentSpans:
             return None if walked is None else list(walked.commits.first_parents())
 
     @contextmanager
-    def _cached(self, head: str) -> Generator[WalkedHistory | None]:
+    def _cached(self, head: str, *, may_read: bool = True) -> Generator[WalkedHistory | None]:
         """The cache entry of a commit; None if making it takes long, or if the lock is not free."""
         if not self._lock.acquire(blocking=False):
             yield None
             return
         try:
-            self._read_file()
+            if may_read:
+                self._read_file()
             if head not in self._known and self._is_near(head):
                 self._keep(head, self._advanced(head))
             yield self._known.get(head)
@@ -267,16 +287,32 @@ class DocumentSpans:
         """The cache entry of a commit, made from the entry of its nearest cached ancestor, which it replaces."""
         ancestor = self._nearest(head)
         before = self._known.get(ancestor) or WalkedHistory()
-        news, commits = WalkedHistory(), list[WalkedCommit]()
         trees = self._trees if ancestor else TreeDiff(self._repository)
+        news, commits, _ = self._walk(before, oldest_first(self._repository, head, ancestor), trees)
+        # The cache is changed only after all commits are read, so that an error leaves it intact.
+        self._known.pop(ancestor, None)
+        for address in news.ends:
+            before.ends.pop(address, None)
+        before.ends.update(news.ends)
+        before.names = (), ""
+        before.changes.extend(news.changes)
+        before.commits.extend(commits)
+        return before
+
+    def _walk(
+        self, before: WalkedHistory, after: Iterable[pygit2.Commit], trees: TreeDiff
+    ) -> tuple[WalkedHistory, list[WalkedCommit], bool]:
+        """The ends and changes in commits after a walked history, these commits, and whether one renamed a document."""
+        news, commits, has_renames = WalkedHistory(), list[WalkedCommit](), False
         addresses: dict[bytes, Address | None] = {}
         begin = len(before.commits)
-        for commit in oldest_first(self._repository, head, ancestor):
+        for commit in after:
             parents, identifier = [parent.raw for parent in commit.parent_ids], commit.id.raw
             commits.append(WalkedCommit(identifier, commit.author.time, parents))
             news.changes.is_linear &= len(parents) <= 1
             changed = changed_blobs(trees, commit, os.fsencode(self._folder))
             sources = self._renames.renames_since_parent(trees, commit, changed)
+            has_renames |= bool(sources)
             same = self._renames.unchanged(trees, commit, changed, sources)
             sourced = {new: news.ends.get(old) or before.ends.get(old) for new, old in sources.items()}
             for path in sorted(changed, reverse=True):  # read backwards, the documents of a commit are in order
@@ -288,21 +324,12 @@ class DocumentSpans:
                     news.ends.pop(address, None)
                     news.ends[address] = Ends(first, identifier, last if address in same else identifier)
                     news.changes.add(address, begin + len(commits) - 1, changed[path])
-        # The cache is changed only after all commits are read, so that an error leaves it intact.
-        self._known.pop(ancestor, None)
-        for address in news.ends:
-            before.ends.pop(address, None)
-        before.ends.update(news.ends)
-        before.names = (), ""
-        before.changes.extend(news.changes)
-        before.commits.extend(commits)
-        return before
+        return news, commits, has_renames
 
 
 # The result of a walk over all commits, in memory and on disk, so that a new process need not walk again.
 #
 # The file is a cache: it may be deleted or damaged at any time, and is written again after the next walk.
-
 
 log = logging.getLogger(__name__)
 
@@ -318,8 +345,7 @@ _NO_BLOB = bytes(_ID_BYTES)
 _COMMIT = struct.Struct("<20sqi?")
 """A commit: its id, the author's date, the position of its first parent (-1 if it has none), whether it is a merge."""
 _HEADER = struct.Struct("<20s??II")
-"""The head, whether the history is linear, whether the changes are complete, and the numbers of commits and documents.
-"""
+"""The head, whether the history is linear and the changes are complete, and the numbers of commits and documents."""
 _DOCUMENT = struct.Struct("<HI60s")
 """Sizes in bytes of a document's path and of its changes, which follow, and its `Ends`."""
 _SUM = struct.Struct("<I")
@@ -519,19 +545,19 @@ class WalkedHistory:
         return named
 
 
-def read_history(file: Path) -> tuple[str, WalkedHistory] | None:
-    """The head and the history of a file; None if there is no undamaged file of this version."""
+def read_history(file: Path, among: Collection[Address] | None = None) -> tuple[str, WalkedHistory] | None:
+    """The head and the history, of all or some documents; None if there is no undamaged file of this version."""
     try:
         content = file.read_bytes()
         body = memoryview(content)[len(_MAGIC) : -_SUM.size]
         if not content.startswith(_MAGIC) or _SUM.unpack(content[-_SUM.size :])[0] != zlib.crc32(body):
             return None
-        return _unpacked(body)
+        return _unpacked(body, among and {os.fsencode(address.path) for address in among})
     except (OSError, struct.error):
         return None
 
 
-def _unpacked(body: memoryview) -> tuple[str, WalkedHistory]:
+def _unpacked(body: memoryview, among: Container[bytes] | None) -> tuple[str, WalkedHistory]:
     head, is_linear, complete, commits, documents = _HEADER.unpack_from(body)
     at = _HEADER.size + commits * _COMMIT.size
     walked = WalkedHistory(commits=CommitList(bytes(body[_HEADER.size : at])))
@@ -539,8 +565,12 @@ def _unpacked(body: memoryview) -> tuple[str, WalkedHistory]:
     for _ in range(documents):
         path_size, packed_size, ends = _DOCUMENT.unpack_from(body, at)
         at += _DOCUMENT.size
-        address = Address(os.fsdecode(bytes(body[at : at + path_size])))
+        path = bytes(body[at : at + path_size])
         at += path_size
+        if among is not None and path not in among:
+            at += packed_size
+            continue
+        address = Address(os.fsdecode(path))
         walked.ends[address] = Ends(ends[:_ID_BYTES], ends[_ID_BYTES : 2 * _ID_BYTES], ends[2 * _ID_BYTES :])
         walked.changes.put(address, bytes(body[at : at + packed_size]))
         at += packed_size

@@ -67,3 +67,29 @@ def test_changes_of_later_commits_are_added(git_repo: MakeRepo, tmp_path: Path) 
     assert [raw for _, raw in history.versions(Address("b.md"))] == [b"other\n"]
     repo.commit("Again", **{"a.md": "three\n"})  # dates of this commit are not known yet
     assert [raw for _, raw in history.versions(Address("a.md"))] == [b"three\n", b"", b"two\n", b"one\n"]
+
+
+@pytest.mark.parametrize("step", ["change", "rename", "other", "delete"])
+def test_the_dates_of_few_pages_after_a_restart_are_those_of_the_whole_history(
+    step: str, repo: GitRepo, tmp_path: Path
+) -> None:
+    place = tmp_path / "base"
+    repo.git("clone", "-q", str(repo.path), str(place))
+    clone = GitRepo(place)
+    for key in ("user.name", "user.email"):
+        clone.git("config", key, "someone@example.org")
+    opened(clone, tmp_path).touched()
+    pages = sorted(page.path for page in opened(clone, tmp_path).touched() if (place / page.path).exists())
+    few = [Address(pages[0]), Address(pages[1]), Address("new.md"), Address("none.md")]
+    if step == "rename":
+        clone.git("mv", pages[0], "new.md")
+    elif step == "delete":
+        (place / pages[0]).unlink()
+    else:
+        (place / pages[0 if step == "change" else 5]).write_text("# Other\n")
+    last = clone.commit(step)
+    spans = opened(clone, tmp_path).touched(few)
+    whole = open_store(place, commit="manual", state_dir=tmp_path / "other").history.touched()
+    assert spans == {page: whole[page] for page in few if page in whole}
+    assert (spans[Address(pages[0])].last.id == last) == (step != "other")
+    assert (Address("new.md") in spans) == (step == "rename")
