@@ -244,16 +244,20 @@ class LiterateNav:
             first = (DeclaredEntry("", entry.target),) if entry.target else ()
             yield DeclaredEntry(entry.title, "", (*first, *self.expanded(entry.children, folder, depth + 1)))
         elif "*" in (place or entry.title) and not entry.is_external:
-            matched = self._matched(entry.target or entry.title, "" if place else folder)
-            inside = [DeclaredEntry("", path) for path in matched if path not in self._named]
-            is_section = bool(place and entry.title)
-            rows = self.expanded(inside, folder, depth + is_section)
-            yield from [DeclaredEntry(entry.title, "", rows)] if is_section else rows
-        elif place in self._below and _in(place, self._name) not in self.files:
-            below = self.entries(place, depth + 1) or self.expanded((DeclaredEntry("*"),), place, depth + 1)
-            yield DeclaredEntry(entry.title or words_of_name(place.rpartition("/")[2]), "", below)
+            yield from self._of_wildcard(entry, folder, depth)
         elif place not in self._below:
             yield entry
+        elif _in(place, self._name) not in self.files:
+            below = self.entries(place, depth + 1) or self.expanded((DeclaredEntry("*"),), place, depth + 1)
+            yield DeclaredEntry(entry.title or words_of_name(place.rpartition("/")[2]), "", below)
+
+    def _of_wildcard(self, entry: DeclaredEntry, folder: str, depth: int) -> Sequence[DeclaredEntry]:
+        """The entries that a wildcard stands for: a target of `mkdocs.yml`, or a title, relative to its folder."""
+        matched = self._matched(entry.target or entry.title, "" if entry.target else folder)
+        inside = [DeclaredEntry("", path) for path in matched if path not in self._named]
+        if entry.target and entry.title:
+            return [DeclaredEntry(entry.title, "", self.expanded(inside, folder, depth + 1))]
+        return self.expanded(inside, folder, depth)
 
     def _matched(self, pattern: str, folder: str) -> Iterator[str]:
         """The pages and folders that a pattern names, of which `*` matches no `/`."""

@@ -98,7 +98,7 @@ class DocumentSpans:
 
     def _few(self, head: str, addresses: Collection[Address]) -> Mapping[Address, Ends] | None:
         """The ends of few documents from the file and the commits since, once; None if that does not tell them."""
-        if self._file is None or self._is_read or self._is_asked or len(addresses) > MAX_FEW:
+        if self._file is None or self._is_asked or len(addresses) > MAX_FEW:
             return None
         self._is_asked = True
         entry = None if self._repository.handle.is_shallow else read_history(self._file, addresses)
@@ -261,7 +261,7 @@ class DocumentSpans:
         """Read what an earlier process has stored, once."""
         if self._file is None or self._is_read:
             return
-        self._is_read = True
+        self._is_read = self._is_asked = True
         if self._repository.handle.is_shallow:  # deepening the clone gives its commits further ancestors
             self._file = None
             return
