@@ -96,7 +96,7 @@ class DocumentSpans:
             rows = ends.copy() if addresses is None else {item: ends[item] for item in addresses if item in ends}
         return head, self._spans(rows)
 
-    def _few(self, head: str, addresses: Collection[Address]) -> Mapping[Address, Ends] | None:
+    def _few(self, head: str, addresses: Collection[Address]) -> dict[Address, Ends] | None:
         """The ends of few documents from the file and the commits since, once; None if that does not tell them."""
         if self._file is None or self._is_asked or len(addresses) > MAX_FEW:
             return None
