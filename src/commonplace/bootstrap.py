@@ -131,11 +131,12 @@ class Application:
         retry_until(self._start, self._ended, "the start failed")
 
     def wait_idle(self) -> None:
-        """Wait at most a second for the indexes, and then for the first call that has waited for them.
+        """Wait at most a second for indexes that are soon ready, and then for the first call that has waited for them.
 
         Imports in the background would compete with that call for the interpreter.
         """
-        self.wait_indexed(FIRST_CALL_WAIT_SECONDS)
+        with suppress(KnowledgeError, OSError):  # `start` reports why a folder cannot be opened
+            self.services.collections.wait_soon_ready(FIRST_CALL_WAIT_SECONDS)
         self._ended.wait(FIRST_CALL_SECONDS)
 
     def _start(self) -> None:

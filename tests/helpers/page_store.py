@@ -35,8 +35,9 @@ class PageStore:
         self.repository = None
         self.trash = None
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
         """All pages."""
+        del names_only
         return iter([(address, self._stat(page)) for address, page in self.pages.items()])
 
     def skipped(self) -> list[tuple[str, str]]:

@@ -67,6 +67,11 @@ RULES: Mapping[str, Severity] = {
 """Severity of each rule."""
 SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """All severities, most severe first."""
+REVIEW_RULES = (
+    *("unanswered_question", "quotation_missing", "source_missing", "source_superseded", "replacement_missing"),
+    *("contradiction", "other_value", "stale", "source_changed", "source_moved"),
+)
+"""The rules whose findings are reviewed, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

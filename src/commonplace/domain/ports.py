@@ -318,8 +318,8 @@ class Store(Protocol):
         """The reason why nothing can be written (no permission, detached HEAD, bare, ...); "" if writable."""
         ...
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
-        """Every servable Markdown file, in no particular order.
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
+        """Every servable Markdown file, in no particular order; quickly with `names_only`: with metadata of zeros.
 
         Dot entries, `node_modules`, files that are not regular and links that leave the folder are skipped.
         """

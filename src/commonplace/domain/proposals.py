@@ -440,9 +440,9 @@ class ServedView:
         """The reason why nothing can be written, and what to do instead; "" for none."""
         return self._refusal, self._hint
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file."""
-        return self.served.scan()
+        return self.served.scan(names_only=names_only)
 
     def skipped(self) -> list[tuple[str, str]]:
         """The files that the last scan skipped."""

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from commonplace.domain.changes import people_of
 from commonplace.domain.snippets import strip_markdown
 from commonplace.domain.tokens import beginning, size_of
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.proposal_output import proposal_line
+from commonplace.faces.lazy_module import LazyModule
 from commonplace.services.brief import Brief, ChangedPage, RulePage, place_of
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, fit
-from commonplace.services.proposals.decisions import FoundProposal
+
+if TYPE_CHECKING:
+    from commonplace.faces import proposal_output
+    from commonplace.services.proposals.decisions import FoundProposal
+else:
+    proposal_output = LazyModule("commonplace.faces.proposal_output")
 
 RULES_SHARE = 0.3
 """The part of the budget for purpose and rules."""
@@ -56,7 +62,7 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         f"To review: {address.path}{f':{finding.line}' if finding.line else ''}: {finding.message} [{finding.rule}]"
         for address, finding in brief.reviews[:MAX_REVIEWS]
     ]
-    news = [*reviews, *map(proposal_line, proposals[:MAX_PROPOSALS])]
+    news = [*reviews, *map(proposal_output.proposal_line, proposals[:MAX_PROPOSALS])]
     if len(proposals) > MAX_PROPOSALS:
         news.append(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 
+from commonplace.domain.foreground import foreground, give_way
+
 STARTUP_GC_THRESHOLD = 200_000
 """Garbage collection threshold while modules load: above the number of objects that a start allocates."""
 
@@ -48,11 +50,13 @@ def relax_gc() -> None:
 def load_lazy_modules() -> None:
     """Load every lazy module, exclude all objects from garbage collection, and restore the default thresholds."""
     for module in tuple(_named):
+        give_way()
         import_module(module)
     gc.freeze()
     gc.set_threshold(*_default_thresholds)
 
 
 def _call(module: str, name: str, *arguments: object, **named: object) -> object:
-    function: Callable[..., object] = getattr(import_module(module), name)
+    with foreground():  # no more than the import: a call may wait for work in the background
+        function: Callable[..., object] = getattr(import_module(module), name)
     return function(*arguments, **named)

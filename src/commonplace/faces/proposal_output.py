@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.domain.changes import escaped_controls
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
-from commonplace.services.proposals import decisions
+from commonplace.faces.lazy_module import LazyModule
 from commonplace.services.proposals.acceptance import ProposalConflictError
 from commonplace.services.proposals.selection import AcceptRequest, shown_paths
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from commonplace.domain.findings import NewFinding
     from commonplace.domain.merge import TextConflict
     from commonplace.domain.proposals import Proposal, ProposedFile
+    from commonplace.services.proposals import decisions
     from commonplace.services.proposals.decisions import AcceptReceipt, FoundProposal
     from commonplace.services.proposals.reports import FileReport, PartFindings, ProposalReport
+else:
+    decisions = LazyModule("commonplace.services.proposals.decisions")
 
 
 MAX_SUBJECTS = 20

@@ -13,7 +13,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -56,6 +56,8 @@ log = logging.getLogger(__name__)
 
 MAX_SMALL_UPDATE = 64
 """Maximum number of changed files that go into the catalogue alone."""
+SCAN_STEP = 256
+"""Number of scanned files after which their number is reported."""
 LARGE_FILE = 500_000
 """Minimum size in bytes of a file that never goes into the catalogue alone: each process would tokenize its text."""
 MAX_RECENT_FACTOR = 4
@@ -159,7 +161,8 @@ class Ingest:
         found_pairs = pending_files.scanned(self._store)
         with self._catalogue.reading() as connection:
             complete = read_meta(connection, "complete") is not None
-        stats = {} if complete else dict(found_pairs)  # a first sync resolves links at once, and needs all paths for it
+        # A first sync resolves links at once, and needs all paths for it.
+        stats = {} if complete else dict(_counted(found_pairs, progress))
         refresh_sites(self._catalogue, self._store, self._other_files, finder, stats)
         differing, missing = pending_files.compared(self._catalogue, found_pairs if complete else stats.items())
         self._other_files.forget()
@@ -286,6 +289,14 @@ class Ingest:
             grow(connection, "fulltext")
             grow(connection, "generation")
         return waiting - done
+
+
+def _counted(pairs: Iterable[tuple[str, FileStat]], progress: Progress | None) -> Iterator[tuple[str, FileStat]]:
+    """The scanned files; their number so far is reported as the total, so that a call knows soon that they are many."""
+    for number, pair in enumerate(pairs, 1):
+        if progress and number % SCAN_STEP == 0:
+            progress(0, number)
+        yield pair
 
 
 def _is_large(stats: Mapping[str, FileStat], changed: Collection[str]) -> bool:

@@ -17,6 +17,7 @@ from commonplace.domain.citations import Citation
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, OutlinedText
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.domain.foreground import give_way
 from commonplace.domain.links import LinkLookup, NamedDocument
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Progress, Store
@@ -385,8 +386,9 @@ class LocalIndex:
 
     def _sync(self, progress: Progress | None) -> Outcome:
         def tell(done: int, total: int) -> None:
+            give_way()
             self._steps = (done, total)
-            if progress:
+            if progress and done:
                 progress(done, total)
 
         outcome = self._open.use(lambda files: files.ingest.ingest_scanned(tell, self._site_finder))

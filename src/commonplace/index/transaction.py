@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, cast
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.foreground import give_way
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.domain.revisions import revision_of
@@ -294,6 +295,7 @@ def scanned(store: Store) -> Iterator[tuple[str, FileStat]]:
     """All documents of a store. Errors are converted to StorageError, so that they do not count as index damage."""
     try:
         for address, stat in store.scan():
+            give_way()
             yield address.path, stat
     except (OSError, ValueError) as error:
         raise StorageError("The folder cannot be looked through.", kind="folder", hint="Try again.") from error

@@ -17,6 +17,8 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.domain.findings import REVIEW_RULES
+from commonplace.domain.foreground import TimeBudget
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Filter, SearchMode, SearchQuery
 from commonplace.domain.words.amounts import amount
@@ -30,7 +32,6 @@ from commonplace.services.health.contradictions import ClaimIndex
 from commonplace.services.health.page_rules import LocatedFinding, record_findings
 from commonplace.services.history import moved_on, uncommitted_addresses
 from commonplace.services.past import since_time
-from commonplace.services.reviews import REVIEW_RULES
 from commonplace.services.services import Services
 
 RULE_FILES = ("agents.md", "readme.md", "index.md", "home.md")
@@ -45,9 +46,9 @@ MAX_COMMITS = 200
 MAX_DIFFERING = 1_000
 """Maximum number of pages whose last commits are looked up one by one."""
 HISTORY_SECONDS = 0.1
-"""CPU seconds for the history of all bases."""
+"""Seconds for the history of all bases, as of `TimeBudget`."""
 REVIEW_SECONDS = 0.05
-"""CPU seconds for what is to be reviewed."""
+"""Seconds for what is to be reviewed, as of `TimeBudget`."""
 DAY = 86_400.0
 MIN_REPEATED_WORDS = 4
 """Minimum number of words of a paragraph that is shown once for all sections that have it."""
@@ -259,7 +260,7 @@ def _changed(services: Services, since: Since, building: Sequence[Collection], m
     In a collection whose index is still being built, nothing is compared: a page that is as it was then is told, too.
     """
     pages: list[ChangedPage] = []
-    until = time.thread_time() + HISTORY_SECONDS
+    budget = TimeBudget(HISTORY_SECONDS)
     for collection in services.collections:
         if not collection.store.history.available:
             missing.append(f"{collection.name}: {collection.store.history.absence}; what changed is not known.")
@@ -270,8 +271,8 @@ def _changed(services: Services, since: Since, building: Sequence[Collection], m
             continue
         compared = "" if collection in building else then
         missing += [f"{collection.name}: {cut}"] if not then and (cut := cut_off([collection.store])) else []
-        last, is_compared = _last_commits(collection, then, compared, until, missing)
-        committed = {page.address: page for page in _committed(collection, last, compared, until, is_compared)}
+        last, is_compared = _last_commits(collection, then, compared, budget, missing)
+        committed = {page.address: page for page in _committed(collection, last, compared, budget, is_compared)}
         for page in _uncommitted(collection, since.when, missing):
             commit = last.get(page.address)
             committed[page.address] = replace(page, last=commit, state=f"then {page.state}" if commit else page.state)
@@ -280,7 +281,7 @@ def _changed(services: Services, since: Since, building: Sequence[Collection], m
 
 
 def _last_commits(
-    collection: Collection, then: str, compared: str, until: float, missing: list[str]
+    collection: Collection, then: str, compared: str, budget: TimeBudget, missing: list[str]
 ) -> tuple[dict[Address, Commit], bool]:
     """The last commit of each page that changed since a commit, and whether all these differ from how they were then.
 
@@ -295,15 +296,17 @@ def _last_commits(
         return {address: commit for commit, _ in commits for address in commit.addresses}, True
     last: dict[Address, Commit] = {}
     read = [0]
-    for commit in _log(collection, then, until, read, missing):
+    for commit in _log(collection, then, budget, read, missing):
         for address in commit.addresses:
             last.setdefault(address, commit)
     return last, False
 
 
-def _log(collection: Collection, then: str, until: float, read: list[int], missing: list[str]) -> Iterator[Commit]:
+def _log(
+    collection: Collection, then: str, budget: TimeBudget, read: list[int], missing: list[str]
+) -> Iterator[Commit]:
     """The latest commits since a commit, newest first."""
-    while read[0] < MAX_COMMITS and time.thread_time() < until:
+    while read[0] < MAX_COMMITS and not budget.is_over():
         batch = collection.store.history.log(None, limit=STEP, offset=read[0], after=then, below="")
         read[0] += len(batch)
         yield from batch
@@ -313,7 +316,7 @@ def _log(collection: Collection, then: str, until: float, read: list[int], missi
 
 
 def _committed(
-    collection: Collection, last: Mapping[Address, Commit], then_commit: str, until: float, is_compared: bool
+    collection: Collection, last: Mapping[Address, Commit], then_commit: str, budget: TimeBudget, is_compared: bool
 ) -> Iterator[ChangedPage]:
     """The pages of commits since a moment, without those that are as they were then.
 
@@ -326,7 +329,7 @@ def _committed(
         page = ChangedPage(collection, address, last[address].when, last[address])
         if address in there and is_compared and address not in moved:
             yield page
-        elif time.thread_time() > until:
+        elif budget.is_over():
             yield page if address in there else replace(page, state="gone")
         elif then is None or _differs(store, then, address, moved):
             yield page if address in there else _gone(page, then, moved)
@@ -396,7 +399,7 @@ def _reviews(
     sections: Sequence[EvidenceSection], unknown: list[str]
 ) -> tuple[list[LocatedFinding], dict[tuple[str, str, str], list[str]]]:
     """The findings for the review queue in the pages of sections, as far as the time suffices, and `Brief.doubts`."""
-    until = time.thread_time() + REVIEW_SECONDS
+    budget = TimeBudget(REVIEW_SECONDS)
     today = datetime.now(UTC).date().isoformat()
     pages = {(section.collection.name, section.record.address): section for section in sections}
     claims: dict[str, ClaimIndex] = {}
@@ -404,7 +407,7 @@ def _reviews(
     lines: defaultdict[tuple[str, Address], list[tuple[int, str]]] = defaultdict(list)
     documents: dict[tuple[str, Address], Document] = {}
     for number, ((name, address), section) in enumerate(pages.items()):
-        if time.thread_time() > until:
+        if budget.is_over():
             unknown.append(f"What is to be reviewed in {amount(len(pages) - number, 'page')} below is not known yet.")
             break
         collection, record = section.collection, section.record

@@ -44,6 +44,10 @@ UNFINISHED_SECONDS = 5.0
 """Timeout in seconds of a search for the first index; then it answers with what is indexed so far."""
 PROGRESS_SECONDS = 1.0
 """Seconds between two progress reports while waiting for an index."""
+SOON_FILES = 256
+"""Number of files that may be indexed soon."""
+SOON_SECONDS = 0.02
+"""Seconds after which it is looked how many files are left."""
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 
@@ -239,6 +243,19 @@ class Collections:
                     if left <= PROGRESS_SECONDS:
                         raise _unread(collection) or error from error
                     progress(_number(error, "done"), _number(error, "total"))
+
+    def wait_soon_ready(self, timeout: float) -> bool:
+        """Wait as `wait_ready`, but stop when many files are known to be left; returns whether all can be searched."""
+        deadline = time.monotonic() + timeout
+        left = 0
+        while left <= SOON_FILES and time.monotonic() < deadline:
+            try:
+                self.wait_ready(SOON_SECONDS, lambda _done, _total: None)
+            except IndexingError as error:
+                left = _number(error, "total") - _number(error, "done")
+            else:
+                return True
+        return False
 
     def wait_searchable(self, timeout: float, progress: Progress) -> None:
         """Wait as `wait_ready`, but for a search, which then answers with what is indexed (`unfinished_notice`)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.foreground import TimeBudget
 from commonplace.domain.languages import language_of, without_stop_words
 from commonplace.domain.query import Record
 from commonplace.domain.ranking import query_words, rarity
@@ -21,12 +21,12 @@ from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, by_paragraphs
 from commonplace.services.statuses import status_day
 
-SEARCH_SECONDS = 0.16
-"""CPU seconds in which the files of one collection are listed and read."""
-READ_SECONDS = 0.04
-"""CPU seconds in which files are read if listing them took longer."""
+SEARCH_SECONDS = 0.14
+"""Seconds in which the files of one collection are listed and read, as of `TimeBudget`."""
+READ_SECONDS = 0.03
+"""Seconds in which files are read if listing them took longer."""
 MAX_FILE_BYTES = 500_000
-"""Maximum size in bytes of a file that is read."""
+"""Maximum number of bytes of a file that are searched."""
 MAX_PAGES = 6
 """Maximum number of pages that are parsed."""
 MAX_SECTIONS = 3
@@ -49,11 +49,11 @@ class FileSections:
 
 def sections_in_files(collection: Collection, question: str) -> FileSections:
     """The sections with the rarest words of a question, in as many files as can be read in `SEARCH_SECONDS`."""
-    until = time.thread_time() + SEARCH_SECONDS
+    whole = TimeBudget(SEARCH_SECONDS)
     words = _telling_words(question)
-    files = [(address, stat.size) for address, stat in collection.store.scan()]
-    files.sort(key=lambda item: (-_count_in(item[0].path.casefold(), words), item[0].path))  # by names first
-    holders = _words_by_file(collection, files, words, max(until, time.thread_time() + READ_SECONDS))
+    files = [address for address, _ in collection.store.scan(names_only=True)]
+    files.sort(key=lambda address: (-_count_in(address.path.casefold(), words), address.path))  # by names first
+    holders = _words_by_file(collection, files, words, (whole, TimeBudget(READ_SECONDS)))
     counts = Counter(word for there in holders.values() for word in there)
     worths = {word: rarity(counts[word], len(holders)) for word in sorted(words)}
     best = sorted(holders, key=lambda address: (-sum(worths[word] for word in holders[address]), address.path))
@@ -67,17 +67,17 @@ def _best(sections: Sequence[EvidenceSection]) -> list[EvidenceSection]:
 
 
 def _words_by_file(
-    collection: Collection, files: Sequence[tuple[Address, int]], words: frozenset[str], until: float
+    collection: Collection, files: Sequence[Address], words: frozenset[str], budgets: Sequence[TimeBudget]
 ) -> dict[Address, frozenset[str]]:
-    """The words that each file has, for the first files: as many as can be read until a time of the thread."""
+    """The words that each file has, for the first files: as many as can be read until all budgets are used."""
     holders: dict[Address, frozenset[str]] = {}
     with collection.store.reading() as read:
-        for address, size in files:
-            if time.thread_time() > until:
+        for address in files:
+            if all(budget.is_over() for budget in budgets):
                 break
             text = ""
             with suppress(KnowledgeError):  # it was deleted meanwhile, or cannot be read
-                text = read(address).decode("utf-8", "replace") if size <= MAX_FILE_BYTES else ""
+                text = read(address)[:MAX_FILE_BYTES].decode("utf-8", "replace")
             text = f"{address.path}\n{text}".casefold()
             holders[address] = frozenset(word for word in words if word in text)
     return holders

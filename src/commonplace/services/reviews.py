@@ -11,7 +11,7 @@ from commonplace.domain.activity import moment_of_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import ConfigError, KnowledgeError
-from commonplace.domain.findings import finding_of
+from commonplace.domain.findings import REVIEW_RULES, finding_of
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Record
@@ -24,12 +24,6 @@ from commonplace.services.health.page_rules import LocatedFinding, record_findin
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.services.writes import WriteReceipt, WriteRequest
 from commonplace.services.writes.documents import edit
-
-REVIEW_RULES = (
-    *("unanswered_question", "quotation_missing", "source_missing", "source_superseded", "replacement_missing"),
-    *("contradiction", "other_value", "stale", "source_changed", "source_moved"),
-)
-"""The rules whose findings are reviewed, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True)

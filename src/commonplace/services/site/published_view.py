@@ -82,9 +82,11 @@ class PublishedStore:
         self.repository = None
         self.trash = None
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
         """Every published page."""
-        return ((address, stat) for address, stat in self._store.scan() if address not in self._hidden)
+        return (
+            (address, stat) for address, stat in self._store.scan(names_only=names_only) if address not in self._hidden
+        )
 
     def skipped(self) -> list[tuple[str, str]]:
         """Nothing: only pages are published."""

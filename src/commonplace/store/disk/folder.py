@@ -316,6 +316,7 @@ _PLAIN_NAME = re.compile(
     r"[A-Za-z0-9_(\[{+,=@#!$%&'-](?:[A-Za-z0-9_ .()\[\]{}+,=@#!$%&'-]{0,200}[A-Za-z0-9_()\[\]{}-])?"
 )
 _PLAIN_FOLDER_BYTES = 800
+_NO_METADATA = FileStat(0, 0, 0, 0)
 _LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -326,6 +327,9 @@ class FolderScan:
     folder: Folder
     rules: RulesNow
     """Rules of the ignored files, which are skipped without a reason."""
+    names_only: bool = False
+    """Whether regular files have metadata of zeros. Each file's own would be a system call, after which another thread
+    of the interpreter may have its turn."""
     skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Relative path and reason of each skipped document and of each skipped folder that may contain documents."""
 
@@ -375,6 +379,10 @@ class FolderScan:
         for entry in listing:
             name = entry.name
             if name[0] == ".":
+                continue
+            is_named = self.names_only and plain and entry.is_file(follow_symlinks=False)
+            if is_named and is_document_path(name) and _PLAIN_NAME.fullmatch(name):
+                yield Address(prefix + name), _NO_METADATA
                 continue
             status = _document_status(entry)
             if status is None:

@@ -117,12 +117,12 @@ class FolderStore:
         except OSError as error:
             return f"its repository cannot be read: {error.strerror}"
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
         self._before_listing()
-        scan = FolderScan(self._folder, self._rules.now())
+        scan = FolderScan(self._folder, self._rules.now(), names_only)
         yield from scan
-        self._skipped = scan.skipped
+        self._skipped = self._skipped if names_only else scan.skipped
 
     def skipped(self) -> list[tuple[str, str]]:
         """Relative path and reason of the files that the last scan skipped."""

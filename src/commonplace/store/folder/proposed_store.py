@@ -115,10 +115,11 @@ class ProposedStore(ServedView):
         files = self._branches.files(proposal) if proposal else ()
         return {file.moved_from: file.address for file in files if file.moved_from}
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
         changed = self.changed()
-        yield from ((address, stat) for address, stat in self.served.scan() if address not in changed)
+        served = self.served.scan(names_only=names_only)
+        yield from ((address, stat) for address, stat in served if address not in changed)
         for address, revision in changed.items():
             if revision and address.is_document and not self._hides(address):
                 yield address, self._facts(revision)

@@ -75,8 +75,9 @@ class TreeStore:
         """The reason why nothing can be written."""
         return self._refusal
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
         """Every Markdown file of the commit, in no particular order."""
+        del names_only
         for address, entry in self._documents():
             facts = self._facts(entry)
             if facts.size <= MAX_SERVED_BYTES:

@@ -325,8 +325,9 @@ class PastStore(TreeStore):
         self._is_listed = False
         self._listing = threading.Lock()
 
-    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+    def scan(self, *, names_only: bool = False) -> Iterator[tuple[Address, FileStat]]:
         """Every Markdown file of the commit, in no particular order."""
+        del names_only
         self._list()
         return ((Address(path), stat) for path, (_, stat) in self._documents_by_path.items())
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import IndexingError, InvalidInputError
+from commonplace.domain.foreground import foreground
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.tokens import size_of
 from commonplace.faces.brief_output import brief_lines
+from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
 from commonplace.services import brief as brief_service
 from commonplace.services import links as links_service
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.services.past.moments import PAST_READY_SECONDS
-from commonplace.services.proposals import decisions
 from commonplace.services.site.documents import mentions
 from commonplace.toolsets.notes.mcp.parameters import NotesBrief, NotesLinks, NotesOverview
 from commonplace.toolsets.notes.mcp.past_calls import call_at, page_at
@@ -23,10 +24,15 @@ from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, n
 from commonplace.toolsets.notes.service.overview import FolderOverview, folder_overview, link_graph, resolved_titles
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, folder_prefix, require_known_folder, shown_path
 
+if TYPE_CHECKING:
+    from commonplace.services.proposals import decisions
+else:
+    decisions = LazyModule("commonplace.services.proposals.decisions")
+
 BUILDING_WAIT_SECONDS = 0.8
 """Timeout in seconds for the first index; then the overview tells how far it is."""
 BRIEF_WAIT_SECONDS = 0.15
-"""Timeout in seconds for the first index before a brief reads the files instead."""
+"""Timeout in seconds for the first index before a brief reads the files instead; shorter if many files are left."""
 MAX_SENTENCE = 140
 """Maximum number of characters of the sentence around a link."""
 MAX_MENTIONS = 500
@@ -37,9 +43,9 @@ def brief(call: Call, arguments: NotesBrief) -> ToolResult:
     """The rules, sections and changes that matter at the start of a session."""
     answer = BoundedAnswer(arguments.max_tokens)
     collections = call.services.collections
-    with suppress(IndexingError):
-        collections.wait_ready(BRIEF_WAIT_SECONDS, call.progress)
-    found_brief = brief_service.brief(call.services, arguments.task, call.actor)
+    collections.wait_soon_ready(BRIEF_WAIT_SECONDS)
+    with foreground():
+        found_brief = brief_service.brief(call.services, arguments.task, call.actor)
     viewer = call.proposer if call.tier == PROPOSE else None
     served = (call.served or call.services).collections
     proposals = [] if call.tier == "read" else decisions.listed(served, viewer)
