@@ -316,7 +316,8 @@ _PLAIN_NAME = re.compile(
     r"[A-Za-z0-9_(\[{+,=@#!$%&'-](?:[A-Za-z0-9_ .()\[\]{}+,=@#!$%&'-]{0,200}[A-Za-z0-9_()\[\]{}-])?"
 )
 _PLAIN_FOLDER_BYTES = 800
-_NO_METADATA = FileStat(0, 0, 0, 0)
+_REGULAR = os.stat_result((stat.S_IFREG, *(0,) * 9))
+"""Stands for the metadata of a regular file that is not asked for."""
 _LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -380,11 +381,7 @@ class FolderScan:
             name = entry.name
             if name[0] == ".":
                 continue
-            is_named = self.names_only and plain and entry.is_file(follow_symlinks=False)
-            if is_named and is_document_path(name) and _PLAIN_NAME.fullmatch(name):
-                yield Address(prefix + name), _NO_METADATA
-                continue
-            status = _document_status(entry)
+            status = self._status(entry)
             if status is None:
                 self._consider_folder(prefix + name, entry, pending)
                 continue
@@ -396,6 +393,12 @@ class FolderScan:
                 yield address, file_stat(status)
             else:
                 yield from self._unusual(address, status)
+
+    def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
+        """What `_document_status` returns, or what stands for it if the name of a file is enough."""
+        if self.names_only and is_document_path(entry.name) and entry.is_file(follow_symlinks=False):
+            return _REGULAR
+        return _document_status(entry)
 
     def _consider_folder(self, path: str, entry: os.DirEntry[str], pending: list[str]) -> None:
         """Add a real folder to `pending`. A link to a folder is reported, because its files are elsewhere."""
