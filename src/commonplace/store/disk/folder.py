@@ -395,7 +395,7 @@ class FolderScan:
                 yield from self._unusual(address, status)
 
     def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
-        """What `_document_status` returns, or what stands for it if the name of a file is enough."""
+        """The result of `_document_status`, or what stands for it if the name of a file is enough."""
         if self.names_only and is_document_path(entry.name) and entry.is_file(follow_symlinks=False):
             return _REGULAR
         return _document_status(entry)
