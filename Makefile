@@ -127,7 +127,7 @@ server-json: setup ## the entry for a registry of MCP servers: NAME=io.github.OW
 model-wheel: setup model ## a package with the converted model, in dist/
 	@$(BIN)/python tools/model_wheel.py
 
-lock: setup ## resolve pyproject.toml anew into requirements*.lock (UPGRADE=1: newest versions)
+lock: setup-dev ## resolve pyproject.toml anew into requirements*.lock (UPGRADE=1: newest versions)
 	@$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
 
 clean: ## everything that can be made again, .venv included

@@ -14,7 +14,6 @@ import argparse
 import re
 import subprocess
 import sys
-import tempfile
 import tomllib
 from pathlib import Path
 
@@ -38,23 +37,23 @@ def main() -> int:
     extras = [element for extra in project["project"]["optional-dependencies"].values() for element in extra]
     runtime = [*project["project"]["dependencies"], *extras, *project["build-system"]["requires"]]
     dev = [*runtime, *project["dependency-groups"]["dev"]]
-    with tempfile.TemporaryDirectory() as folder:
-        resolver = _install_resolver(Path(folder))
-        _lock(resolver, runtime, RUNTIME, ["--upgrade"] if upgrade else [])
-        _lock(resolver, dev, DEV, ["--constraints", str(RUNTIME), *(["--upgrade"] if upgrade else [])])
+    _lock(runtime, RUNTIME, ["--upgrade"] if upgrade else [])
+    _lock(dev, DEV, ["--constraints", str(RUNTIME), *(["--upgrade"] if upgrade else [])])
     return 0
 
 
-def _install_resolver(folder: Path) -> Path:
-    """Install the resolver (uv) into a separate folder. It is used only here, and therefore not pinned."""
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--target", str(folder), "uv"], check=True)
-    return folder / "bin" / "uv"
-
-
-def _lock(resolver: Path, requirements: list[str], target: Path, options: list[str]) -> None:
-    """Resolve into `target`. The resolver reads the existing file first and keeps pins that still fit."""
-    command = [str(resolver), "pip", "compile", "-", "--output-file", str(target), "--quiet", "--no-config"]
+def _lock(requirements: list[str], target: Path, options: list[str]) -> None:
+    """Resolve into `target`. The resolver, uv, reads the existing file first and keeps pins that still fit."""
+    command = [
+        str(Path(sys.executable).with_name("uv")),
+        "pip",
+        "compile",
+        "-",
+        "--output-file",
+        str(target),
+        "--quiet",
+        "--no-config",
+    ]
     command += ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
     subprocess.run([*command, *options], input="\n".join(requirements), text=True, check=True, cwd=ROOT)
     target.write_text(_HEADERS[target] + _tidy(target.read_text(encoding="utf-8")), encoding="utf-8")
