@@ -4,6 +4,9 @@ Pagefind can only index all pages, which takes it a minute for 10,000. So when f
 index of these is put beside the whole one, with the list of the entries in the whole one that no longer count. The
 texts of such entries are removed. Their words stay in the whole index, which is made anew if one of them is on no
 published page any more.
+
+Pagefind ends a word at a blank. In scripts without blanks each character is made a word of its own, and the browser
+searches several of them as a phrase (`published.js`).
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from typing import Any, cast
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
+from commonplace.domain.words.grams import SPACELESS
 from commonplace.faces.web.output_folder import OutputFolder, content_digest
 from commonplace.faces.web.published_links import OWN
 
@@ -44,6 +48,14 @@ _FRAGMENT_MARK = b"pagefind_dcd"
 """The first bytes of an entry, before its JSON."""
 
 _WORD = re.compile(r"\w+")
+_SPACELESS = re.compile(f"[{SPACELESS}]")
+_SHOWN_TEXT = re.compile(r'>[^<]+|data-names="[^"]*"')
+_CHARACTER_END = re.compile(rf"(?<=[{SPACELESS}])(?=\w|\Z)|(?<=\w)(?=[{SPACELESS}])(?=\w)")
+_RUN_AFTER_TAG = re.compile(rf"^>(?=[{SPACELESS}])")
+CHARACTER_END = "\u2060 "
+"""Ends a character of a script without blanks in the index; the browser removes it from what it shows."""
+FORM = 2
+"""Version of the form of the index; one of another form is made anew."""
 
 
 @dataclass(slots=True)
@@ -78,11 +90,13 @@ def write_search(folder: OutputFolder, outputs: Collection[str], stored: object)
         whole = _IndexedPages(dict(_write_whole(folder, digests)))
         _write_changes(folder, {}, {})
     pages = {output: list(values) for output, values in whole.entries.items()}
-    return {"pages": pages, "gone": whole.gone, "words": sorted(whole.words)}
+    return {"form": FORM, "pages": pages, "gone": whole.gone, "words": sorted(whole.words)}
 
 
 def _stored_index(stored: object) -> _IndexedPages:
     values = mapping_of(cast("Json", stored))
+    if values.get("form") != FORM:
+        return _IndexedPages()
     gone = mapping_of(values.get("gone")).items()
     whole = _IndexedPages(gone={output: text_of(entry) for output, entry in gone})
     whole.words = {*map(text_of, list_of(values.get("words")))}
@@ -157,7 +171,8 @@ def _write_whole(folder: OutputFolder, digests: Mapping[str, str]) -> Iterator[t
     """Write the index of all pages. Yields the digest and the entry of each output file."""
     folder.forget(f"{SEARCH}/")
     folder.sweep(besides=f"{SEARCH}/")  # what is indexed is what lies there
-    for name, content in _index_files(folder.path):
+    is_spaced = any(_SPACELESS.search(_text_of(folder, output)) for output in digests)
+    for name, content in _index_of(folder, digests) if is_spaced else _index_files(folder.path):
         folder.put(f"{SEARCH}/{name}", content)
         if name.startswith(_FRAGMENTS):
             output = text_of(_entry(content).get("url")).lstrip("/")
@@ -185,8 +200,18 @@ def _index_of(folder: OutputFolder, outputs: Iterable[str]) -> Iterator[tuple[st
         for output in outputs:
             copy = Path(place) / output
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes((folder.path / output).read_bytes())
+            spaced = _SHOWN_TEXT.sub(_with_ends, _text_of(folder, output))
+            copy.write_text(spaced, encoding="utf-8", newline="")
         yield from _index_files(Path(place))
+
+
+def _with_ends(text: re.Match[str]) -> str:
+    """A text of a page in which each character of a script without blanks is ended, also beside a tag."""
+    return _CHARACTER_END.sub(CHARACTER_END, _RUN_AFTER_TAG.sub("> ", text[0]))
+
+
+def _text_of(folder: OutputFolder, output: str) -> str:
+    return (folder.path / output).read_bytes().decode("utf-8", "replace")
 
 
 def _index_files(site: Path) -> Iterator[tuple[str, bytes]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from commonplace.domain.words.grams import SPACELESS
 from commonplace.faces.web.output_folder import OutputFolder
 from commonplace.faces.web.published_search import CHANGES, CHANGES_LIST, SEARCH, write_search
 
@@ -100,3 +102,18 @@ def test_a_state_of_another_form_makes_the_whole_index(site: _Site, state: objec
     site.publish({**PAGES, "p7.html": "Quay"}, state)
     assert site.changes == {"index": "", "gone": {}}
     assert "Quay" in site.texts(SEARCH)
+
+
+def test_the_browser_knows_the_scripts_without_blanks_of_the_index() -> None:
+    source = (Path(__file__).parents[4] / "src/commonplace/faces/web/browser/src/published.js").read_text("utf-8")
+    escaped = re.search(r'const SPACELESS = "(.*)";', source)
+    assert escaped
+    ranges = re.sub(r"\\\\u\{?([0-9a-f]+)\}?", lambda code: chr(int(code[1], 16)), escaped[1])
+    assert ranges == SPACELESS
+
+
+def test_an_index_of_another_form_is_made_anew(site: _Site) -> None:
+    stored = {**OutputFolder(site.place, site.place.parent / "base").state["search"], "form": 1}
+    site.publish({**PAGES, "p7.html": "数据库 tide"}, stored)
+    assert site.changes == {"index": "", "gone": {}}
+    assert "数\u2060 据\u2060 库 tide" in site.texts(SEARCH)

@@ -38,9 +38,49 @@ async function indexes() {
 
 /** The rows of an index with their scores; what is superseded, retired or expired is marked. */
 async function rowsOf(engine, query) {
-  const [all, lapsed] = await Promise.all([engine.search(query), engine.search(query, { filters: { lapsed: "yes" } })]);
-  const after = new Set(lapsed.results.map((row) => row.id));
-  return all.results.map((row) => ({ row, lapsed: after.has(row.id), score: row.score }));
+  const [all, lapsed] = await Promise.all([matches(engine, query), matches(engine, query, { filters: { lapsed: "yes" } })]);
+  const after = new Set(lapsed.map(({ row }) => row.id));
+  return all.map(({ row, score }) => ({ row, lapsed: after.has(row.id), score }));
+}
+
+/** The rows that have all parts of a query, and the sums of their scores. */
+async function matches(engine, query, options) {
+  const answers = await Promise.all(partsOf(query).map((part) => engine.search(part, options)));
+  const [first, ...others] = answers.map(({ results }) => new Map(results.map((row) => [row.id, row])));
+  return [...first.values()]
+    .filter((row) => others.every((rows) => rows.has(row.id)))
+    .map((row) => ({ row, score: others.reduce((sum, rows) => sum + rows.get(row.id).score, row.score) }));
+}
+
+/** Characters of the scripts that the index has character by character (`SPACELESS` of domain/words/grams.py). */
+const SPACELESS = "\\u1100-\\u11ff\\u3131-\\u318e\\uac00-\\ud7a3\\u2e80-\\u2fd5\\u3005-\\u3007\\u3021-\\u3029\\u3040-\\u309f\\u30a0-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\uff66-\\uff9f\\u{20000}-\\u{3ffff}\\u0e00-\\u0e7f\\u0e80-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u0f00-\\u0fff";
+const IS_SPACELESS = new RegExp(`[${SPACELESS}]`, "u");
+const CHARACTER_END = new RegExp(`(?<=[${SPACELESS}])(?=[\\p{L}\\p{N}_])|(?<=[\\p{L}\\p{N}_])(?=[${SPACELESS}])(?=[\\p{L}\\p{N}_])`, "gu");
+
+/** The searches whose rows a query has in common: words, and a phrase for each run of such characters. */
+function partsOf(query) {
+  if (!IS_SPACELESS.test(query)) return [query];
+  const inner = /^\s*"(.+)"\s*$/.exec(query)?.[1];
+  const runs = inner ? [inner] : query.replaceAll('"', " ").split(/[\s\p{P}]+/u).filter(Boolean);
+  const phrases = runs.filter((run) => IS_SPACELESS.test(run)).map((run) => run.replace(CHARACTER_END, " "));
+  const words = runs.filter((run) => !IS_SPACELESS.test(run)).join(" ");
+  return [...phrases.map((phrase) => (phrase.includes(" ") ? `"${phrase}"` : phrase)), ...(words ? [words] : [])];
+}
+
+/** The texts of a row without the ends of characters that the index has. */
+async function pageOf({ row }) {
+  const page = await row.data();
+  return {
+    ...page,
+    content: joined(page.content),
+    excerpt: joined(page.excerpt),
+    meta: { ...page.meta, title: joined(page.meta.title) },
+    sub_results: page.sub_results?.map((part) => ({ ...part, title: joined(part.title) })),
+  };
+}
+
+function joined(text) {
+  return text?.replace(/\u2060<\/mark> <mark>/g, "").replace(/\u2060(<\/mark>)? /g, "$1").replaceAll("\u2060", "");
 }
 
 /** Changed pages have the scores of their old entries: a score within few pages says nothing among many. */
@@ -48,14 +88,14 @@ async function changedRows(engine, query, gone, whole) {
   const rows = (await rowsOf(engine, query)).slice(0, MOST_CHANGED);
   const before = new Map(whole.map(({ row, score }) => [row.id, score]));
   const best = Math.max(0, ...before.values());
-  const pages = await Promise.all(rows.map(({ row }) => row.data()));
+  const pages = await Promise.all(rows.map(pageOf));
   return rows.map((row, at) => ({ ...row, score: before.get(gone[pages[at].raw_url.replace(/^\//, "")]) ?? best }));
 }
 
 /** Rows in order, without those that only share a letter with a word: the index shortens a word until something begins with it. */
 async function found(query, limit) {
   const { rows } = await ranked(query);
-  const pages = await Promise.all(rows.slice(0, limit).map(({ row }) => row.data()));
+  const pages = await Promise.all(rows.slice(0, limit).map(pageOf));
   const alike = pages.filter((page) => isAlike(page, query));
   return { total: rows.length - pages.length + alike.length, rows: alike };
 }
