@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +11,7 @@ from hashlib import blake2b
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -200,19 +199,6 @@ def test_pages_are_those_of_the_server(site: Path) -> None:
         ("former/index.html", "../crew.html"),
     ):
         assert f'url={new}"' in names[old].decode(), old
-
-
-def test_a_copy_elsewhere_gives_the_same_bytes(repo: GitRepo, site: Path, tmp_path: Path) -> None:
-    """Its files come in another order, and the time zone and the language of the machine are others."""
-    copy = tmp_path / repo.path.name
-    shutil.copytree(repo.path / ".git", copy / ".git")
-    names = repo.git("ls-files", "-z").split("\0")
-    for name in sorted(filter(None, names), reverse=True):
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(repo.path / name, copy / name)
-    elsewhere = Shell(tmp_path, {"TZ": "Pacific/Auckland", "LC_ALL": "C", "XDG_CACHE_HOME": str(tmp_path / "cache")})
-    elsewhere.ok("publish", copy, tmp_path / "out", "--url", "https://harbour.example/docs")
-    assert files_of(tmp_path / "out") == files_of(site)
 
 
 @pytest.mark.soak
@@ -576,35 +562,6 @@ def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -
         assert title in "".join(page.locator("#_ui-results h2").all_inner_texts())
     assert wrong == []
     context.close()
-
-
-@needs_browser
-@pytest.mark.xdist_group("browser")
-def test_words_inside_a_run_of_characters_are_found(tmp_path: Path, browser: Browser) -> None:
-    data = "---\naliases: [每日备份]\n---\n# 数据库的备份\n\n每天进行一次。使用`Python`编写, 管理员 sees *管理*员 it.\n"
-    library = "# 図書館\n\n東京大学の図書館は本郷キャンパスにあります。\n\n## 潮汐表\n\n据此 库存 tide.\n"
-    plain = "# Plain\n\nA page about harbours and tide.\n"
-    base = new_repo(tmp_path / "base", {"数据.md": data, "東京.md": library, "plain.md": plain})
-    publish(base, tmp_path / "site")
-    first, second = "数据库的备份", "図書館"
-    expected = {
-        "据库": [first], "编写": [first], "日备": [first], "sees 管理员": [first], '"sees 管理员"': [first],
-        "学の図": [second], "キャンパス": [second], "汐表": [second], "本郷 tide": [second], "据": [first, second],
-        "tide": ["Plain", second], "猫": [],
-    }  # fmt: skip
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(tmp_path / "site"))) as host:
-        threading.Thread(target=host.serve_forever).start()
-        page = browser.new_page()
-        for query, titles in expected.items():
-            opened(page, f"http://127.0.0.1:{host.server_port}/-/search.html?{urlencode({'q': query})}")
-            expect(page.locator("#_ui-results-count")).not_to_be_empty(timeout=20_000)
-            assert sorted(page.locator("#_ui-results h2").all_inner_texts()) == sorted(titles), query
-            assert "\u2060" not in page.content()
-            if query == "据库":
-                assert page.locator("#_ui-results .snippet").inner_text().startswith("数据库的备份")
-                assert page.locator("#_ui-results mark").all_inner_texts() == ["据库"]
-        page.close()
-        host.shutdown()
 
 
 def test_a_picture_that_comes_later_is_shown_by_the_page_that_names_it(tmp_path: Path) -> None:

@@ -11,5 +11,5 @@ export function t(english, values = {}) {
 
 /** A number with the language's signs between thousands. */
 export function count(number) {
-  return number.toLocaleString(language);
+  return number < 1000 ? String(number) : number.toLocaleString(language);
 }

@@ -67,14 +67,15 @@ function partsOf(query) {
   return [...phrases.map((phrase) => (phrase.includes(" ") ? `"${phrase}"` : phrase)), ...(words ? [words] : [])];
 }
 
-/** The texts of a row without the ends of characters that the index has. */
+/** The texts of a row without the ends of characters that the index has, and title and content folded. */
 async function pageOf({ row }) {
   const page = await row.data();
+  const [content, title] = [joined(page.content), joined(page.meta.title)];
   return {
     ...page,
-    content: joined(page.content),
+    folded: fold(`${title} ${content}`),
     excerpt: joined(page.excerpt),
-    meta: { ...page.meta, title: joined(page.meta.title) },
+    meta: { ...page.meta, title },
     sub_results: page.sub_results?.map((part) => ({ ...part, title: joined(part.title) })),
   };
 }
@@ -114,6 +115,7 @@ async function foundAny(query, limit) {
 }
 
 function fold(text) {
+  if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase();
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
@@ -124,7 +126,7 @@ function wordsOf(text) {
 
 /** Whether a page has a word of a query, or one with its first letters: three, and more than half of them. */
 function isAlike(page, query) {
-  const text = fold(`${page.meta.title} ${page.content}`);
+  const text = page.folded;
   const words = wordsOf(query);
   if (!words.length || words.some((word) => text.includes(word))) return true;
   const beginnings = words.map((word) => [...word].slice(0, Math.max(3, Math.ceil(word.length * 0.6))).join(""));
@@ -153,7 +155,7 @@ function marked(text) {
   for (const piece of text.split(/(<mark>.*?<\/mark>)/)) {
     const isMark = piece.startsWith("<mark>");
     const part = document.createElement(isMark ? "mark" : "span");
-    part.textContent = new DOMParser().parseFromString(`<body>${piece.replace(/<\/?mark>/g, "")}`, "text/html").body.textContent;
+    part.textContent = piece.replace(/<\/?mark>/g, "").replaceAll("&lt;", "<").replaceAll("&gt;", ">");
     box.append(part);
   }
   return box;
@@ -213,8 +215,7 @@ async function suggestions(query) {
 
 /** The words of a search that no page of the rows has as they are written. */
 function missingWords(query, rows) {
-  const texts = rows.map((row) => fold(`${row.meta.title} ${row.content}`));
-  return wordsOf(query).filter((word) => !texts.some((text) => text.includes(word)));
+  return wordsOf(query).filter((word) => !rows.some((row) => row.folded.includes(word)));
 }
 
 /** The page of a search: the words stand in its address. */
