@@ -41,6 +41,7 @@ def quick_folder() -> Iterator[Path]:
     [
         ("rename", "EIO", "store", 360),
         ("create", "ENOSPC from then on", "store", 14),
+        ("create in one pack", "EIO", "store", 20),
         ("create", "EIO", "index", 180),
         ("rename", "EACCES from then on", "index", 180),
         ("kb_commit", "EIO", "store", 48),

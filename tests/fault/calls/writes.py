@@ -14,6 +14,7 @@ from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.services import history, writes
 from commonplace.services.collections import Collection
 from commonplace.services.services import Services
+from commonplace.store.git import objects
 from commonplace.toolsets.kb.mcp import KB
 from commonplace.toolsets.projects.mcp import PROJECTS
 from commonplace.toolsets.wiki.mcp import WIKI
@@ -92,6 +93,14 @@ TODO = projects("create_todo", description="Next", tasks=[{"title": "One"}])
 UPLOAD = {"path": "a", "filename": "new.bin", "content": base64.b64encode(bytes(range(256)) * 40).decode()}
 
 DELETE_B = on_collection(lambda collection: writes.delete(collection, Address("b.md")))
+
+
+def in_one_pack(collection: Collection) -> object:
+    """A write whose Git objects are as if they were many. The process makes no other write."""
+    objects.MIN_PACKED = 1
+    return writes.create(collection, Address("x/y/new.md"), b"# New\n\n[[a]]\n")
+
+
 EDITED_B = {"b.md": "# B, edited by hand\n"}
 
 WRITES = (
@@ -111,6 +120,7 @@ WRITES = (
         "kb_bulk_create",
         kb("kb_bulk_create", kb_name="base", entries=[{**ENTRY, "title": "X"}, {**ENTRY, "title": "Y"}]),
     ),
+    Write("create in one pack", on_collection(in_one_pack)),
     Write("kb_update", kb("kb_update", kb_name="base", entry_id="a", tags=["two"], status="done")),
     Write("kb_delete", kb("kb_delete", kb_name="base", entry_id="b", revision=revision_of(PAGES["b.md"].encode()))),
     Write("kb_link", kb("kb_link", source_id="a", source_kb="base", target_id="b", relation="supports")),

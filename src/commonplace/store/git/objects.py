@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import zlib
 from bisect import insort
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from hashlib import sha1
+from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +22,7 @@ from pygit2.enums import ObjectType
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.folder import opened_below, opened_folder
 from commonplace.store.git import gitdir_files
-from commonplace.store.git.shared_modes import share
+from commonplace.store.git.shared_modes import sharing_of
 
 # Writes Git objects (blobs, trees and commits), syncs them together, and then renames them to their final names.
 #
@@ -38,6 +41,10 @@ FILE_MODES = frozenset({MODE_FILE, MODE_EXECUTABLE})
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FOLDER_MODE = b"40000"
 """Spelling of `MODE_FOLDER` in a tree object."""
+MIN_PACKED = 100
+"""Minimum number of new objects that are written as one pack, by which Git itself decides for what it fetches."""
+MAX_PACKED_BYTES = 2**31 - 1
+"""Maximum size of their contents in bytes: the index of a pack has offsets of 31 bits."""
 MAX_INSERTED = 100
 """Maximum number of new entries that are inserted one by one; if there are more, the whole tree is sorted."""
 _TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
@@ -99,43 +106,82 @@ class NewObjects:
         return identifier
 
     def write(self, unsynced: Unsynced) -> None:
-        """Write the missing objects under temporary names."""
+        """Write the missing objects under temporary names, many of them as one pack."""
         if not self._contents:
             return
-        base = self._folder.parent
+        sharing = sharing_of(self._folder.parent)
         with self._opened() as folder:
-            for number, (identifier, raw) in enumerate(self._contents.items()):
-                beside = f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
-                self._written[identifier] = beside
-                share(base, unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder, of_git=True))
+            for number, (target, content) in enumerate(self._files()):
+                beside = f"{temporary_prefix(self.token)}{number}_{target.rpartition('/')[2]}"
+                self._written[target] = beside
+                sharing.give(unsynced.create(beside, content, mode=0o444, dir_fd=folder, of_git=True))
 
     def place(self) -> list[Path]:
-        """Rename the written objects to their final names; returns the folders whose names have changed, in order."""
+        """Rename the written files to their final names; returns the folders whose names have changed, in order."""
         touched: list[Path] = []
         if self._written:
             with self._opened() as folder:
-                for identifier, beside in self._written.items():
-                    if _placed(self._folder.parent, folder, beside, identifier):
+                for target, beside in self._written.items():
+                    if _placed(self._folder.parent, folder, beside, target):
                         touched.append(self._folder)
-                    touched.append(self._folder / identifier[:2])
+                    touched.append(self._folder / target.rpartition("/")[0])
         self._written.clear()
         self._contents.clear()
         return touched
 
     def discard(self) -> None:
-        """Remove the written objects that were not placed."""
-        for beside in self._written.values():
-            gitdir_files.unlink(self._folder.parent, f"{self._folder.name}/{beside}")
+        """Remove the written files that were not placed."""
+        if self._written:
+            discard_unplaced(self._folder, self.token)
         self._written.clear()
+
+    def _files(self) -> Iterator[tuple[str, bytes]]:
+        """The files to write: paths below the folder of the objects, and contents."""
+        if len(self._contents) >= MIN_PACKED and sum(map(len, self._contents.values())) <= MAX_PACKED_BYTES:
+            yield from _packed(self._contents)
+            return
+        for identifier, raw in self._contents.items():
+            yield f"{identifier[:_FOLDER_DIGITS]}/{identifier[_FOLDER_DIGITS:]}", zlib.compress(raw, 1)
 
     def _opened(self) -> AbstractContextManager[int]:
         """The folder of the objects, opened without following links."""
         return opened_folder(self._folder.parent, [self._folder.name])
 
 
-def _placed(base: Path, folder: int, beside: str, identifier: str) -> bool:
-    """Rename an object in the open folder of the objects to its final name; returns whether its folder is new."""
-    name, rest = identifier[:2], identifier[2:]
+def _packed(contents: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """The files of a pack of whole objects, its index last, which makes it known (gitformat-pack(5), versions 2)."""
+    entries, rows, offset = list[bytes](), list[tuple[bytes, int, int]](), 12
+    for identifier, raw in contents.items():
+        header, _, content = raw.partition(b"\0")
+        entry = _entry_header(_KINDS[header.partition(b" ")[0]], len(content)) + zlib.compress(content, 1)
+        rows.append((bytes.fromhex(identifier), zlib.crc32(entry), offset))
+        entries.append(entry)
+        offset += len(entry)
+    pack = b"".join([struct.pack(">4sLL", b"PACK", 2, len(entries)), *entries])
+    digest = sha1(pack, usedforsecurity=False).digest()
+    rows.sort()
+    identifiers, checksums, offsets = zip(*rows, strict=True)
+    firsts = Counter(identifier[0] for identifier in identifiers)
+    numbers = [*accumulate(firsts[first] for first in range(256)), *checksums, *offsets]
+    tables = struct.pack(f">{len(numbers)}L", *numbers)
+    index = b"".join([b"\xfftOc\0\0\0\2", tables[:1024], *identifiers, tables[1024:], digest])
+    yield f"pack/pack-{digest.hex()}.pack", pack + digest
+    yield f"pack/pack-{digest.hex()}.idx", index + sha1(index, usedforsecurity=False).digest()
+
+
+def _entry_header(kind: int, size: int) -> bytes:
+    """Kind and size of an object in a pack: four bits of the size, then seven a byte while the highest bit is set."""
+    header, size = bytearray([kind << 4 | size & 15]), size >> 4
+    while size:
+        header[-1] |= 0x80
+        header.append(size & 0x7F)
+        size >>= 7
+    return bytes(header)
+
+
+def _placed(base: Path, folder: int, beside: str, target: str) -> bool:
+    """Rename a file in the open folder of the objects to its final path in it; returns whether its folder is new."""
+    name, _, rest = target.partition("/")
     is_new = False
     try:
         with opened_below(folder, name) as inner:
@@ -150,17 +196,21 @@ def _placed(base: Path, folder: int, beside: str, identifier: str) -> bool:
 
 
 def temporary_prefix(token: str) -> str:
-    """Prefix of the names of a transaction's unplaced objects. `git gc` removes old files with such names."""
+    """Prefix of the names of a transaction's unplaced files. `git gc` removes old files with such names."""
     return f"tmp_obj_commonplace_{token}_"
 
 
 def discard_unplaced(folder: Path, token: str) -> None:
-    """Remove the temporary objects of a killed transaction."""
+    """Remove the temporary files of a transaction that failed or was killed, and a pack that has no index yet."""
     prefix = temporary_prefix(token)
     with suppress(FileNotFoundError):
         for name in os.listdir(folder):  # noqa: PTH208 - names are enough
-            if name.startswith(prefix):
-                gitdir_files.unlink(folder.parent, f"{folder.name}/{name}")
+            if not name.startswith(prefix):
+                continue
+            target = name.removeprefix(prefix).partition("_")[2]
+            if target.endswith(".idx") and not os.path.lexists(folder / "pack" / target):
+                gitdir_files.unlink(folder.parent, f"{folder.name}/pack/{target.removesuffix('.idx')}.pack")
+            gitdir_files.unlink(folder.parent, f"{folder.name}/{name}")
 
 
 def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Mapping[str, TreeEntry | None]) -> str:

@@ -61,6 +61,16 @@ class Sharing:
             mode |= _SET_GROUP if mode & 0o060 else 0
         return mode
 
+    def give(self, descriptor: int) -> None:
+        """Give an open new file or folder its mode. Another user's file is not changed.
+
+        Raises:
+            OSError: the mode cannot be changed.
+        """
+        if self.permissions:
+            status = os.fstat(descriptor)
+            change_mode(descriptor, status, self.mode_of(status.st_mode))
+
 
 _UNSHARED = Sharing()
 
@@ -83,7 +93,7 @@ def sharing_of(base: Path) -> Sharing:
 
 
 def share(base: Path, descriptor: int) -> None:
-    """Give a new file or folder the mode that the repository's setting wants. Another user's file is not changed.
+    """Give a new file or folder the mode that the repository's setting wants (`Sharing.give`).
 
     Args:
         base: As for `sharing_of`.
@@ -92,9 +102,7 @@ def share(base: Path, descriptor: int) -> None:
     Raises:
         OSError: the mode cannot be changed.
     """
-    sharing = sharing_of(base)
-    if sharing.permissions:
-        change_mode(descriptor, os.fstat(descriptor), sharing.mode_of(os.fstat(descriptor).st_mode))
+    sharing_of(base).give(descriptor)
 
 
 def private_mode(base: Path) -> int:

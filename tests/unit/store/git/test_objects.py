@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.store.disk.durable import Unsynced
+from commonplace.store.git import objects as git_objects
 from commonplace.store.git.objects import (
     EMPTY_TREE,
     MODE_EXECUTABLE,
@@ -99,6 +100,48 @@ def test_discarded_objects_leave_nothing(repo: GitRepo) -> None:
     objects.discard()
     assert left(repo) == []
     assert not opened(repo).has_object(identifier)
+
+
+def packs(repo: GitRepo) -> set[str]:
+    """Kinds of files of packs."""
+    return {file.suffix for file in (repo.path / ".git/objects/pack").iterdir()}
+
+
+CONTENTS = [b"", *(bytes(range(256)) * size + b"%d" % size for size in (0, 1, 8, 9, 40, 3000)), b"a" * 5_000_000]
+
+
+def test_many_objects_are_one_pack_that_git_reads(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_objects, "MIN_PACKED", 4)
+    objects = begin(repo)
+    identifiers = [objects.add("blob", content) for content in CONTENTS]
+    known = TreeCache(opened(repo).content, 1000)
+    tree = changed_tree(objects, known, "", {"x.md": TreeEntry(MODE_FILE, identifiers[1])})
+    settle(objects)
+    assert (left(repo), packs(repo)) == ([], {".pack", ".idx"})
+    for identifier, content in zip(identifiers, CONTENTS, strict=True):
+        assert opened(repo).content(identifier) == content
+        assert int(repo.git("cat-file", "-s", identifier)) == len(content)
+    assert repo.git("cat-file", "-t", tree) == "tree"
+    (index,) = (repo.path / ".git/objects/pack").glob("*.idx")
+    assert len(repo.git("verify-pack", "-v", str(index)).splitlines()) > len(CONTENTS)
+    repo.git("fsck", "--full", "--strict")
+
+
+@pytest.mark.parametrize("placed", [0, 1])
+def test_a_pack_without_its_index_is_removed_with_it(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, placed: int
+) -> None:
+    monkeypatch.setattr(git_objects, "MIN_PACKED", 1)
+    objects = begin(repo)
+    objects.add("blob", b"one")
+    with Unsynced() as unsynced:
+        objects.write(unsynced)
+    folder = repo.path / ".git/objects"
+    for file in sorted(left(repo), reverse=True)[-1:] if placed else []:  # killed between its two names
+        file.rename(folder / "pack" / file.name.rpartition("_")[2])
+    assert packs(repo) == ({".pack"} if placed else set())
+    discard_unplaced(folder, "token")
+    assert (left(repo), packs(repo)) == ([], set())
 
 
 def test_every_tree_is_parsed_and_formatted_to_the_same_bytes(repo: GitRepo) -> None:
