@@ -1,4 +1,4 @@
-"""Sections for a question, found by reading the files: for the time in which the first index is being built."""
+"""Sections for a question, and pages by name, found in the files: for the time in which the first index is built."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.foreground import TimeBudget
 from commonplace.domain.languages import language_of, without_stop_words
+from commonplace.domain.markdown.paths import ends_path, without_suffix
 from commonplace.domain.query import Record
 from commonplace.domain.ranking import query_words, rarity
+from commonplace.domain.records import build_record
+from commonplace.domain.revisions import revision_of
 from commonplace.domain.status import BUILT_IN_NAMES, LAPSED, TextStatus, declared_statuses, status_on
+from commonplace.domain.words.amounts import amount
 from commonplace.domain.words.scripts import fold_text
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, by_paragraphs
@@ -25,6 +29,10 @@ SEARCH_SECONDS = 0.14
 """Seconds in which the files of one collection are listed and read, as of `TimeBudget`."""
 READ_SECONDS = 0.03
 """Seconds in which files are read if listing them took longer."""
+NAME_SECONDS = 0.4
+"""Seconds in which the beginnings of files are read for a title, as of `TimeBudget`."""
+HEAD_BYTES = 4_096
+"""Number of bytes at the beginning of a file in which its title is looked for."""
 MAX_FILE_BYTES = 500_000
 """Maximum number of bytes of a file that are searched."""
 MAX_PAGES = 6
@@ -59,6 +67,38 @@ def sections_in_files(collection: Collection, question: str) -> FileSections:
     best = sorted(holders, key=lambda address: (-sum(worths[word] for word in holders[address]), address.path))
     sections = [section for address in best[:MAX_PAGES] for section in _sections(collection, address, worths)]
     return FileSections(by_paragraphs(_best(sections), question), len(holders), len(files))
+
+
+def pages_named(collection: Collection, names: Sequence[str]) -> tuple[list[tuple[Record, str]], str]:
+    """The pages whose file has one of these names, else those with such an id, title or alias, each with its name.
+
+    Returns these, and how many files were looked at for a title. A title with markup is not found.
+    """
+    files = sorted((address for address, _ in collection.store.scan(names_only=True)), key=lambda item: item.path)
+    for name in names:
+        bare = fold(without_suffix(name))
+        named = [address for address in files if ends_path(bare, address, fold)]
+        if in_files := [(_record_in_file(collection, address), name) for address in named]:
+            return in_files, ""
+    keys = {fold(name): name for name in reversed(names)}
+    budget, looked = TimeBudget(NAME_SECONDS), 0
+    pages: list[tuple[Record, str]] = []
+    with collection.store.reading() as read:
+        for looked, address in enumerate(files, 1):  # noqa: B007 - the number of files is told
+            with suppress(KnowledgeError):
+                head = fold(read(address)[:HEAD_BYTES].decode("utf-8", "replace"))
+                record = _record_in_file(collection, address) if any(key in head for key in keys) else None
+                own = map(fold, (record.id, record.title, *record.aliases)) if record else ()
+                pages += [(record, keys[key]) for key in own if record and key in keys][:1]
+            if budget.is_over():
+                break
+    return pages, f"{looked:,} of {amount(len(files), 'file')} were looked at for a title"
+
+
+def _record_in_file(collection: Collection, address: Address) -> Record:
+    """The record of a page by its file."""
+    raw = collection.store.read(address)
+    return build_record(read_document(address, raw), revision_of(raw))
 
 
 def _best(sections: Sequence[EvidenceSection]) -> list[EvidenceSection]:

@@ -21,7 +21,6 @@ from commonplace.services.collections import Collection
 from commonplace.services.deletions import cut_off, is_proposed, with_deletion
 from commonplace.services.history import uncommitted_addresses
 from commonplace.services.past import narrowed_since, section_blame, since_of
-from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.page_history import (
@@ -134,7 +133,7 @@ def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], 
         try:
             page = _page(call, arguments.page)
             chosen, address = (page.collection,), page.record.address
-        except NotFoundError:
+        except (NotFoundError, IndexingError):
             gone = gone_page(call, arguments.page)
             if gone is None:
                 raise
@@ -146,14 +145,12 @@ def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], 
 
 
 def _page(call: Call, reference: str) -> FoundPage:
-    """The page; while the first index is being built, a path is found by its file, and anything else waits."""
+    """The page; while the first index is being built, by the files."""
     collections = call.services.collections
     try:
         collections.wait_ready(0, call.progress)
-    except IndexingError:
-        if page := page_in_files(collections, reference):
-            return page
-        collections.wait_ready(PAST_READY_SECONDS, call.progress)
+    except IndexingError as error:
+        return page_in_files(collections, reference, str(error))
     return find_page(collections, reference)
 
 

@@ -14,6 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
+from commonplace.domain.foreground import foreground
 from commonplace.domain.query import Filter, Record, SearchQuery
 from commonplace.domain.ranking import excerpt, paragraphs, query_words
 from commonplace.domain.revisions import revision_of
@@ -24,7 +25,7 @@ from commonplace.services.collections import Collection, Collections, unfinished
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
 from commonplace.services.health.citations import page_citation_findings
 from commonplace.services.past import since_of
-from commonplace.services.past.moments import PAST_READY_SECONDS, day_of, moment_of
+from commonplace.services.past.moments import day_of, moment_of
 from commonplace.services.searches import has_meaning
 from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
@@ -257,14 +258,15 @@ def _references(page: str | list[str]) -> list[str]:
 def _building(call: Call) -> str:
     """The state of the first index if it is still being built; otherwise ""."""
     try:
-        call.services.collections.wait_ready(BUILDING_WAIT_SECONDS, call.progress)
+        if not call.services.collections.wait_soon_ready(BUILDING_WAIT_SECONDS):
+            call.services.collections.wait_ready(0, call.progress)
     except IndexingError as error:
         return str(error)
     return ""
 
 
 def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer, state: str) -> None:
-    """Add a page. While the first index is being built, a path is read from its file; anything else waits.
+    """Add a page. While the first index is being built, it is found and read in the files, without waiting.
 
     Args:
         call: The call.
@@ -273,17 +275,18 @@ def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: Bo
         answer: The answer.
         state: The state of the first index; "" once it is complete.
     """
-    if state:
-        page = None if arguments.at or arguments.query else page_in_files(call.services.collections, reference)
-        if page is not None:
-            _read_one(call, page, arguments, answer, is_indexed=False)
-            answer.add(
-                f"{state} What is said of this page elsewhere, such as a status or a citation, is not known yet."
-            )
-            return
-        call.services.collections.wait_ready(PAST_READY_SECONDS, call.progress)
+    if state and not arguments.at:
+        with foreground():
+            page = page_in_files(call.services.collections, reference, state)
+            _read_one(call, page, arguments.model_copy(update={"query": ""}), answer, is_indexed=False)
+        sections = " The sections that answer are not known yet." if arguments.query else ""
+        unsaid = "What is said of this page elsewhere, such as a status or a citation, is not known yet."
+        answer.add(f"{state}{sections} {unsaid}")
+        return
     if arguments.at and not arguments.query and _read_version(call, reference, arguments, answer):
         return
+    if state:
+        raise IndexingError(state, kind="index", hint="Give a path, or try again in a few seconds.")
     with call_at(call, arguments.at, answer) as then:
         _read_one(then, page_at(call, then, reference), arguments, answer)
 

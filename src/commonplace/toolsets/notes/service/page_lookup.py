@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.services.collections import (
     Collection,
@@ -27,6 +27,7 @@ from commonplace.services.collections import (
     several_named,
 )
 from commonplace.services.deletions import cut_off, deletion_of, skipped_file
+from commonplace.services.file_search import pages_named
 from commonplace.services.listing import every_document
 from commonplace.services.writes.new_paths import daily_address, has_folder, new_page_address
 
@@ -99,12 +100,19 @@ def page_or_none(collections: Collections, reference: str) -> FoundPage | None:
     return None
 
 
-def page_in_files(collections: Collections, reference: str) -> FoundPage | None:
-    """The page at a path, by the files alone; None if there is none. Its record has what its file tells.
+def page_in_files(collections: Collections, reference: str, state: str) -> FoundPage:
+    """The page at a path, or of a file name or title, by the files alone. Its record has what its file tells.
+
+    For the time in which the first index is being built: answers within a second.
 
     Args:
         collections: The open folders.
-        reference: A path with or without suffix, with or without `#Heading` or `#^block`.
+        reference: A path with or without suffix, a file name, id, title or alias, with or without `#Heading` or
+            `#^block`.
+        state: The state of the first index, a sentence.
+
+    Raises:
+        IndexingError: no page of this name is known yet, or several are.
     """
     chosen, rest = _chosen(collections, _unwrapped(reference))
     for name, fragment in reference_splits(rest):
@@ -116,7 +124,24 @@ def page_in_files(collections: Collections, reference: str) -> FoundPage | None:
                     return FoundPage(
                         collection, Record(address=address, id=address.id, title=document.title, type=""), fragment
                     )
-    return None
+    fragments = {name: fragment for name, fragment in reference_splits(rest) if name}
+    pages: list[FoundPage] = []
+    looked: list[str] = []
+    for collection in chosen if fragments else ():
+        named, said = pages_named(collection, list(fragments))
+        pages += [FoundPage(collection, record, fragments[name]) for record, name in named]
+        looked += [said] if said else []
+    if len(pages) == 1:
+        return pages[0]
+    name = rest.partition("#")[0] or rest
+    paths = [shown_path(collections, page.collection, page.record.address) for page in pages[:MAX_NEAREST_PAGES]]
+    unknown = f"{name[:120]!r} names {len(pages)} pages" if pages else f"No page {name[:120]!r} is known yet"
+    raise IndexingError(
+        f"{unknown}{''.join(f': {said}' for said in looked)}. {state}",
+        kind="index",
+        hint=f"Give a path, such as {paths[0]}." if paths else "Give its path, or try again in a few seconds.",
+        nearest=paths,
+    )
 
 
 def path_among(
