@@ -164,8 +164,10 @@ def carried(base: Base, client: str, name: str, part: Part) -> None:
         target = targets[base.number % len(targets)]
         base.busy |= {target}
     try:
+        text = (base.repo.path / f"{name}.md").read_text().partition(f"## {part.heading}\n")[2].partition("\n## ")[0]
+        old = f"## {part.heading}\n{text}".strip()
         steps = [
-            {"do": "edit", "page": name, "changes": [{"do": "replace", "old": part.markdown.strip(), "text": ""}]},
+            {"do": "edit", "page": name, "changes": [{"do": "replace", "old": old, "text": ""}]},
             {"do": "edit", "page": target, "changes": [{"do": "append", "text": part.markdown}]},
         ]
         base.tool(client, "transaction", steps=steps)
