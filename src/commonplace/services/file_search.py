@@ -78,21 +78,29 @@ def pages_named(collection: Collection, names: Sequence[str]) -> tuple[list[tupl
     for name in names:
         bare = fold(without_suffix(name))
         named = [address for address in files if ends_path(bare, address, fold)]
-        if in_files := [(_record_in_file(collection, address), name) for address in named]:
-            return in_files, ""
+        if named:
+            return [(_record_in_file(collection, address), name) for address in named], ""
     keys = {fold(name): name for name in reversed(names)}
     budget, looked = TimeBudget(NAME_SECONDS), 0
     pages: list[tuple[Record, str]] = []
     with collection.store.reading() as read:
-        for looked, address in enumerate(files, 1):  # noqa: B007 - the number of files is told
+        for address in files:
             with suppress(KnowledgeError):
-                head = fold(read(address)[:HEAD_BYTES].decode("utf-8", "replace"))
-                record = _record_in_file(collection, address) if any(key in head for key in keys) else None
-                own = map(fold, (record.id, record.title, *record.aliases)) if record else ()
-                pages += [(record, keys[key]) for key in own if record and key in keys][:1]
+                pages += _titled(collection, address, read(address)[:HEAD_BYTES], keys)
+            looked += 1
             if budget.is_over():
                 break
     return pages, f"{looked:,} of {amount(len(files), 'file')} were looked at for a title"
+
+
+def _titled(collection: Collection, address: Address, head: bytes, keys: Mapping[str, str]) -> list[tuple[Record, str]]:
+    """The page with the name by which it has one of the folded names; none if its beginning has none of them."""
+    text = fold(head.decode("utf-8", "replace"))
+    if not any(key in text for key in keys):
+        return []
+    record = _record_in_file(collection, address)
+    own = map(fold, (record.id, record.title, *record.aliases))
+    return [(record, keys[key]) for key in own if key in keys][:1]
 
 
 def _record_in_file(collection: Collection, address: Address) -> Record:

@@ -115,32 +115,48 @@ def page_in_files(collections: Collections, reference: str, state: str) -> Found
         IndexingError: no page of this name is known yet, or several are.
     """
     chosen, rest = _chosen(collections, _unwrapped(reference))
+    page = _at_path(chosen, rest)
+    if page is not None:
+        return page
+    fragments = {name: fragment for name, fragment in reference_splits(rest) if name}
+    pages: list[FoundPage] = []
+    looked = ""
+    for collection in chosen if fragments else ():
+        named, said = pages_named(collection, list(fragments))
+        pages += [FoundPage(collection, record, fragments[name]) for record, name in named]
+        looked += f": {said}" if said else ""
+    if len(pages) == 1:
+        return pages[0]
+    raise _not_one(
+        rest.partition("#")[0] or rest, [shown_path(collections, *_place(page)) for page in pages], looked, state
+    )
+
+
+def _at_path(chosen: Sequence[Collection], rest: str) -> FoundPage | None:
+    """The page at a path, with or without a fragment, by the files alone; None if there is none."""
     for name, fragment in reference_splits(rest):
         with suppress(InvalidInputError):
             address = parse_document_address(name)
             for collection in chosen:
                 if is_served_page(collection.store, address):
                     document = collection.index.document(address)
-                    return FoundPage(
-                        collection, Record(address=address, id=address.id, title=document.title, type=""), fragment
-                    )
-    fragments = {name: fragment for name, fragment in reference_splits(rest) if name}
-    pages: list[FoundPage] = []
-    looked: list[str] = []
-    for collection in chosen if fragments else ():
-        named, said = pages_named(collection, list(fragments))
-        pages += [FoundPage(collection, record, fragments[name]) for record, name in named]
-        looked += [said] if said else []
-    if len(pages) == 1:
-        return pages[0]
-    name = rest.partition("#")[0] or rest
-    paths = [shown_path(collections, page.collection, page.record.address) for page in pages[:MAX_NEAREST_PAGES]]
-    unknown = f"{name[:120]!r} names {len(pages)} pages" if pages else f"No page {name[:120]!r} is known yet"
-    raise IndexingError(
-        f"{unknown}{''.join(f': {said}' for said in looked)}. {state}",
+                    record = Record(address=address, id=address.id, title=document.title, type="")
+                    return FoundPage(collection, record, fragment)
+    return None
+
+
+def _place(page: FoundPage) -> tuple[Collection, Address]:
+    return page.collection, page.record.address
+
+
+def _not_one(name: str, paths: Sequence[str], looked: str, state: str) -> IndexingError:
+    """The error for a name that no page is known to have, or several have."""
+    fault = f"{name[:120]!r} names {len(paths)} pages" if paths else f"No page {name[:120]!r} is known yet"
+    return IndexingError(
+        f"{fault}{looked}. {state}",
         kind="index",
         hint=f"Give a path, such as {paths[0]}." if paths else "Give its path, or try again in a few seconds.",
-        nearest=paths,
+        nearest=paths[:MAX_NEAREST_PAGES],
     )
 
 
