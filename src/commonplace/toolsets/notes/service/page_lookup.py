@@ -149,7 +149,7 @@ def _place(page: FoundPage) -> tuple[Collection, Address]:
     return page.collection, page.record.address
 
 
-def _not_one(name: str, paths: Sequence[str], looked: str, state: str) -> IndexingError:
+def _not_one(name: str, paths: list[str], looked: str, state: str) -> IndexingError:
     """The error for a name that no page is known to have, or several have."""
     fault = f"{name[:120]!r} names {len(paths)} pages" if paths else f"No page {name[:120]!r} is known yet"
     return IndexingError(
