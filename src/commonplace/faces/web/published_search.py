@@ -200,8 +200,10 @@ def _index_of(folder: OutputFolder, outputs: Iterable[str]) -> Iterator[tuple[st
         for output in outputs:
             copy = Path(place) / output
             copy.parent.mkdir(parents=True, exist_ok=True)
-            spaced = _SHOWN_TEXT.sub(_with_ends, _text_of(folder, output))
-            copy.write_text(spaced, encoding="utf-8", newline="")
+            text = _text_of(folder, output)
+            if _SPACELESS.search(text):
+                text = _SHOWN_TEXT.sub(_with_ends, text)
+            copy.write_text(text, encoding="utf-8", newline="")
         yield from _index_files(Path(place))
 
 
