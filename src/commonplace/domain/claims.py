@@ -8,11 +8,14 @@ quotations and front matter state nothing here.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, cast
+
+from commonplace.domain.words.grams import SPACELESS, has_runs, without_grams
 
 MAX_CLAIMS = 2_000
 """Maximum number of claims of one page."""
@@ -39,28 +42,55 @@ _DEFINITION = re.compile(r"^:\s+(\S.*)$")
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: str(number) for number, word in enumerate(_WORDS, 2)}
 _NUMBER_WORDS = rf"\b(?:{'|'.join(_WORDS)})\b"
-_UNIT = (
-    r"(?:[\s-]?(?:%|°C|°F|[kKMGT]i?B|ms|s|m|h|d|px|seconds?|minutes?|hours?|days?|weeks?|months?|years?|bytes?|bits?"
-    r"|euros?|€|\$))?"
+_OTHER_WORD = rf"[^\W{SPACELESS}]"
+"""A letter, digit or underscore of a script with blanks between words; `18℃に` ends its value before the `に`."""
+_PREFIXES = dict(zip("pnuµμmcdhkMG", (-12, -9, -6, -6, -6, -3, -2, -1, 2, 3, 6, 9), strict=True))
+"""Powers of ten of the prefixes of units; the micro sign and the Greek letter are both written."""
+_PREFIXED = {
+    "m": "nµμumcdk", "g": "pnµμumk", "l": "nµμumcdh", "L": "nµμumcdh", "mol": "nµμumk", "M": "pnµμum", "Hz": "mkMG",
+    "W": "nµμumkMG", "V": "nµμumkM", "A": "pnµμumk", "Pa": "mhkMG", "J": "mkM", "Wh": "kMG", "eV": "mkMG", "bar": "mk",
+    "K": "mk", "Ω": "mkM", "N": "mk",
+}  # fmt: skip
+"""Prefixes of the units that are written with capitals or small letters on purpose; `mM` is not `mm`."""
+_OF_MEASURE: Mapping[str, tuple[str, Fraction]] = {
+    f"{prefix}{unit}": ("L" if unit == "l" else unit, Fraction(10) ** _PREFIXES.get(prefix, 0))
+    for unit, prefixes in _PREFIXED.items()
+    for prefix in ("", *prefixes)
+}
+_OTHER_UNITS = ("rpm", "mph", "ft", "lb", "oz", "ppm", "ppb", "dpi", "EUR", "USD", "GBP", "CHF", "JPY", "t")
+_UNIT_NAME = (
+    r"(?:%|°C|°F|[\u2103\u2109\uff05]|[kKMGT]i?B|ms|s|m|h|d|px|sec|seconds?|min|minutes?|hrs?|hours?|days?|weeks?"
+    rf"|months?|years?|bytes?|bits?|euros?|dollars?|€|\$|(?-i:{'|'.join((*_OF_MEASURE, *_OTHER_UNITS))}|[x\u00d7]\s?g))"
 )
+_UNIT = rf"(?:[\s-]?{_UNIT_NAME}(?:/{_UNIT_NAME}){{0,2}})"
+_SIGN = r"(?:[-+\u2212\u2013](?<![^\s(|:=<>~].)|\bminus\s)"
+"""A sign before a number; a dash between two words or numbers is none."""
+_BEFORE = rf"(?:(?=[\d$€])(?<!{_OTHER_WORD})(?<![.#/-])|{_SIGN}(?=[\d$€]))"
+_AFTER = rf"(?!{_OTHER_WORD}|[/-])"
+_AMOUNT = r"\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?"
+"""A number of limited length, so that what follows it is looked for a limited number of times."""
 _VALUE = re.compile(
     r"(?P<url>https?://[^\s)>\]\"']+)"
     r"|(?P<date>\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\s(?:January|February|March|April|May|June|July|August|September"
     r"|October|November|December)\s\d{4}\b)"
     r"|(?P<time>(?<![\w.:/-])\d{1,2}:[0-5]\d(?::[0-5]\d)?(?![\w:/-])(?:\s?[ap]m\b)?)"
+    rf"|(?P<quantity>{_BEFORE}[$€]?{_AMOUNT}(?:{_UNIT}|(?:-|\s?\u2013\s?){_AMOUNT}(?![:.]\d){_UNIT}?){_AFTER})"
     r"|(?P<version>\bv?\d+(?:\.\d+)+(?:-[\w.]+)?\b|\bv\d+\b)"
-    rf"|(?P<number>\b0x[0-9a-f]+\b|(?<![\w.#/-])[$€]?\d[\d,]*(?:\.\d+)?{_UNIT}(?![\w/-])|{_NUMBER_WORDS})"
-    r"|(?P<bool>\$?\b(?:true|false|enabled|disabled)\b|\b(?:on|off)(?=\sby\sdefault\b))",
+    rf"|(?P<number>\b0x[0-9a-f]+\b|{_BEFORE}[$€]?\d[\d,]*(?:\.\d+)?{_UNIT}?{_AFTER}|{_NUMBER_WORDS})"
+    r"|(?P<bool>\$?\b(?:true|false|enabled|disabled)\b|\b(?:on|off)(?=\sby\sdefault\b)"
+    r"|(?<=:\s)(?:yes|no)(?=[\s.!]{0,9}\Z))",
     re.IGNORECASE,
 )
-_HINT = re.compile(rf"[0-9]|https?:|[Tt]rue|[Ff]alse|TRUE|FALSE|[Ee]nabled|[Dd]isabled|by default|{_NUMBER_WORDS}")
+_HINT = re.compile(
+    rf"\d|https?:|[Tt]rue|[Ff]alse|TRUE|FALSE|[Ee]nabled|[Dd]isabled|by default|{_NUMBER_WORDS}|:\s(?:[Yy]es|[Nn]o)\b"
+)
 """A text that may have one of these values; most have none."""
 _YES_NO = re.compile(r"(?i)\A\$?(?:yes|no|true|false|on|off|enabled|disabled|none|required|optional)\Z")
 _NAME = re.compile(r"\A`?[\w.@/-]+`?(?:\s[\w.@/-]+){0,2}\Z")
 _OF_CONTEXT = re.compile(
     r"(?i)(?:its?|this|these|that|those|they|there|here|he|she|we|you|if|when|for example|by default|returns?|in this"
     r"|the (?:default|following|remaining|first|second|last|next|above|below|member|function|method|value|name|return)"
-    r"|step)\b"
+    r"|step)\b|[\u5b83\u8fd9\u9019\u90a3\u5176\u6b64]|[\u3053\u305d][\u306e\u308c\u3053]"
 )
 """The beginning of a sentence whose subject is what stands around it."""
 _COMMON_HEADING = re.compile(
@@ -69,11 +99,13 @@ _COMMON_HEADING = re.compile(
     r"|(?:long|short) description)\Z"
 )
 """A heading that many pages have, whose name says nothing of its subject."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])|(?<=[\u3002\uff01\uff1f])\s*")
 _MARKUP = re.compile(r"[*`]|(?<![^\W_])_+|_+(?![^\W_])|\[\^[^][]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
 _ESCAPED = re.compile(r"\\([!#()+.\-_])")
 """A mark of punctuation that would mean something without the backslash."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_RUN = re.compile(f"[{SPACELESS}]+")
+_END = ". \u3002"
 _BLANK = re.compile(r"^\s*$")
 _BLANKS = re.compile(r"\s+")
 
@@ -259,36 +291,36 @@ def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[Page
 
 def _sentence(sentence: str, line: int, heading: str, *, is_of_context: bool) -> Iterator[PageClaim]:
     values = list(_VALUE.finditer(sentence))
-    words = _WORD.findall(_VALUE.sub(" ", sentence))
-    if not values or len(values) > MAX_VALUES or len(words) > MAX_WORDS:
+    words = count_words(_VALUE.sub(" ", sentence))
+    if not values or len(values) > MAX_VALUES or words > MAX_WORDS:
         return
-    is_of_context = is_of_context or bool(_OF_CONTEXT.match(sentence)) or len(words) < MIN_WORDS
+    is_of_context = is_of_context or bool(_OF_CONTEXT.match(sentence)) or words < MIN_WORDS
     if is_of_context and not _names_subject(heading, words):
         return
     above = f"below {heading.casefold()}: " if is_of_context else ""
-    for key, value in _each_masked(sentence.rstrip(". "), values):
+    for key, value in _each_masked(sentence.rstrip(_END), values):
         yield PageClaim(above + key, value, line, sentence, heading)
 
 
 def _each_masked(text: str, values: Sequence[re.Match[str]]) -> Iterator[tuple[str, str]]:
     """A text with the kind of one of its values in its place, and this value; for each of its values."""
     for value in values:
-        key = f"{text[: value.start()]}<{value.lastgroup}>{text[value.end() :]}"
+        key = f"{text[: value.start()]}<{_group(value)}>{text[value.end() :]}"
         yield key.casefold(), value[0].rstrip(".,;")
 
 
-def _names_subject(heading: str, words: Sequence[str]) -> bool:
+def _names_subject(heading: str, words: int) -> bool:
     """Whether a heading says what a sentence of so many words below it is about."""
-    if len(words) < MIN_WORDS_BELOW_HEADING:
+    if words < MIN_WORDS_BELOW_HEADING:
         return False
-    names = len(_WORD.findall(heading))
-    return names > 0 and (names > 1 or len(words) >= MIN_WORDS) and not _COMMON_HEADING.match(heading)
+    names = count_words(heading)
+    return names > 0 and (names > 1 or words >= MIN_WORDS) and not _COMMON_HEADING.match(heading)
 
 
 def _field(heading: str, name: str, value: str, line: int) -> Iterator[PageClaim]:
     value = _plain(value).rstrip(".")
     kind = _kind(value)
-    if kind and len(_WORD.findall(f"{heading} {name}")) >= MIN_SUBJECT_WORDS:
+    if kind and count_words(f"{heading} {name}") >= MIN_SUBJECT_WORDS:
         subject = " > ".join(filter(None, (heading, name)))
         yield PageClaim(f"field {subject.casefold()} <{kind}>", value, line, subject, heading)
 
@@ -299,9 +331,9 @@ def _row(header: Sequence[str], cells: Sequence[str], line: int, heading: str) -
     for column, value in list(zip(header, cells, strict=False))[1:]:
         subject, kind = f"{cells[0]} > {column}", _kind(value)
         values = list(_VALUE.finditer(value)) if not kind and _HINT.search(value) else []
-        if kind not in {"", "name"} and len(_WORD.findall(subject)) >= MIN_SUBJECT_WORDS:
+        if kind not in {"", "name"} and count_words(subject) >= MIN_SUBJECT_WORDS:
             yield PageClaim(f"cell {subject.casefold()} <{kind}>", value, line, subject, heading)
-        elif 0 < len(values) <= MAX_VALUES and len(_WORD.findall(_VALUE.sub(" ", f"{subject} {value}"))) >= MIN_WORDS:
+        elif 0 < len(values) <= MAX_VALUES and count_words(_VALUE.sub(" ", f"{subject} {value}")) >= MIN_WORDS:
             for key, stated in _each_masked(value, values):
                 yield PageClaim(f"cell {subject.casefold()} {key}", stated, line, subject, heading)
 
@@ -312,10 +344,21 @@ def _kind(value: str) -> str:
         return ""
     whole = _VALUE.fullmatch(value)
     if whole:
-        return whole.lastgroup or ""
+        return _group(whole)
     if _YES_NO.match(value):
         return "bool"
     return "name" if _NAME.match(value) else ""
+
+
+def count_words(text: str) -> int:
+    """The number of words of two letters; where no blanks are between words, two characters count as a word."""
+    runs = [match[0] for match in _RUN.finditer(text)] if has_runs(text) else []
+    return len(_WORD.findall(without_grams(text) if runs else text)) + sum(len(run) // 2 for run in runs)
+
+
+def _group(value: re.Match[str]) -> str:
+    """The kind of a value; a number with a unit or a range is a number like any other."""
+    return "number" if value.lastgroup == "quantity" else value.lastgroup or ""
 
 
 def is_same_value(value: str, other: str) -> bool:
@@ -333,11 +376,19 @@ def _meanings(value: str) -> frozenset[str]:
         return frozenset({f"{day[3]}-{_MONTHS.index(day[2]) + 1:02}-{int(day[1]):02}"})
     if time := _TIME.fullmatch(text):
         return frozenset({_time_of_day(time)})
-    quantity = _QUANTITY.fullmatch(text)
+    quantity = _QUANTITY.fullmatch(_joined(value))
     if quantity is None:
         return frozenset({text.removesuffix("/")})
-    number, unit = Fraction(quantity[2]), quantity[3] or quantity[1]
-    return frozenset(f"{number * factor} {base}".rstrip() for base, factor in _UNITS.get(unit, ((unit, 1),)))
+    return frozenset(_amounts(quantity))
+
+
+def _amounts(quantity: re.Match[str]) -> Iterator[str]:
+    """A number or range with each meaning of its unit, in basic units."""
+    sign, euro, number, end, name, divisor = quantity.groups(default="")
+    numbers = [Fraction(f"{sign}{number}"), *map(Fraction, filter(None, (end,)))]
+    unit = name or euro
+    for base, factor in _UNITS.get(unit) or _UNITS.get(unit.casefold(), ((unit.casefold(), 1),)):
+        yield f"{' to '.join(str(each * factor) for each in numbers)} {base}{divisor}".rstrip()
 
 
 def _time_of_day(time: re.Match[str]) -> str:
@@ -345,25 +396,43 @@ def _time_of_day(time: re.Match[str]) -> str:
     return f"{hour % 12 + 12 * (half == 'pm') if half else hour}:{time[2]}:{time[3] or '00'}"
 
 
+def _joined(value: str) -> str:
+    """A value without blanks and marks, with one form of each sign and digit."""
+    text = _BLANKS.sub("", value if value.isascii() else _in_one_form(value))
+    sign = _WRITTEN_SIGN.match(text)
+    text = f"-{text[sign.end() :]}" if sign else text.removeprefix("+")
+    return text.strip("`").replace("$", "", 1).rstrip(".,;").replace(",", "")
+
+
+def _in_one_form(value: str) -> str:
+    """A value with the digits of all scripts as 0 to 9, and one form of each unit and dash."""
+    text = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in value)
+    return _DASH.sub("-", unicodedata.normalize("NFKC", text))
+
+
 def _normal(value: str) -> str:
     """A value without blanks, case and marks."""
-    text = _BLANKS.sub("", value).strip("`").lstrip("$").rstrip(".,;").replace(",", "").casefold()
+    text = _joined(value).casefold()
     return _NUMBERS.get(text) or (text.removeprefix("v") if text[1:2].isdigit() else text)
 
 
+_DASH = re.compile("[\u2212\u2013]")
+_WRITTEN_SIGN = re.compile(r"(?i)(?:-|minus)(?=[$€\d])")
 _YES, _NO = frozenset({"yes", "true", "on", "enabled"}), frozenset({"no", "false", "off", "disabled"})
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
            "december")  # fmt: skip
 _LONG_DATE = re.compile(rf"(\d{{1,2}})({'|'.join(_MONTHS)})(\d{{4}})")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?([ap]m)?")
-_QUANTITY = re.compile(r"(€)?(\d{1,30}(?:\.\d{1,30})?)-?([^\W\d]+|[%€$]|°[cf])?")
+_QUANTITY = re.compile(
+    r"[vV]?(-)?(€)?(\d{1,30}(?:\.\d{1,30})?)(?:-(\d{1,30}(?:\.\d{1,30})?))?-?([^\W\d]+|[%€$]|°[CFcf]|\u00d7g)?(/.+)?"
+)
 _DAY = 86_400
 _UNIT_NAMES: tuple[tuple[str, tuple[tuple[str, int | Fraction], ...]], ...] = (
     ("ms", (("s", Fraction(1, 1000)),)),
-    ("s second seconds", (("s", 1),)),
+    ("s sec second seconds", (("s", 1),)),
     ("m", (("m", 1), ("s", 60))),
-    ("minute minutes", (("s", 60), ("m", 1))),
-    ("h hour hours", (("s", 3_600),)),
+    ("min minute minutes", (("s", 60),)),
+    ("h hr hrs hour hours", (("s", 3_600),)),
     ("d day days", (("s", _DAY),)),
     ("week weeks", (("s", 7 * _DAY),)),
     ("month months", (("month", 1), *(("s", days * _DAY) for days in (28, 30, 31)))),
@@ -372,10 +441,14 @@ _UNIT_NAMES: tuple[tuple[str, tuple[tuple[str, int | Fraction], ...]], ...] = (
     ("bit bits", (("bit", 1),)),
     *((f"{prefix}b", (("byte", 1_000**at), ("byte", 1_024**at))) for at, prefix in enumerate("kmgt", 1)),
     *((f"{prefix}ib", (("byte", 1_024**at),)) for at, prefix in enumerate("kmgt", 1)),
-    ("€ euro euros", (("euro", 1),)),
-    ("$", (("", 1),)),
+    ("€ euro euros eur", (("euro", 1),)),
+    ("$ dollar dollars usd", (("", 1),)),
+    ("xg \u00d7g", (("g force", 1),)),
 )
-_UNITS = {name: meanings for names, meanings in _UNIT_NAMES for name in names.split()}
+_UNITS: Mapping[str, tuple[tuple[str, int | Fraction], ...]] = {
+    **{unicodedata.normalize("NFKC", name): (meaning,) for name, meaning in _OF_MEASURE.items()},
+    **{name: meanings for names, meanings in _UNIT_NAMES for name in names.split()},
+}
 """The meanings of each unit: a number of basic units each."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from commonplace.domain.claims import claims_of, claims_of_change, differs, is_same_value
+from commonplace.domain.claims import claims_of, claims_of_change, count_words, differs, is_same_value
 
 
 def test_the_claims_of_a_text() -> None:
@@ -44,7 +44,7 @@ def test_the_claims_of_a_change_are_those_of_the_whole_page_that_are_new() -> No
         assert set(claims) <= set(claims_of("\n".join(new)))
 
 
-def test_one_value_in_two_forms_is_one_value_and_shown_as_it_is_written() -> None:
+def test_one_value_in_two_forms_is_one_value() -> None:
     for value, other in (
         ("2027-03-31", "31 March 2027"),
         ("9:00", "09:00"),
@@ -62,9 +62,19 @@ def test_one_value_in_two_forms_is_one_value_and_shown_as_it_is_written() -> Non
         ("$False", "no"),
         ("€5", "5 euros"),
         ("v1.2", "1.2"),
+        ("\u221280 °C", "minus 80 °C"),
+        ("+5 °C", "5 ℃"),
+        ("0.45 µm", "450 nm"),
+        ("1,000 mg/L", "1 g/L"),
+        ("10-12 hours", "600\u2013720 minutes"),
+        ("\u0661\u0668", "18"),
+        ("3000 x g", "3,000 \u00d7 g"),
         ("https://Example.org/", "https://example.org"),
     ):
         assert is_same_value(value, other), (value, other)
+
+
+def test_other_values_are_no_forms_of_one_and_are_shown_as_they_are_written() -> None:
     for value, other in (
         ("2027-03-31", "30 March 2027"),
         ("9:00", "21:00"),
@@ -75,12 +85,40 @@ def test_one_value_in_two_forms_is_one_value_and_shown_as_it_is_written() -> Non
         ("5 %", "5"),
         ("20 °C", "20 °F"),
         ("yes", "no"),
+        ("-80 °C", "80 °C"),
+        ("220 g", "220 mg"),
+        ("5 mM", "5 mm"),
+        ("3000 g", "3000 rpm"),
+        ("5 mg/L", "5 mg/kg"),
+        ("10-12 hours", "10-14 hours"),
+        ("10-12 hours", "10 hours"),
     ):
         assert not is_same_value(value, other), (value, other)
     opened = "The office on the old quay opens its doors at {} for all guests."
     claims = [claims_of(opened.format(time))[0] for time in ("9:00", "09:00", "31 March 2027", "1,000 s.")]
     assert claims[0].key == claims[1].key
     assert [claim.value for claim in claims] == ["9:00", "09:00", "31 March 2027", "1,000 s"]
+
+
+def test_a_value_is_shown_with_its_sign_range_and_unit() -> None:
+    sentence = "The red freezer of the second floor is kept at {} all year."
+    for value in ("-80 °C", "\u221280 °C", "minus 80 °C", "10-12 hours", "0.45 µm", "5 mg/L", "3000 x g"):
+        assert [claim.value for claim in claims_of(sentence.format(value))] == [value]
+
+
+def test_words_of_texts_without_blanks_are_counted_by_their_characters() -> None:
+    assert [count_words(text) for text in ("The pH is 7", "冷凍庫の水温", "Python編集者", "냉장고 온도")] == [
+        3,
+        3,
+        2,
+        2,
+    ]
+
+
+def test_values_are_read_in_linear_time() -> None:
+    """Twice the text takes no more than about twice the time; a quadratic rule would take minutes."""
+    for part in ("1,", "1,000", "1-", "-1 ", "minus ", "1 m/", "1.1", "18\u2013 ", ": yes", "水1"):
+        claims_of(f"The gateway of the shop answers {part * 10_000} x")
 
 
 def test_a_value_with_escaped_points_is_that_value() -> None:

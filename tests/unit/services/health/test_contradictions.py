@@ -14,6 +14,7 @@ from indexed import Indexed
 from support import new_repo
 
 SENTENCE = "The gateway of the shop answers within {} on every working day."
+_FREEZER = "The red freezer of the second floor is kept at {} all year."
 CONTRADICTIONS = [
     (SENTENCE.format("20 ms"), SENTENCE.format("30 ms")),
     ("Support for the old client ends on 2026-01-31 in all regions.",
@@ -33,6 +34,25 @@ CONTRADICTIONS = [
      "| Plan | Limits |\n|---|---|\n| Small shop | Up to 3500 orders for each day |"),
     ("Release 7.1 of the shop came with gateway 2.1.\n\nRelease 7.2 of the shop came with gateway 2.2.",
      "Release 7.1 of the shop came with gateway 2.1.\n\nRelease 7.2 of the shop came with gateway 2.3."),
+    *(
+        (_FREEZER.format(value), _FREEZER.format(other))
+        for value, other in (
+            ("-80 °C", "-20 °C"),
+            ("-80 °C", "80 °C"),
+            ("\u221280 °C", "80 °C"),
+            ("minus 80 °C", "minus 20 °C"),
+            ("220 g", "220 mg"),
+            ("0.45 µm", "0.45 mm"),
+            ("3000 g", "3000 rpm"),
+            ("10-12 hours", "10-14 hours"),
+            ("\u0661\u0668 °C", "\u0662\u0660 °C"),
+        )
+    ),
+    ("The door of the northern building two is locked: yes.", "The door of the northern building two is locked: no."),
+    ("| Item | Storage temperature |\n|---|---|\n| Filter of deep water | -80 °C |",
+     "| Item | Storage temperature |\n|---|---|\n| Filter of deep water | -20 °C |"),
+    ("## Cold yard\n\n- Freezer temperature: -80 °C", "## Cold yard\n\n- Freezer temperature: -20 °C"),
+    ("二階の赤い冷凍庫の横にある水槽の水温は18℃に保つ。", "二階の赤い冷凍庫の横にある水槽の水温は20℃に保つ。"),
     ("## Shop gateway\n\nContact person: Ada Lovelace", "## Shop gateway\n\nContact person: Alan Turing"),
 ]  # fmt: skip
 INNOCENT = [
@@ -40,6 +60,10 @@ INNOCENT = [
     (SENTENCE.format("20 ms"), "The gateway of the bank answers within 30 ms on every working day."),
     (f"```\n{SENTENCE.format('20 ms')}\n```", f"```\n{SENTENCE.format('30 ms')}\n```"),
     ("Type: String", "Type: Number"),
+    (_FREEZER.format("\u221280 °C"), _FREEZER.format("minus 80 °C")),
+    (_FREEZER.format("0.45 µm"), _FREEZER.format("450 nm")),
+    (_FREEZER.format("10-12 hours"), _FREEZER.format("10\u201312 hours")),
+    ("窓が5個ある。", "窓が6個ある。"),
     ("There are four gates in the old wall of the shop.", "There are 4 gates in the old wall of the shop."),
     ("## Example\n\nThere are two of them.", "## Example\n\nThere are three of them."),
     ("> The old gateway of the shop is off by default since then, says he.",
