@@ -243,6 +243,35 @@ def expiry_day(values: JsonObject) -> tuple[str, str]:
     return "", ""
 
 
+_NO_DAY = frozenset(("", "never", "none", "no", "false"))
+"""Values of a key of a day that say that there is no day."""
+
+
+def unread_days(values: JsonObject) -> list[tuple[str, str]]:
+    """The keys of an expiry or a review, in any case and with `-` or `_`, that give no day, with their values.
+
+    A page with such a key holds forever. Placeholders of templates are left out.
+    """
+    keys = {key.casefold() for key in (*EXPIRY_KEYS, *REVIEW_KEYS)}
+    read = {*EXPIRY_KEYS, *REVIEW_KEYS, *(key.replace("_", "-") for key in REVIEW_KEYS)}
+    return [
+        (key, str(value))
+        for key, value in values.items()
+        if key.casefold().replace("-", "_") in keys
+        and value is not None
+        and str(value).strip().casefold() not in _NO_DAY
+        and "{{" not in str(value)
+        and not (key in read and normal_date(value))
+    ]
+
+
+def next_review(values: JsonObject) -> str:
+    """The day of the next review of a page as words, with an earlier expiry, which a review does not change."""
+    due, (expiry, key) = due_review(values)[0], expiry_day(values)
+    still = f"; its expiry of {expiry} ({key}) still rules until a later day is set" if expiry and expiry < due else ""
+    return f"next review {due}{still}"
+
+
 def _page_status(document: Document) -> DeclaredStatus:
     values = document.frontmatter.values
     word, by = _declared_word(values)

@@ -6,7 +6,16 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.status import DeclaredStatus, Status, declared_statuses, due_review, status_names, status_on
+from commonplace.domain.status import (
+    DeclaredStatus,
+    Status,
+    declared_statuses,
+    due_review,
+    next_review,
+    status_names,
+    status_on,
+    unread_days,
+)
 
 DAY = "2026-06-15"
 
@@ -89,6 +98,18 @@ def test_the_day_of_a_review() -> None:
         assert due_review({"last_reviewed_on": last, "review_in": period})[0] == day
     assert due_review({"review-by": "2026-02-03"}) == ("2026-02-03", "review-by")
     assert due_review({"review_by": "soon"}) == ("", "")
+
+
+def test_days_that_are_not_read_are_named_with_their_keys() -> None:
+    values = {"expires": "29/11/2026", "Valid-Until": "2027-01-01", "review_by": "2026-02-31", "expiry": "2027-01-01"}
+    assert [key for key, _ in unread_days(values)] == ["expires", "Valid-Until", "review_by"]
+    assert unread_days({"expires": "never", "review_by": "{{date}}", "review-by": "2027-01-01", "a": "b"}) == []
+
+
+def test_a_review_names_an_earlier_expiry() -> None:
+    assert next_review({"review_by": "2027-05-30"}) == "next review 2027-05-30"
+    assert next_review({"review_by": "2027-05-30", "expires": "2028-01-01"}) == "next review 2027-05-30"
+    assert "expiry of 2026-11-29 (valid_until)" in next_review({"review_by": "2027-05-30", "valid_until": "2026-11-29"})
 
 
 def test_a_setting_maps_other_names() -> None:

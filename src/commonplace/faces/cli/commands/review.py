@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.json import Json
-from commonplace.domain.status import due_review
+from commonplace.domain.status import due_review, next_review
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import INDENT, one_line
@@ -46,17 +46,17 @@ def command(
         with session.opened_for_writing(commit=True) as collections:
             collection, address = addressed(collections, session.relative(done))
             receipt = mark_reviewed(collection, address, by, until)
-            due = due_review(collection.index.document(address).frontmatter.values)[0]
+            values = collection.index.document(address).frontmatter.values
             if session.out.as_json:
                 written: dict[str, Json] = {
                     "path": address.path,
                     "revision": receipt.revision,
                     "commit": receipt.commit,
-                    "next_review": due,
+                    "next_review": due_review(values)[0],
                 }
                 session.out.json({"collection": collection.name, **written})
                 return
-            session.out.line(one_line(f"Reviewed: {address.path}; next review {due}"))
+            session.out.line(one_line(f"Reviewed: {address.path}; {next_review(values)}"))
         return
     with session.opened() as collections:
         items = queue_of(collections.members, owner)

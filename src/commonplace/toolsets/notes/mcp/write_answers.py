@@ -13,7 +13,7 @@ from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.revisions import changed_ranges, revision_of
-from commonplace.domain.status import due_review
+from commonplace.domain.status import next_review
 from commonplace.domain.tokens import tokens_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
@@ -177,7 +177,7 @@ def _next_review(element: StepResult) -> str:
     step = element.step
     if not isinstance(step, EditStep) or all(change.kind != "reviewed" for change in step.changes):
         return ""
-    return f"; next review {due_review(read_document(element.address, element.after or b'').frontmatter.values)[0]}"
+    return f"; {next_review(read_document(element.address, element.after or b'').frontmatter.values)}"
 
 
 def _following(element: StepResult) -> str:
