@@ -168,7 +168,7 @@ def carried(base: Base, client: str, name: str, part: Part) -> None:
         old = f"## {part.heading}\n{text}".strip()
         steps = [
             {"do": "edit", "page": name, "changes": [{"do": "replace", "old": old, "text": ""}]},
-            {"do": "edit", "page": target, "changes": [{"do": "append", "text": part.markdown}]},
+            {"do": "edit", "page": target, "changes": [{"do": "append", "text": f"{old}\n"}]},
         ]
         base.tool(client, "transaction", steps=steps)
         with base.changed:
