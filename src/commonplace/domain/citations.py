@@ -99,13 +99,25 @@ class Citation(NamedTuple):
 
 def citations_of(document: Document) -> tuple[Citation, ...]:
     """The citations of a page: those of its `sources`, then its footnotes, at most `MAX_CITATIONS`."""
-    citations = list(_listed(document.frontmatter.values))
+    citations = list(listed_citations(document.frontmatter.values))
     if b"[^" in document.source:
         citations += _footnotes(document)
     return tuple(citations[:MAX_CITATIONS])
 
 
-def _listed(values: JsonObject) -> Iterator[Citation]:
+def footnotes_in(source: bytes, label: str) -> Iterator[str]:
+    """The texts of the footnotes with a label in the source of a page."""
+    name = label.encode()
+    return (match[2].decode("utf-8", "replace") for match in _FOOTNOTE.finditer(source) if match[1] == name)
+
+
+def without_footnotes(source: bytes) -> bytes:
+    """The source of a page without the texts of its footnotes."""
+    return _FOOTNOTE.sub(b"", source)
+
+
+def listed_citations(values: JsonObject) -> Iterator[Citation]:
+    """The citations in the `sources` of a front matter."""
     value = values.get(SOURCES_KEY)
     listed = value if isinstance(value, (list, tuple)) else [value]
     for number, item in enumerate(listed, 1):

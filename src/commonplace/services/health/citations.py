@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from posixpath import normpath
 from threading import Lock
@@ -23,7 +22,8 @@ from commonplace.domain.query import Record
 from commonplace.domain.records import build_record, iso_timestamp
 from commonplace.domain.status import reviewed_day
 from commonplace.services.collections import Collection
-from commonplace.services.past import SectionChange, section_blame
+from commonplace.services.health.citing_texts import CitingTexts, without_link_targets
+from commonplace.services.past import section_blame
 from commonplace.services.statuses import CollectionStatuses
 
 MAX_VERSIONS = 200
@@ -59,6 +59,8 @@ class CitationRules:
         self._versions: dict[Address, list[tuple[Commit, str]]] = {}
         self._arrivals: dict[Address, str] = {}
         self._lines_at = lru_cache(MAX_CACHED_FILES)(self._read_lines_at)
+        self._citing = CitingTexts(collection, self._is_other)
+        self._changes = lru_cache(MAX_CACHED_FILES)(partial(section_blame, collection, form=without_link_targets))
 
     def _read_lines_at(self, address: Address, commit: str) -> list[str]:
         if self._collection.past is not None:
@@ -340,25 +342,22 @@ class CitationRules:
 
     def _changed_after(self, record: Record, citation: Citation, page: Record, ordinal: int) -> bool:
         try:
-            cited = section_blame(self._collection, page.address)
-            citing = section_blame(self._collection, record.address)
+            changes = [
+                change.commit
+                for change in self._changes(page.address)
+                if not ordinal or change.section.ordinal == ordinal
+            ]
+            if not changes or _is_reviewed_since(record, max(map(self._came, changes))):
+                return False
+            written = self._citing.commits(self._document(record.address), citation, page.address)
+            return any(self._is_later(change, commit) for commit in written for change in changes)
         except KnowledgeError:  # no history
             return False
-        changes = [change.commit for change in cited if not ordinal or change.section.ordinal == ordinal]
-        if _is_reviewed_since(record, max(map(self._came, changes), default=0)):
-            return False
-        here = self._written(record, citation, citing)
-        return here is not None and any(self._is_later(change, here) for change in changes)
 
-    def _written(self, record: Record, citation: Citation, sections: Sequence[SectionChange]) -> Commit | None:
-        """The commit that wrote what cites: a section, or the page for its front matter; None if no commit has it."""
-        place = _citing_section(self._document(record.address), citation)
-        if place >= 0:
-            return next((change.commit for change in sections if change.section.ordinal == place), None)
-        history = self._collection.store.history
-        if not record.updated or history.uncommitted({record.address: record.revision}):  # a page that is being written
-            return None
-        return next(iter(history.log(record.address, limit=1)), None)
+    def _is_other(self, source: Address, target: str, cited: Address) -> bool:
+        """Whether a target leads to another page than the cited one; one that leads nowhere has moved since."""
+        page = self._page(source, target)
+        return page is not None and page.address != cited
 
     def _last_came(self, page: Record) -> str:
         """The last time at which the text of a page changed or came into the branch. Unread commits count by date."""
@@ -499,18 +498,6 @@ def newly_lost_quotations(collection: Collection, old: Document) -> Iterator[tup
         record = collection.index.record(address) if time.thread_time() < until else None
         if record is not None and address != old.address:
             yield from ((address, finding) for finding in rules.lost(record, citations, old))
-
-
-def _citing_section(document: Document, citation: Citation) -> int:
-    """Ordinal of the section with the first reference to a footnote, else with the footnote; -1: the front matter."""
-    if not citation.line:
-        return -1
-    source = document.encoded
-    reference = re.search(rb"\[\^" + re.escape(citation.label.encode()) + rb"\](?!:)", source[document.body_start :])
-    at = document.body_start + reference.start() if reference else 0
-    if reference is None:
-        at = sum(map(len, source.split(b"\n")[: citation.line - 1])) + citation.line - 1
-    return next((each.ordinal for each in reversed(document.sections) if each.start <= at), 0)
 
 
 def _lines(raw: bytes) -> list[str]:

@@ -12,9 +12,10 @@ from commonplace.services.past.moments import (
     since_of,
     since_time,
 )
-from commonplace.services.past.section_blame import SectionChange, section_blame
+from commonplace.services.past.section_blame import Form, SectionChange, section_blame
 
 __all__ = [
+    "Form",
     "Moment",
     "PastBase",
     "SectionChange",
