@@ -13,6 +13,7 @@ from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.query import ChunkHit, Filter, Hit, SearchQuery, SearchResult, SectionHit
+from commonplace.domain.revisions import revision_of
 from commonplace.domain.status import (
     BUILT_IN_NAMES,
     LAPSED,
@@ -107,6 +108,12 @@ class CollectionStatuses:
         lapsed = next((status for status in every if self.status_of(status) in LAPSED), None)
         declared = lapsed or (every[-1] if every else None)
         return TextStatus(self.status_of(declared), declared.by) if declared else _HOLDS
+
+    def in_file(self, document: Document, ordinal: int) -> TextStatus:
+        """The status of a section of a page as served, with the place that replaces it, or of another version of it."""
+        record = self._collection.index.record(document.address)
+        is_served = record is not None and record.revision == revision_of(document.raw)
+        return self.at(document.address, ordinal) if is_served else self.in_version(document, ordinal)
 
     def _replacement(self, address: Address, reference: str) -> str:
         """The place that replaces a text, as `path#anchor`; "" if the reference leads nowhere.

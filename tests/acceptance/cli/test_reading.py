@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shell import Shell
+from support import new_repo
 
 PAGES = {
     "welcome.md": (
@@ -83,7 +84,7 @@ def test_search_as_json_has_its_documented_shape(shell: Shell) -> None:
         (["--prefix", "kitchen/"], {"kitchen/kettle.md", "kitchen/tea towel.md"}),
         (["--field", "status=open"], {"kitchen/kettle.md"}),
         (["--from", "2024-05-02", "--to", "2024-06-01"], {"kitchen/kettle.md"}),
-        (["--from", "2025-01-01"], set()),
+        (["--from", "2025-01-01"], set[str]()),
     ],
 )
 def test_search_and_list_take_the_same_filters(shell: Shell, arguments: list[str], expected: set[str]) -> None:
@@ -264,3 +265,13 @@ def test_nothing_is_written_into_a_folder_that_is_only_read(shell: Shell) -> Non
     files = {path for path in shell.folder.rglob("*") if path.is_file()}
     assert {path.relative_to(shell.folder).as_posix() for path in files} == {*PAGES, "kitchen/towel.png"}
     assert json.loads(shell.ok("index", "--status", "--json").text)["collections"][0]["documents"] == len(PAGES)
+
+
+def test_a_page_that_lapsed_says_so_beside_its_text(tmp_path: Path) -> None:
+    old, new = "---\nsuperseded_by: new.md\n---\n# Old\n\ntext\n", "# New\n\n## Port {#port status=draft}\n\n80\n"
+    shell = Shell(new_repo(tmp_path / "base", {"old.md": old, "new.md": new}).path)
+    shown = shell.ok("read", "old")
+    assert (shown.text, "SUPERSEDED by new.md" in shown.stderr) == (old, True)
+    assert shell.ok("read", "old", "--json").json["status"] == {"status": "superseded", "by": "new.md"}
+    assert shell.ok("read", "new", "--section", "Port", "--json").json["status"]["status"] == "draft"
+    assert "status" not in shell.ok("read", "new", "--json").json

@@ -2,7 +2,7 @@
 
 As JSON: `{"collection", "id", "path", "title", "revision", "frontmatter": {..}, "heading": [..], "first_line",
 "text"}`; with `--outline` instead of the last four `"outline": [{"level", "heading", "anchor", "line"}]`; with
-a moment in `--at` also `"at": {FOLDER: COMMIT}`.
+a moment in `--at` also `"at": {FOLDER: COMMIT}`. What lapsed or is a draft also has `"status": {"status", "by"}`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.cli.options import AtOption, PageArgument, exclusive
 from commonplace.faces.cli.output import FAINT, one_line
-from commonplace.faces.cli.pages import named_part
+from commonplace.faces.cli.pages import named_part, status_json
 from commonplace.faces.cli.session import Session
 from commonplace.services import history, reads
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.past import as_of, is_moment, moment_of
 from commonplace.services.reads import TextPassage
+from commonplace.services.statuses import CollectionStatuses
 
 
 def command(
@@ -116,11 +117,13 @@ def _range(text: str) -> tuple[int, int]:
 
 def _show(session: Session, collection: Collection, passage: TextPassage, then: dict[str, Json]) -> None:
     document = passage.document
+    status = CollectionStatuses(collection).in_file(document, passage.section.ordinal if passage.section else 0)
     if session.out.as_json:
         session.out.json(
             {
                 **_place(collection, document),
                 **then,
+                **(status_json(status) if status.mark else {}),
                 "frontmatter": document.frontmatter.values,
                 "heading": list(passage.section.path) if passage.section else [],
                 "first_line": passage.first_line,
@@ -128,6 +131,8 @@ def _show(session: Session, collection: Collection, passage: TextPassage, then: 
             }
         )
     else:
+        if status.mark:
+            session.out.message(one_line(status.mark))
         whole = passage.text == document.text
         session.out.raw(document.raw if whole else passage.text.encode())
 
