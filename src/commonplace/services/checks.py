@@ -14,6 +14,7 @@ from commonplace.domain.tokens import QUARTERS, size_of
 from commonplace.domain.yaml_loader import load
 from commonplace.services import findings
 from commonplace.services.collections import Collection, Collections, record_of
+from commonplace.services.deletions import cut_off
 from commonplace.services.evidence import EvidenceSection, fit, gather
 from commonplace.services.findings import Issue
 
@@ -35,6 +36,20 @@ def check_pages(collections: Collections, collection: Collection) -> list[Issue]
     """All problems in a collection, as listed by `findings.collection_issues`, by path and line."""
     issues = findings.collection_issues(collections, collection)
     return sorted(issues, key=lambda issue: (issue.path, issue.line, issue.rule))
+
+
+def history_gaps(collections: Sequence[Collection], timeout: float) -> list[str]:
+    """Sentences on what checks cannot tell: of a history that is not read in time, and of a shallow clone.
+
+    Args:
+        collections: The collections that are checked. Each is waited for until its pages have their dates.
+        timeout: Timeout in seconds for each.
+    """
+    late = [collection.name for collection in collections if not collection.index.wait_dated(timeout)]
+    unread = [
+        f"{name}: The history is still being read, so changed sources are not told. Check again." for name in late
+    ]
+    return [*unread, *filter(None, [cut_off([collection.store for collection in collections])])]
 
 
 def check_questions(collection: Collection) -> tuple[int, list[Issue]]:

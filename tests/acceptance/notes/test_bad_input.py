@@ -61,10 +61,32 @@ def test_a_shallow_clone_knows_the_commits_that_it_has(tmp_path: Path) -> None:
             client.text("read", page="tea", at=f"before {second}")
         assert third[:10] in client.text("changes", page="tea")
         assert "Third." in client.text("read", page="tea")
+        assert "The clone is shallow" in client.text("overview")
+    for command in ("check", "review"):
+        assert "The clone is shallow" in Shell(shallow, {"XDG_CACHE_HOME": str(tmp_path / command)})(command).stderr
     logged = Shell(shallow, {"XDG_CACHE_HOME": str(tmp_path / "cache")})("log")
     assert third[:10] in logged.text
     assert "The clone is shallow" in logged.stderr
     assert not list((tmp_path / "cache").rglob("*.db")), "the commits of a folder need no index"
+
+
+def test_the_first_check_of_a_clone_finds_what_later_ones_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, citing = "# S\n\n## Temp\n\n18 degrees.\n", "# C\n\nGrow at 18.[^1]\n\n[^1]: [S](s.md#temp)\n"
+    whole = new_repo(tmp_path / "whole")
+    pages = {f"c{number}.md": citing for number in range(100)}
+    for day, files in (("2026-03-01", {"s.md": source, **pages}), ("2026-05-01", {"s.md": source.replace("18", "20")})):
+        for name in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{name}_DATE", f"{day}T10:00:00Z")
+        for path, content in files.items():
+            whole.write(path, content)
+        whole.git("add", "--all")
+        whole.git("commit", "--quiet", "--message", day)
+    clone = tmp_path / "clone"
+    whole.git("clone", "--quiet", str(whole.path), str(clone))
+    shell = Shell(clone, {"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    first, second = (shell("check").text for _ in range(2))
+    assert first == second
+    assert first.count("[source_changed]") == 100
 
 
 def test_a_rewritten_history_answers_from_the_new_commits(tmp_path: Path) -> None:

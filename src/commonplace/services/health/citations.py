@@ -13,7 +13,14 @@ from threading import Lock
 
 from commonplace.domain.addresses import Address, address_or_none, parse_address
 from commonplace.domain.changes import Commit
-from commonplace.domain.citations import Citation, citations_of, comparable, holds_quotation, is_comparable
+from commonplace.domain.citations import (
+    Citation,
+    citations_of,
+    comparable,
+    holds_quotation,
+    is_comparable,
+    without_footnotes,
+)
 from commonplace.domain.document_reader import Fragments, find_fragment, read_document
 from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import KnowledgeError
@@ -149,7 +156,7 @@ class CitationRules:
             message = f"It cites {shortened(citation.place)!r}, which has no such heading. Name one that it has."
             yield self._moved(page.address, citation) or self._finding("source_missing", citation, message)
             return
-        start, end, ordinal = span
+        ordinal = span[2]
         status = self._statuses.at(page.address, ordinal)
         if status.is_lapsed:
             by = f" by {status.by}. Cite that" if status.by else ""
@@ -157,14 +164,22 @@ class CitationRules:
                 "source_superseded", citation, f"It cites {citation.place}, which is {status.status}{by}."
             )
         if is_comparable(citation.quotation):
-            text = self._text(page.address, citation.fragment, start, end)
-            if not holds_quotation(citation.quotation, text):
-                yield self._moved(page.address, citation) or self._lost(
-                    page.address, citation, self._whole(page.address)
-                )
+            yield from self._compared_page(page.address, citation, span, is_own=page.address == record.address)
         elif self._is_changed(record, citation, page, ordinal):
             message = f"{citation.place} changed after this was written. {_REVIEW_HINT}"
             yield self._finding("source_changed", citation, message)
+
+    def _compared_page(
+        self, address: Address, citation: Citation, span: tuple[int, int, int], *, is_own: bool
+    ) -> Iterator[Finding]:
+        """The finding if the cited part of a page does not have a quotation. Footnotes of the page itself quote it."""
+        text = self._text(address, citation.fragment, *span[:2], without_notes=is_own)
+        if holds_quotation(citation.quotation, text):
+            return
+        if is_own and not holds_quotation(citation.quotation, self._text(address, "", 0, -1, without_notes=True)):
+            yield self._missing(citation, " but for the footnote itself")
+            return
+        yield self._moved(address, citation) or self._lost(address, citation, self._whole(address))
 
     def _of_file(self, record: Record, address: Address, raw: bytes, item: Citation) -> Iterator[Finding]:
         lines = _lines(raw)
@@ -252,14 +267,16 @@ class CitationRules:
                     self._spans[key] = start, end, section.ordinal if section else 0
         return self._spans[key]
 
-    def _text(self, address: Address, fragment: str, start: int, end: int) -> str:
-        key = (address, fragment)
+    def _text(self, address: Address, fragment: str, start: int, end: int, *, without_notes: bool = False) -> str:
+        """The comparable text of a part of a page; without its footnotes for the page itself, which they quote."""
+        key = (address, f"{fragment}\0" if without_notes else fragment)
         if key not in self._texts:
             try:
                 source = self._document(address).encoded
             except KnowledgeError:
                 source = b""
             cited = source[start : end if end >= 0 else len(source)]
+            cited = without_footnotes(cited) if without_notes else cited
             self._texts[key] = comparable(cited.decode("utf-8", "replace"))
         return self._texts[key]
 

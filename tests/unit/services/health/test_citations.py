@@ -169,6 +169,16 @@ def _elsewhere(quotation: str, place: str) -> str:
     return f"{what} Read both, then correct the page or its citation."
 
 
+def test_a_footnote_does_not_prove_what_it_quotes(tmp_path: Path) -> None:
+    note = '# {0}\n\n## Two\n\nSo it is.[^1]\n\n## Three\n\n{1}\n\n[^1]: [{0}]({0}.md#three): "So it is in truth."\n'
+    with Indexed(
+        tmp_path, {"a.md": note.format("a", "Nothing."), "b.md": note.format("b", "So it is in truth.")}
+    ) as base:
+        rows = list(collection_citation_findings(base.collection, base.index.records()))
+    assert [(address.path, finding.rule) for address, finding in rows] == [("a.md", "quotation_missing")]
+    assert "but for the footnote itself" in rows[0][1].message
+
+
 def test_a_path_of_a_call_counts_from_the_base_first_and_messages_name_the_page_that_is_meant(tmp_path: Path) -> None:
     pages = {"a.md": "# A\n\nThe top one.\n", "docs/a.md": "# A\n\nThe inner one.\n", "docs/b.md": "# B\n"}
     citing = '---\nsources: [{path: a.md, quote: "The top one."}, b.md]\n---\n# C\n'

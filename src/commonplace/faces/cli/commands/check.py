@@ -23,10 +23,12 @@ from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.checks import QUESTIONS_FILE, check_pages, check_questions
+from commonplace.services.checks import QUESTIONS_FILE, check_pages, check_questions, history_gaps
 from commonplace.services.collections import Collections
 from commonplace.services.findings import Issue
 
+HISTORY_SECONDS = 600.0
+"""Timeout in seconds for the dates of the history, which some findings depend on."""
 MAX_PLACES = 10
 """Maximum number of places that are named for one sentence to a person at a terminal."""
 
@@ -69,9 +71,12 @@ def command(
     with session.opened() as collections:
         if questions:
             return _ask(session, collections)
+        gaps = history_gaps(collections.members, HISTORY_SECONDS)
         problems = [issue for collection in collections for issue in check_pages(collections, collection)]
         documents = sum(collection.index.counts().documents for collection in collections)
-        return _report(session, problems, _Counted(documents, folders=len(collections.members)), quiet=quiet)
+        code = _report(session, problems, _Counted(documents, folders=len(collections.members)), quiet=quiet)
+        session.out.message("\n".join(gaps))
+        return code
 
 
 def _ask(session: Session, collections: Collections) -> int:

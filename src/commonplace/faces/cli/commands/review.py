@@ -13,10 +13,12 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.status import due_review, next_review
 from commonplace.domain.words.amounts import amount
+from commonplace.faces.cli.commands.check import HISTORY_SECONDS
 from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import INDENT, one_line
 from commonplace.faces.cli.pages import addressed
 from commonplace.faces.cli.session import Session
+from commonplace.services.checks import history_gaps
 from commonplace.services.reviews import ReviewItem, mark_reviewed, queue_of, shown_item
 
 
@@ -59,7 +61,9 @@ def command(
             session.out.line(one_line(f"Reviewed: {address.path}; {next_review(values)}"))
         return
     with session.opened() as collections:
+        gaps = history_gaps(collections.members, HISTORY_SECONDS)
         items = queue_of(collections.members, owner)
+        session.out.message("\n".join(gaps))
         if session.out.as_json:
             session.out.json({"items": [_json(item) for item in items]})
             return

@@ -15,6 +15,7 @@ from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
 from commonplace.services import brief as brief_service
 from commonplace.services import links as links_service
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.deletions import cut_off
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.services.site.documents import mentions
@@ -109,6 +110,8 @@ def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> st
                 break
     if empty and prefix:
         require_known_folder(chosen, prefix)
+    for sentence in filter(None, [cut_off([collection.store for collection in chosen])]):
+        answer.add(sentence)
     if empty:
         answer.add("No pages yet. " + next_call("write", page="index.md"))
     return answer.text()
