@@ -104,14 +104,13 @@ def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> st
         if prefix and not found_overview.pages:
             continue
         room = answer.room // (share - number + 1)
-        for line in _overview_lines(found_overview, prefix, room, named=len(collections.members) > 1):
-            empty = False
-            if not answer.add(line):
-                break
+        empty = False
+        lines = _overview_lines(found_overview, prefix, room, named=len(collections.members) > 1)
+        all(map(answer.add, lines))  # up to the first that does not fit
     if empty and prefix:
         require_known_folder(chosen, prefix)
-    for sentence in filter(None, [cut_off([collection.store for collection in chosen])]):
-        answer.add(sentence)
+    if cut := cut_off([collection.store for collection in chosen]):
+        answer.add(cut)
     if empty:
         answer.add("No pages yet. " + next_call("write", page="index.md"))
     return answer.text()
