@@ -226,6 +226,14 @@ def _side(base: Lines, start: int, end: int, side: Sequence[Hunk]) -> tuple[byte
     return (*lines, *base[at:end])
 
 
+def with_change(base: bytes, changed: bytes, other: bytes) -> bytes:
+    """The other text with the change from `base` to `changed`, which wins where both differ from the base."""
+    regions = merge_regions(base, changed, other, adjacent=True)
+    return with_regions(
+        base, regions, [region.proposed if region.merged is None else region.merged for region in regions]
+    )
+
+
 def with_section(address: Address, base: bytes | None, proposed: bytes | None, section: str) -> bytes:
     """The base with the proposed changes in one section, and with what they put from it into the history of the page.
 

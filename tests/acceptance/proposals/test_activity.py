@@ -187,7 +187,8 @@ def test_text_that_was_not_committed_before_a_write_stays_when_the_write_is_undo
     site.tool(agent, "edit", page="B", changes=[{"do": "replace", "old": "beta", "text": "BETA"}])
     site.tool(agent, "move", page="draft", to="sub/draft")
     assert (base / "sub" / "draft.md").exists()
-    assert site.repo.git("status", "--short") == "", "the commits took the texts in"
+    assert site.repo.git("status", "--short").strip() == "M B.md", "the commits took in the pages that no commit had"
+    assert [line for line in site.repo.git("diff").splitlines() if re.match(r"[-+](?![-+])", line)] == ["+", "+my line"]
     commits = site.repo.git("log", "-3", "--format=%H").split()
     if way == "commits":
         assert site.rest(agent, "POST", "/undo", {"commits": commits}).status == 200

@@ -15,6 +15,7 @@ from commonplace.domain.merge import (
     merge_regions,
     merge_texts,
     split_lines,
+    with_change,
     with_regions,
     with_rewritten,
     with_section,
@@ -88,6 +89,18 @@ def test_what_merges_is_what_git_merges(tmp_path: Path) -> None:
             merged += 1
         assert git.returncode == 0 or result.conflicts
     assert merged > 50
+
+
+@given(texts, texts, texts)
+def test_a_change_is_taken_to_another_text_where_it_merges_and_wins_where_it_does_not(
+    base: bytes, changed: bytes, other: bytes
+) -> None:
+    taken = with_change(base, changed, other)
+    merged = merge_texts(base, changed, other, adjacent=True)
+    assert merged.conflicts or taken == merged.content
+    assert with_change(base, changed, base) == changed
+    assert with_change(base, base, other) == other
+    assert with_change(BASE, BASE.replace(b"two", b"2"), BASE.replace(b"two", b"II")) == BASE.replace(b"two", b"2")
 
 
 def test_only_lines_that_differ_from_the_base_are_taken_as_rewritten() -> None:

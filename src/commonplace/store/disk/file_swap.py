@@ -51,7 +51,9 @@ class FileChange:
     moved_from: str = ""
     """Path of the file whose permissions and attributes a new file takes over; "" for none."""
     unnamed: bool = False
-    """Whether only this change of the file is committed, because the caller did not name it; the file has more."""
+    """Whether the caller did not name the file."""
+    partial: bool = False
+    """Whether only this change of the file is committed, and the file has more."""
 
     @property
     def step(self) -> JournalStep:
@@ -131,12 +133,12 @@ class FileSwap:
             if content is not None:
                 with opened_folder(self._root, place.folders) as folder:
                     written = _write_beside(folder, place, content, unsynced)
-                if not change.unnamed:
-                    self.written[change.path] = written
                 if change.before is None and change.moved_from:
                     moved = seen.get(change.moved_from)
                     is_same = moved is not None and moved.revision == revision_of(content)
-                    self.written[change.path] = self._with_attributes(change.moved_from, place, dated=is_same)
+                    written = self._with_attributes(change.moved_from, place, dated=is_same)
+                if not change.partial:
+                    self.written[change.path] = written
 
     def _with_attributes(self, source: str, place: FileSlot, *, dated: bool) -> FileStat:
         """Give the new bytes of a file the attributes of another one, its time if `dated`; returns their metadata."""

@@ -196,7 +196,7 @@ class FolderStore:
                 self._require_served(changes)
                 done = retaining.enter_context(watching_write(lambda: self._write_of(changes))) if changes else None
                 parts = self._parts(changes)
-                changes = [replace(change, unnamed=change.path in parts) for change in changes]
+                changes = [replace(change, partial=change.path in parts) for change in changes]
                 planned = self._planned(changes, message, author, parts)
                 removed = {path: content is None for path, content in planned.contents.items()} if planned else {}
                 staged = self._writer.staged_blobs(removed)
@@ -263,31 +263,39 @@ class FolderStore:
         return PlannedCommit(contents, commit_message(git.repository, message, author), moved_from)
 
     def _parts(self, changes: Sequence[FileChange]) -> dict[str, bytes | None]:
-        """The bytes to commit of files that the caller did not name and that have uncommitted text, by path.
+        """The bytes to commit of files with uncommitted text, by path: those of the last commit with this change alone.
 
-        They are those of the last commit with this change alone. None if no commit has the file, or has another text
-        at the same place: then nothing of it is committed.
+        Of a file that the caller did not name, None if no commit has it, or if it has uncommitted text at the same
+        place: then nothing of it is committed.
         """
-        git, parts = self._terms.git, dict[str, bytes | None]()
+        git = self._terms.git
         if git is None or not self._terms.commits:
-            return parts
-        head = git.repository.head
-        for change in filter(lambda change: change.unnamed, changes):
-            entry = git.repository.entry(head, change.path)
-            if entry is None:
-                parts[change.path] = None
-            elif change.before is not None and entry.id != change.before.revision:
-                parts |= self._part(git.repository, change, git.repository.content(entry.id))
+            return {}
+        by_path = {change.path: change for change in changes}  # a moved file replaces the one at its old path
+        pairs = [(change, by_path.get(change.moved_from, change)) for change in changes if change.content is not None]
+        pairs = [(change, source) for change, source in pairs if source.before]
+        parts: dict[str, bytes | None] = {}
+        for pair, blob in zip(pairs, git.committed([source.path for _, source in pairs]), strict=True):
+            parts |= self._part(git.repository, *pair, blob)
         return parts
 
-    def _part(self, repository: GitRepository, change: FileChange, committed: bytes) -> dict[str, bytes | None]:
-        """The same for one file that the last commit has; {} if it has no uncommitted text."""
-        from commonplace.domain.merge import merge_texts  # noqa: PLC0415 - few writes need it, no start does
+    def _part(
+        self, repository: GitRepository, change: FileChange, source: FileChange, blob: str
+    ) -> dict[str, bytes | None]:
+        """The same for one file, whose blob is "" if no commit has it; {} if all of it is committed."""
+        if not blob:
+            return {change.path: None} if change.unnamed else {}
+        if source.before and blob == source.before.revision:
+            return {}
+        from commonplace.domain.merge import merge_texts, with_change  # noqa: PLC0415 - few writes need it, no start does
 
-        texts = self._folder.read(Address(change.shown)), change.content or b""
-        before, after = (stored_form(repository, change.path, text) for text in texts)
+        committed = repository.content(blob)
+        texts = (source, self._folder.read(Address(source.shown))), (change, change.content or b"")
+        before, after = (stored_form(repository, item.path, text) for item, text in texts)
         if committed == before:
             return {}
+        if not change.unnamed:
+            return {change.path: with_change(before, after, committed)}
         merged = merge_texts(before, after, committed)
         if merged.conflicts:
             record_waiting_index(f"{change.shown} is not committed: it has uncommitted edits at the same place.")

@@ -84,6 +84,15 @@ class GitWriter:
             return "its repository is on no branch (detached HEAD); run git switch"
         return ""
 
+    def committed(self, paths: Sequence[str]) -> list[str]:
+        """Blob ids of files in the current commit; "" for none."""
+        head = self.repository.head
+        return (
+            TreeDiff(self.repository).blobs(self.repository.tree_of(head), paths)
+            if head and paths
+            else [""] * len(paths)
+        )
+
     def plan(self, token: str, commits: Sequence[PlannedCommit | None]) -> NewCommits:
         """New commits, each on top of the one before, before anything is written. They change different paths.
 
