@@ -313,24 +313,25 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     Raises:
         InvalidInputError: kind "schema": the file is unreadable, or a key cannot be changed separately.
     """
-    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-    text, old = _schema_text(raw[len(mark) :])
+    body = raw.removeprefix(codecs.BOM_UTF8)
+    text, old = _schema_text(body)
     newline = "\r\n" if "\r\n" in text else "\n"
-    whole = text if not text or text.endswith("\n") else text + newline
+    if text and not text.endswith("\n"):
+        text += newline
     normalised = {key: as_json_types(value) for key, value in changes.items()}
-    changes = {key: element for key, element in normalised.items() if key in old or element is not None}
-    target = {key: value for key, value in changes.items() if key not in old or not equal_json(old[key], value)}
+    target = {key: value for key, value in normalised.items() if not equal_json(old.get(key), value)}
     if not target:
         return raw
-    changed = change_keys(whole, old, target, newline)
-    expected = {key: element for key, element in {**old, **target}.items() if key not in target or element is not None}
+    changed = change_keys(text, old, target, newline)
+    removed = {key for key in target if target[key] is None}
+    expected = {key: value for key, value in {**old, **target}.items() if key not in removed}
     if not equal_json(mapping_of(load(changed).value), expected):
         raise InvalidInputError(
             f"{SCHEMA_FILE} cannot be changed by key: it would not read back the same.",
             kind="schema",
             hint="Edit the file by hand.",
         )
-    return mark + changed.encode()
+    return raw[: len(raw) - len(body)] + changed.encode()
 
 
 def _schema_text(raw: bytes) -> tuple[str, Mapping[str, Json]]:

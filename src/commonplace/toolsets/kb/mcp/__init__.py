@@ -17,7 +17,7 @@ from commonplace.faces.mcp.toolset import (
     result_schema,
 )
 from commonplace.toolsets.kb.mcp import parameters
-from commonplace.toolsets.kb.mcp.uris import JSON_TYPE, SCHEMES
+from commonplace.toolsets.kb.mcp.parameters import JSON_TYPE, SCHEMES
 
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject

@@ -99,12 +99,14 @@ class SharedBodies:
         self.is_cut = self.is_cut or count < len(body)
         return count
 
-    def notice(self) -> dict[str, Json]:
-        """The notice of an answer in which bodies are cut; empty if none is."""
-        if not self.is_cut:
-            return {}
-        said = f"The bodies of one answer share {MAX_BODIES:,} bytes, and some are cut (body_truncated)."
-        return {"notice": f"{said} Read on with kb_get and body_offset, or take a smaller limit."}
+    def notice(self, other: str = "") -> dict[str, Json]:
+        """The notice of an answer in which bodies are cut, after another notice; empty if there is neither."""
+        cut = (
+            f"The bodies of one answer share {MAX_BODIES:,} bytes, and some are cut (body_truncated). "
+            "Read on with kb_get and body_offset, or take a smaller limit."
+        )
+        notice = " ".join(filter(None, (other, cut if self.is_cut else "")))
+        return {"notice": notice} if notice else {}
 
 
 def search_within(
@@ -246,26 +248,25 @@ def _shown(
     evidence_section: EvidenceSection, text: str, *, bases: int, fields: Sequence[str] | None
 ) -> tuple[tuple[Json, Json], int]:
     """The rows of a section in the structured content and in the text block."""
+    record = evidence_section.record
     section = " > ".join(evidence_section.path) or None
-    more = show_row(FoundDocument(evidence_section.collection, evidence_section.record)) if fields else {}
+    more = show_row(FoundDocument(evidence_section.collection, record)) if fields else {}
     row: dict[str, Json] = more | {
-        "id": evidence_section.record.reference,
+        "id": record.reference,
         "kb_name": evidence_section.collection.name,
-        "entry_type": evidence_section.record.type or DEFAULT_TYPE,
-        "title": evidence_section.record.title,
+        "entry_type": record.type or DEFAULT_TYPE,
+        "title": record.title,
         "section": section,
-        "file_path": evidence_section.record.address.path,
+        "file_path": record.address.path,
         "score": round(evidence_section.score, 4),
     }
-    left_out = {"kb_name"} if bases == 1 else set[str]()
-    left_out |= (
-        {"title"}
-        if evidence_section.path[:1] == (evidence_section.record.title,)
-        else {"section"}
-        if section is None
-        else set[str]()
-    )
-    reported_row = {key: row[key] for key in ("id", "kb_name", "title", "section") if key not in left_out}
+    says_something = {
+        "id": True,
+        "kb_name": bases > 1,
+        "title": evidence_section.path[:1] != (record.title,),  # otherwise the section begins with it
+        "section": section is not None,
+    }
+    reported_row = {key: row[key] for key, is_shown in says_something.items() if is_shown}
     reported_row["text"] = marked(text, evidence_section.status)
     if fields:
         row = {key: value for key, value in reported_row.items() if key != "text"} | without_empty(
@@ -299,19 +300,7 @@ BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
 def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
     """Entries that match a query, best first."""
     collections = call.services.collections.select(arguments.kb_name)
-    query = SearchQuery(
-        text=arguments.query,
-        filter=Filter(
-            types=types_matching(arguments.entry_type),
-            tags=tuple(arguments.tags or ()),
-            date_from=first_day("date_from", arguments.date_from),
-            date_to=last_day("date_to", arguments.date_to),
-            fields=(("status", arguments.status),) if arguments.status else (),
-        ),
-        limit=arguments.limit,
-        offset=arguments.offset,
-        snippet=SNIPPET_CHARACTERS,
-    )
+    query = _search_query(arguments)
     if arguments.max_tokens:
         return search_within(collections, query, arguments, arguments.max_tokens)
     answer = searches.search(collections, query, arguments.mode)
@@ -325,15 +314,31 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
         "has_more": more,
         "results": results,
         **({} if answer.total else unknown_type(collections, arguments.entry_type)),
-        **bodies.notice(),
+        **bodies.notice(answer.notice),
+        **_field_warnings(collections, arguments.fields),
     }
-    if answer.notice:
-        shown["notice"] = " ".join(str(notice) for notice in (answer.notice, shown.get("notice")) if notice)
-    shown |= _field_warnings(collections, arguments.fields)
-    documents = [FoundDocument(hit.collection, hit.hit.record) for hit in answer.hits]
+    files = [
+        ResourceLink(file_uri(FoundDocument(hit.collection, hit.hit.record)), hit.hit.record.id) for hit in answer.hits
+    ]
     whole = arguments.include_body or arguments.fields
     text = None if whole else {**shown, "results": [_brief(row, len(collections)) for row in results]}
-    return LinkedContent(shown, [ResourceLink(file_uri(document), document.record.id) for document in documents], text)
+    return LinkedContent(shown, files, text)
+
+
+def _search_query(arguments: KbSearch) -> SearchQuery:
+    return SearchQuery(
+        text=arguments.query,
+        filter=Filter(
+            types=types_matching(arguments.entry_type),
+            tags=tuple(arguments.tags or ()),
+            date_from=first_day("date_from", arguments.date_from),
+            date_to=last_day("date_to", arguments.date_to),
+            fields=(("status", arguments.status),) if arguments.status else (),
+        ),
+        limit=arguments.limit,
+        offset=arguments.offset,
+        snippet=SNIPPET_CHARACTERS,
+    )
 
 
 def kb_get(call: Call, arguments: KbGet) -> ToolResult:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 from urllib.parse import quote
 
 from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import ALREADY_WRITTEN, Code, ConflictError, InvalidInputError, KnowledgeError
-from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.json import Json, JsonObject, mapping_of
 from commonplace.domain.proposals import OWN_CHANGE
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, further_fields
@@ -143,23 +143,33 @@ def show_entry(
 ) -> dict[str, Json]:
     """An entry with its row, body, other fields and links."""
     values = document.frontmatter.values
-    others = {key: value for key, value in values.items() if key not in _OWN_KEYS}
-    if custom_fields(values):
-        schema = typed_entries.current_schema(found_document.collection)
-        declared = schema.types.get(found_document.record.type or DEFAULT_TYPE)
-        common_fields = COMMON_FIELDS | _TIMES | (declared.field_names if declared else frozenset[str]())
-        others = {key: value for key, value in others.items() if key in common_fields}
     sources = values.get("sources")
+    stated_links = (link for link in out if link.resolved.link.kind in {LinkKind.FRONTMATTER, LinkKind.WIKI})
     return {
-        **others,
+        **_declared_fields(found_document, values),
         **show_row(found_document),
         "body": document.body,
         "revision": revision_of(document.raw),
         "sources": sources if isinstance(sources, list) else [] if sources is None else [sources],
-        "links": _distinct(_stated_link(found_document.collection, link) for link in out if _is_stated(link)),
-        "outlinks": _distinct(show_neighbour(neighbour, is_incoming=False) for neighbour in out if neighbour.found),
-        "backlinks": _distinct(show_neighbour(neighbour, is_incoming=True) for neighbour in back if neighbour.found),
+        "links": _distinct(_stated_link(found_document.collection, link) for link in stated_links),
+        "outlinks": _neighbours(out, is_incoming=False),
+        "backlinks": _neighbours(back, is_incoming=True),
     }
+
+
+def _declared_fields(found_document: FoundDocument, values: JsonObject) -> dict[str, Json]:
+    """The fields that the contract names for every entry or its type declares; all others are below `metadata`."""
+    others = {key: value for key, value in values.items() if key not in _OWN_KEYS}
+    if not custom_fields(values):
+        return others
+    schema = typed_entries.current_schema(found_document.collection)
+    declared = schema.types.get(found_document.record.type or DEFAULT_TYPE)
+    names = COMMON_FIELDS | _TIMES | (declared.field_names if declared else frozenset[str]())
+    return {key: value for key, value in others.items() if key in names}
+
+
+def _neighbours(links: Iterable[LinkedDocument], *, is_incoming: bool) -> list[Json]:
+    return _distinct(show_neighbour(link, is_incoming=is_incoming) for link in links if link.found)
 
 
 def _distinct(rows: Iterable[JsonObject]) -> list[Json]:
@@ -255,20 +265,17 @@ MAX_NAMED_FIELDS = 40
 
 def unknown_fields(collections: Sequence[Collection], fields: Sequence[str] | None) -> list[Json]:
     """A warning about the names among `fields` that no entry of these bases has or could have; [] if there is none."""
-    requested_names = [
-        name for name in dict.fromkeys(fields or ()) if name not in {*SHOWN_FIELDS, *COMMON_FIELDS, *_TIMES}
-    ]
-    if not requested_names:
+    always = {*SHOWN_FIELDS, *COMMON_FIELDS, *_TIMES}
+    unknown = [name for name in dict.fromkeys(fields or ()) if name not in always]
+    if not unknown:  # the usual case, which reads no entry
         return []
-    types = (entry_type for base in collections for entry_type in typed_entries.current_schema(base).types.values())
-    declared = {
-        name for entry_type in types for name in (*entry_type.field_names, *entry_type.required, *entry_type.optional)
-    }
+    declared: set[str] = set()
     own: set[str] = set()
-    for record in (record for base in collections for record in base.index.records()):
-        nested = record.frontmatter.get("metadata")
-        own |= {*record.frontmatter, *(nested if isinstance(nested, Mapping) else ())}
-    unknown = [name for name in requested_names if name not in own | declared]
+    for base in collections:
+        declared.update(*(declaration.field_names for declaration in typed_entries.current_schema(base).types.values()))
+        for record in base.index.records():
+            own.update(record.frontmatter, mapping_of(record.frontmatter.get("metadata")))
+    unknown = [name for name in unknown if name not in own | declared]
     if not unknown:
         return []
     further = sorted(own - {*SHOWN_FIELDS} - _OWN_KEYS)
@@ -288,18 +295,20 @@ def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> d
     """A notice for an empty answer about a type that no base declares or contains; {} for a known type."""
     if not entry_type:
         return {}
-    schemas = [typed_entries.current_schema(collection) for collection in collections]
-    names = {name for schema in schemas for name in schema.types}
-    names |= {name for collection in collections for name, _ in collection.index.counts().types if name}
-    if entry_type.casefold() in {name.casefold() for name in names}:
+    names: set[str] = set()
+    problems: list[Json] = []
+    for collection in collections:
+        schema = typed_entries.current_schema(collection)
+        names.update(schema.types, (name for name, _ in collection.index.counts().types if name))
+        problems += typed_entries.schema_findings(schema)
+    if entry_type.casefold() in map(str.casefold, names):
         return {}
     near = get_close_matches(entry_type.casefold(), sorted(names), MAX_NEAREST_IDS)
     message = f"No base declares or has the type {entry_type!r}. Call kb_schema for the types of a base."
-    problems = [finding for schema in schemas for finding in typed_entries.schema_findings(schema)]
     return {
         "suggestion": message,
         "did_you_mean": list(near),
-        **({"problems": list[Json](problems)} if problems else {}),
+        **({"problems": problems} if problems else {}),
     }
 
 
@@ -359,10 +368,6 @@ def _show_type(entry_type: EntryType) -> JsonObject:
         "subdirectory": entry_type.subdirectory,
     }
     return without_empty(shown, ("description", "required"))
-
-
-def _is_stated(neighbour: LinkedDocument) -> bool:
-    return neighbour.resolved.link.kind in {LinkKind.FRONTMATTER, LinkKind.WIKI}
 
 
 def _stated_link(collection: Collection, neighbour: LinkedDocument) -> JsonObject:

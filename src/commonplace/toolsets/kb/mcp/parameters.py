@@ -1,6 +1,6 @@
-"""The parameter models of the `kb` toolset's tools.
+"""What the `kb` toolset takes: the parameter models of its tools, and the URIs of its resources.
 
-Clients receive them as schemas; arguments are validated by them.
+Clients receive the models as schemas; arguments are validated by them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ Day = Annotated[str, Field(description="YYYY-MM-DD")]
 
 Tokens = Annotated[int, Field(ge=200, le=100_000)]
 Importance = Annotated[int, Field(ge=1, le=10)]
+
+REFERENCE_SCHEME = "pyrite"
+"""Scheme of the bare resources: an array of bases, an array of entries, one entry."""
+SCHEMES = (REFERENCE_SCHEME, "commonplace")
+JSON_TYPE = "application/json"
+"""Media type of all resources but the files."""
 
 
 class KbList(Parameters):

@@ -22,7 +22,7 @@ from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.toolsets.kb.mcp.entries import remember, whole_entry
 from commonplace.toolsets.kb.mcp.json_output import file_uri, show_row, types_matching
 from commonplace.toolsets.kb.mcp.overview import show_collection
-from commonplace.toolsets.kb.mcp.uris import JSON_TYPE, REFERENCE_SCHEME, SCHEMES
+from commonplace.toolsets.kb.mcp.parameters import JSON_TYPE, REFERENCE_SCHEME, SCHEMES
 
 MAX_LISTED_RESOURCES = 600_000
 """Maximum size in bytes of the entries in one resource.
@@ -43,7 +43,7 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
         ),
         *(
             Resource(
-                uri=f"{SCHEMES[0]}://kbs/{_part(collection.name)}/entries",
+                uri=f"{SCHEMES[0]}://kbs/{quote(collection.name, safe='')}/entries",
                 name=collection.name,
                 title=f"Entries of {collection.name}",
                 description=f"The entries of the base {collection.name}, as kb_list_entries shows them",
@@ -62,16 +62,14 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
 
 def read_resource(call: Call, uri: str) -> ResourceContents:
     """The content of a URI of either scheme."""
-    scheme, separator, rest = uri.partition("://")
-    if scheme not in SCHEMES or not separator:
-        raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
+    scheme, _, rest = uri.partition("://")
+    bare = scheme == REFERENCE_SCHEME
     # The parts of the URI are decoded separately, so that an id may contain a slash, a percent sign or a question mark.
-    match rest.split("/"):
+    match rest.split("/") if scheme in SCHEMES else []:
         case ["kbs"]:
-            bases: list[Json] = [show_collection(collection) for collection in call.services.collections]
-            shown: Json = bases if scheme == REFERENCE_SCHEME else {"knowledge_bases": bases}
+            key, shown = "knowledge_bases", list[Json](map(show_collection, call.services.collections))
         case ["kbs", name, "entries"]:
-            return _rows(call, unquote(name), Filter(), bare=scheme == REFERENCE_SCHEME)
+            return _rows(call, unquote(name), Filter(), bare=bare)
         case ["kbs", name, "tags", tag]:
             return _rows(call, unquote(name), Filter(tags=(unquote(tag),)))
         case ["kbs", name, "types", kind]:
@@ -79,12 +77,12 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
         case ["kbs", name, "files", *parts] if parts:
             return _file(call, unquote(name), unquote("/".join(parts)))
         case ["kbs", name, "entries", *parts] if parts:
-            shown = _entry(call, unquote("/".join(parts)), unquote(name), bare=scheme == REFERENCE_SCHEME)
+            key, shown = "entry", _entry(call, unquote("/".join(parts)), unquote(name))
         case ["entries", *parts] if parts:
-            shown = _entry(call, unquote("/".join(parts)), None, bare=scheme == REFERENCE_SCHEME)
+            key, shown = "entry", _entry(call, unquote("/".join(parts)), None)
         case _:
             raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
-    return ResourceContents(json.dumps(shown, ensure_ascii=False), JSON_TYPE)
+    return ResourceContents(json.dumps(shown if bare else {key: shown}, ensure_ascii=False), JSON_TYPE)
 
 
 def source_of(call: Call, uri: str) -> ResourceSource | None:
@@ -180,12 +178,12 @@ def _rows(call: Call, name: str, kept_filter: Filter, *, bare: bool = False) -> 
     return ResourceContents(f'{about}, "entries": [{", ".join(rows)}]}}', JSON_TYPE)
 
 
-def _entry(call: Call, reference: str, name: str | None, *, bare: bool) -> Json:
+def _entry(call: Call, reference: str, name: str | None) -> Json:
     found_document = find_document(call.services.collections, reference, name)
     document = found_document.collection.index.document(found_document.record.address)
     entry = whole_entry(call, found_document, document)
     remember(call, found_document, document, entry)
-    return entry if bare else {"entry": entry}
+    return entry
 
 
 def _resource(document: FoundDocument) -> Resource:
@@ -202,10 +200,6 @@ def _resource(document: FoundDocument) -> Resource:
         size=stat.size if stat else record.size,
         last_modified=record.updated,
     )
-
-
-def _part(text: str) -> str:
-    return quote(text, safe="")
 
 
 # Prompts of the `kb` toolset: an instruction, and the current content of the entries concerned.
