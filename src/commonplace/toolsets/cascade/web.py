@@ -213,14 +213,12 @@ def concept_list(request: PageRequest) -> PageResponse:
     cascade = cascade_of(request)
     overview = cascade.overview()
     query, layer, kind = (request.query.get(name, "").strip()[:500] for name in ("q", "layer", "type"))
-    snippets: dict[str, str] = {}
+    hits: Sequence[concept_search.ConceptHit] = ()
+    concept_rows = list(overview.rows.values())
     if query:
         hits = concept_search.search(cascade, query, MAX_FOUND)
-        snippets = {hit.row.id: hit.snippet for hit in hits}
         concept_rows = [hit.row for hit in hits]
-    else:
-        concept_rows = list(overview.rows.values())
-    found_rows = [row for row in concept_rows if (not layer or layer in row.layers) and (not kind or row.type == kind)]
+    found_rows = [row for row in concept_rows if layer in ("", *row.layers) and kind in ("", row.type)]
     rows, number, last = _page_of(request, found_rows, PAGE_SIZE)
     return page(
         request,
@@ -229,12 +227,12 @@ def concept_list(request: PageRequest) -> PageResponse:
         total=len(found_rows),
         number=number,
         last=last,
-        snippets=snippets,
+        snippets={hit.row.id: hit.snippet for hit in hits},
         query=query,
         layer=layer,
         kind=kind,
         layers=[(layer.rank.name, len(overview.by_layer[layer.rank.name])) for layer in cascade.layers],
-        types=sorted({row.type for row in overview.rows.values() if row.type}),
+        types=sorted(filter(None, {row.type for row in overview.rows.values()})),
         url=concept_url,
     )
 

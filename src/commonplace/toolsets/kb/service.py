@@ -314,10 +314,7 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
         InvalidInputError: kind "schema": the file is unreadable, or a key cannot be changed separately.
     """
     body = raw.removeprefix(codecs.BOM_UTF8)
-    text, old = _schema_text(body)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    if text and not text.endswith("\n"):
-        text += newline
+    text, newline, old = _schema_text(body)
     normalised = {key: as_json_types(value) for key, value in changes.items()}
     target = {key: value for key, value in normalised.items() if not equal_json(old.get(key), value)}
     if not target:
@@ -334,8 +331,8 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     return raw[: len(raw) - len(body)] + changed.encode()
 
 
-def _schema_text(raw: bytes) -> tuple[str, Mapping[str, Json]]:
-    """The text of a `kb.yaml`, and its keys with their values.
+def _schema_text(raw: bytes) -> tuple[str, str, Mapping[str, Json]]:
+    """The text of a `kb.yaml`, ended by a line end; its line end; and its keys with their values.
 
     Raises:
         InvalidInputError: kind "schema": the file is unreadable.
@@ -353,4 +350,7 @@ def _schema_text(raw: bytes) -> tuple[str, Mapping[str, Json]]:
             kind="schema",
             hint="Repair the file by hand first.",
         )
-    return text, mapping_of(loaded.value)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if text and not text.endswith("\n"):
+        text += newline
+    return text, newline, mapping_of(loaded.value)

@@ -8,6 +8,7 @@ As JSON: `list`: `{"projects": [{"project_id", "has_main", "file_count", "update
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -39,6 +40,19 @@ class ProjectOptions:
     adopt: Annotated[bool, typer.Option("--adopt", help=ADOPT)] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With sync: only tell what would be done.")] = False
 
+    def require(self, action: ProjectsAction, files: Sequence[str]) -> None:
+        """Check that the action has what it needs, and nothing else.
+
+        Raises:
+            ConfigError: it has not.
+        """
+        if action in {"show", "import"} and not self.project:
+            raise ConfigError(f"projects {action} needs --project ID.", kind="option", hint="See projects list.")
+        if (action == "import") != bool(files):
+            raise ConfigError("FILEs are given to import, and to nothing else.", kind="option")
+        if self.dry_run and action != "sync":
+            raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
+
 
 def command(
     session: Session,
@@ -60,12 +74,7 @@ def command(
     is refused, unless --adopt makes one there. Several files that are imported become one text, in their order.
     Imported files stay where they are.
     """
-    if action in {"show", "import"} and not what.project:
-        raise ConfigError(f"projects {action} needs --project ID.", kind="option", hint="See projects list.")
-    if (action == "import") != bool(files):
-        raise ConfigError("FILEs are given to import, and to nothing else.", kind="option")
-    if what.dry_run and action != "sync":
-        raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
+    what.require(action, files or ())
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
     settings = replace(session.settings, toolset="projects", adopt=what.adopt or session.settings.adopt)
     if (action in _LOOKS or what.dry_run) and (missing := _missing_store(session, settings)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
 from posixpath import normpath
 from typing import Protocol
 
@@ -125,19 +126,13 @@ def section_spans(source: bytes, body_start: int) -> list[tuple[str, int, int]]:
     body = source[body_start:]
     ends = [*(match.end() for match in _LINE_END_BYTES.finditer(body)), len(body)]
     starts = [body_start, *(body_start + end for end in ends)]
+    lines = list(scan_lines(_LINE_END.sub("\n", body.decode())))
+    headings = [(heading_key(line.heading), starts[at]) for at, line in enumerate(lines) if line.heading is not None]
+    lead = takewhile(lambda line: line.heading is None, lines)
+    sections = [("", body_start), *headings] if any(line.text.strip() for line in lead) else headings
+    bounds = pairwise([*(start for _, start in sections), len(source)])
     taken: dict[str, int] = {}
-    spans: list[tuple[str, int, int]] = []
-    begin, heading, blank = body_start, None, True
-    for number, line in enumerate(scan_lines(_LINE_END.sub("\n", body.decode()))):
-        if line.heading is None:
-            blank = blank and not line.text.strip()
-            continue
-        if heading is not None or not blank:
-            spans.append((unique_key(heading or "", taken), begin, starts[number]))
-        begin, heading = starts[number], heading_key(line.heading)
-    if heading is not None or not blank:
-        spans.append((unique_key(heading or "", taken), begin, len(source)))
-    return spans
+    return [(unique_key(key, taken), *bound) for (key, _), bound in zip(sections, bounds, strict=True)]
 
 
 def unique_key(key: str, taken: dict[str, int]) -> str:

@@ -90,18 +90,17 @@ def _numeric(words: str) -> PartialDate | None:
     match = _NUMBERS.match(words)
     if not match:
         return None
-    year, month, day = int(match[1]), match[3], match[4]
+    year, _, month, day = match.groups("0")
     rest = words[match.end() :]
-    if day is None:
-        return None if rest else _moment(year, int(month) if month else None, None)
     if not rest:
-        return _moment(year, int(month), int(day))
+        return _moment(int(year), int(month), int(day))
     time = _TIME.fullmatch(rest)
-    if not time:
+    if not time or not match[4]:
         return None
-    local = datetime(year, int(month), int(day), int(time[1]), int(time[2]), int(time[3] or 0), tzinfo=UTC)
-    offset = timedelta(hours=int(time[6]), minutes=int(time[7] or 0)) if time[5] else timedelta()
-    instant = local + offset if time[5] == "-" else local - offset
+    hour, minute, second, _, sign, hours, minutes = time.groups("0")
+    local = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), tzinfo=UTC)
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    instant = local + offset if sign == "-" else local - offset
     return PartialDate((local.year, local.month, local.day), instant, "time")
 
 
@@ -114,10 +113,11 @@ def _named(words: str) -> PartialDate | None:
             return None
         day, name, year = other[1], other[2], other[3]
     month = _MONTHS.get(name.lower())
-    return _moment(int(year), month, int(day) if day else None) if month else None
+    return _moment(int(year), month, int(day or 0)) if month else None
 
 
-def _moment(year: int, month: int | None, day: int | None) -> PartialDate:
+def _moment(year: int, month: int, day: int) -> PartialDate:
+    """The beginning of a year, month or day; 0 for a part that is not written."""
     instant = datetime(year, month or 1, day or 1, tzinfo=UTC)
     precision: Precision = "day" if day else "month" if month else "year"
     return PartialDate((year, month or 1, day or 1), instant, precision)

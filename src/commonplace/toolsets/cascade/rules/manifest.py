@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal, TypeAlias, cast, get_args
@@ -189,24 +189,28 @@ class _Reader:
         profiles = self._profiles(content)
         name = self._profile(content, profiles, choice)
         chosen = profiles[name] if name else content
-        if name and chosen is not content:
-            self._require_known(chosen, PROFILE_KEYS, f"profile {name!r}")
+        whose = f"profile {name!r}" if name else "it"
+        if chosen is not content:
+            self._require_known(chosen, PROFILE_KEYS, whose)
+        layers = self._layers(chosen, whose)
+        neutral = ", ".join(self._neutral)
+        warning = f"The manifest {self._file!r} has keys without effect here: {neutral}." if neutral else ""
+        return Manifest(layers=layers, profile=name, warning=warning)
+
+    def _layers(self, chosen: Mapping[str, object], whose: str) -> tuple[LayerSpec, ...]:
         entries = chosen.get("layers")
         if not isinstance(entries, list):
             nearest = next(iter(get_close_matches("layers", chosen, 1, NEAR)), "")
-            whose = f"profile {name!r}" if name else "it"
             raise self._refused(f'{whose} has no list "layers"' + (f", but a key {nearest!r}" if nearest else ""))
-        layers: list[LayerSpec] = []
+        layers: dict[str, LayerSpec] = {}
         for number, entry in enumerate(cast("list[object]", entries), 1):
             layer = self._layer(entry, number)
-            if any(layer.name == other.name for other in layers):
+            if layer.name in layers:
                 raise self._refused(f"the name {layer.name!r} is given to two layers")
-            layers.append(layer)
-        if len(live := [layer.name for layer in layers if layer.live]) > 1:
+            layers[layer.name] = layer
+        if len(live := [layer.name for layer in layers.values() if layer.live]) > 1:
             raise self._refused(f"{live[0]!r} and {live[1]!r} are both live; captures are written into one layer")
-        neutral = ", ".join(self._neutral)
-        warning = f"The manifest {self._file!r} has keys without effect here: {neutral}." if neutral else ""
-        return Manifest(layers=tuple(layers), profile=name, warning=warning)
+        return tuple(layers.values())
 
     def _profiles(self, content: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
         """The profiles by name. Layers beside profiles are the default one."""
@@ -226,20 +230,23 @@ class _Reader:
             if choice.named not in {None, DEFAULT_PROFILE}:
                 raise self._refused(f"it has no profiles, so none named {choice.named!r}")
             return ""
-        if choice.named is not None:
-            name = choice.named
-        else:
-            depths = [(choice.depth(path), name) for path, name in self._mapped(content, profiles)]
-            deepest = max((depth for depth, _ in depths), default=0)
-            names = {name for depth, name in depths if depth == deepest and depth} or {DEFAULT_PROFILE}
-            if len(names) > 1:
-                raise self._refused(f"the working folder belongs to the profiles {' and '.join(sorted(names))}")
-            name = names.pop()
+        name = self._profile_of_folder(content, profiles, choice) if choice.named is None else choice.named
         if name not in profiles:
             nearest = get_close_matches(name, profiles, 1, NEAR)
             meant = f"; did you mean {nearest[0]!r}?" if nearest else f"; there are {', '.join(profiles)}"
             raise self._refused(f"it has no profile {name[:80]!r}{meant}")
         return name
+
+    def _profile_of_folder(
+        self, content: Mapping[str, object], profiles: Mapping[str, Mapping[str, object]], choice: ProfileChoice
+    ) -> str:
+        """The name of the profile of the deepest folder that contains the working folder."""
+        depths = [(choice.depth(path), name) for path, name in self._mapped(content, profiles)]
+        deepest = max((depth for depth, _ in depths), default=0)
+        names = {name for depth, name in depths if depth == deepest and depth} or {DEFAULT_PROFILE}
+        if len(names) > 1:
+            raise self._refused(f"the working folder belongs to the profiles {' and '.join(sorted(names))}")
+        return names.pop()
 
     def _mapped(
         self, content: Mapping[str, object], profiles: Mapping[str, Mapping[str, object]]
@@ -270,26 +277,21 @@ class _Reader:
         source = content.get("source", "okf-local")
         if source not in SOURCES:
             raise self._refused(f'the "source" of layer {name!r} is not one of {", ".join(SOURCES)}')
-        if source == "mcp":
-            command = (self._required(content, "command", name), *self._texts(content.get("args"), _args_of(name)))
-            self._require_no_secret(command, name)
-            return replace(spec, command=command)
-        if source in {"git", "github"}:
-            remote = self._github(content, name) if source == "github" else self._remote(content, name)
-            spec = replace(spec, path=remote, remote=True)
-        else:
-            spec = replace(spec, path=self._required(content, "path", name))
-        if not spec.is_remote:
-            if extra := next((key for key in ("ref", "paths") if key in content), ""):
-                raise self._refused(f'"{extra}" of layer {name!r} needs a remote: the source "git" or "github"')
-            return self._folder(spec, content, live=source == "live")
-        if "live" in content or "git" in content:
-            raise self._refused(f"layer {name!r} follows a remote and cannot be live; captures need a folder")
-        spec = replace(spec, paths=self._texts(content.get("paths"), f'the "paths" of layer {name!r}'))
-        return self._at(spec, content.get("ref"))
+        match source:
+            case "mcp":
+                return replace(spec, command=self._command(content, name))
+            case "github":
+                spec = replace(spec, path=self._github(content, name), remote=True)
+            case "git":
+                spec = replace(spec, path=self._remote(content, name), remote=True)
+            case _:
+                spec = replace(spec, path=self._required(content, "path", name))
+        return self._followed(spec, content) if spec.is_remote else self._folder(spec, content, live=source == "live")
 
     def _folder(self, spec: LayerSpec, content: Mapping[str, Json], *, live: bool) -> LayerSpec:
         """The layer of a folder, with what its keys `live` and `git` say of captures."""
+        if extra := next((key for key in ("ref", "paths") if key in content), ""):
+            raise self._refused(f'"{extra}" of layer {spec.name!r} needs a remote: the source "git" or "github"')
         is_live = content.get("live", live)
         if not isinstance(is_live, bool):
             raise self._refused(f'"live" of layer {spec.name!r} is not true or false')
@@ -330,8 +332,12 @@ class _Reader:
             raise self._refused(f'the "{key}" of layer {name!r} is not an address of a repository')
         return remote
 
-    def _at(self, spec: LayerSpec, reference: Json) -> LayerSpec:
-        """The layer of a remote at a branch or commit."""
+    def _followed(self, spec: LayerSpec, content: Mapping[str, Json]) -> LayerSpec:
+        """The layer of a remote, with what its keys `paths` and `ref` say of its files and its branch or commit."""
+        if "live" in content or "git" in content:
+            raise self._refused(f"layer {spec.name!r} follows a remote and cannot be live; captures need a folder")
+        spec = replace(spec, paths=self._texts(content.get("paths"), f'the "paths" of layer {spec.name!r}'))
+        reference = content.get("ref")
         if reference is None:
             return spec
         if not isinstance(reference, str) or not reference.strip() or reference.startswith("-"):
@@ -340,8 +346,13 @@ class _Reader:
             raise self._refused(f'layer {spec.name!r} names a branch in its address and in "ref"')
         return replace(spec, path=f"{spec.path}#{reference.strip().removeprefix('refs/heads/')}")
 
-    def _require_no_secret(self, command: Sequence[str], name: str) -> None:
-        """Raise an error for a credential in a command: everyone who reads the manifest or lists processes sees it."""
+    def _command(self, content: Mapping[str, Json], name: str) -> tuple[str, ...]:
+        """The program of a foreign graph and its arguments.
+
+        A credential among them is an error: everyone who reads the manifest or lists processes sees it.
+        """
+        arguments = self._texts(content.get("args"), f'the "args" of layer {name!r}')
+        command = (self._required(content, "command", name), *arguments)
         for part, following in zip(command, (*command[1:], ""), strict=True):
             is_option = _SECRET_OPTION.fullmatch(part) and following and not following.startswith(("-", "$"))
             if is_option or _SECRET.search(part):
@@ -349,6 +360,7 @@ class _Reader:
                     f"the arguments of layer {name!r} hold a credential. Put it into an environment variable that "
                     "the command reads: the command gets the environment of this program, except its own variables"
                 )
+        return command
 
     def _require_known(self, content: Mapping[str, object], layer_keys: tuple[str, ...], whose: str) -> None:
         """Warn of a key without effect. Raise an error for any other unknown key: it is probably misspelt."""
@@ -379,10 +391,6 @@ class _Reader:
 
     def _refused(self, reason: str) -> ConfigError:
         return _refused(self._file, reason)
-
-
-def _args_of(name: str) -> str:
-    return f'the "args" of layer {name!r}'
 
 
 def _text(value: object) -> str:

@@ -168,21 +168,25 @@ def _body(sections: Sequence[EffectiveSection], *, with_conflicts: bool) -> Iter
     shown.sort(key=lambda section: section.section.heading is not None)
     for place, effective_section in enumerate(shown):
         section = effective_section.section
-        if section.heading is not None:
-            yield _heading(section.heading, section.key, taken)
-        else:
-            unique_key(section.key, taken)
         dissents = effective_section.conflicts if with_conflicts else ()
         below = [later.section.heading or "" for later in shown[place + 1 : place + 2]]
-        text = _contained(section.text, [">", *below] if dissents else below)
-        if text.strip():
-            yield text
-        if dissents:
-            yield "\n".join(_dissent_line(dissent, section.content) for dissent in dissents)
+        parts = (
+            _heading(section, taken),
+            _contained(section.text, [">", *below] if dissents else below),
+            "\n".join(_dissent_line(dissent, section.content) for dissent in dissents),
+        )
+        yield from filter(str.strip, parts)
 
 
-def _heading(line: str, key: str, taken: dict[str, int]) -> str:
-    """The line as written; with the key in braces if the line alone would have another key here."""
+def _heading(section: ConceptSection, taken: dict[str, int]) -> str:
+    """The line as written, with the key in braces if the line alone would have another key here; "" without a line.
+
+    The key is added to `taken`.
+    """
+    line, key = section.heading, section.key
+    if line is None:
+        unique_key(key, taken)
+        return ""
     heading = next(scan_lines(line)).heading
     if heading is not None:
         meant = heading_key(heading)

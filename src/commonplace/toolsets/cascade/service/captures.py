@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import count
+from itertools import count, filterfalse
 from threading import Lock
 
 from commonplace.domain.activity import moment_of_write
@@ -164,9 +164,9 @@ class LiveLayer:
 
 
 def _check(capture: Capture) -> None:
-    required = [key for key in KINDS.get(capture.kind, ()) if key not in OPTIONAL]
-    missing = [key for key in required if not capture.sections.get(key, "").strip()]
-    odd = next((key for key in capture.sections if not _SECTION.fullmatch(key)), None)
+    required = KINDS.get(capture.kind, ())
+    missing = [key for key in required if key not in OPTIONAL and not capture.sections.get(key, "").strip()]
+    odd = next(filterfalse(_SECTION.fullmatch, capture.sections), None)
     texts = [capture.title, capture.confidence, *capture.links, *capture.sections, *capture.sections.values()]
     if capture.kind not in KINDS:
         raise _invalid(f"the kind {capture.kind[:40]!r} is not one of {', '.join(KINDS)}")

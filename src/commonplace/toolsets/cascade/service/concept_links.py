@@ -73,12 +73,8 @@ def inbound(cascade: Cascade, identifiers: Collection[str]) -> dict[str, int]:
 def _links_to(cascade: Cascade, identifiers: Collection[str]) -> Iterator[tuple[str, str, StoredLink]]:
     """Links of other concepts to these: the target, the layer and the link, layers from the top."""
     overview = cascade.overview()
-    keys = {
-        key
-        for identifier in identifiers
-        if identifier in overview.rows
-        for key in name_keys(overview.rows[identifier].named)
-    }
+    targets = overview.rows.keys() & identifiers
+    keys = set[str]().union(*(name_keys(overview.rows[identifier].named) for identifier in targets))
     requested_keys = sorted(keys | {link_key(f"{layer.rank.name}:{key}") for layer in cascade.layers for key in keys})
     for layer in sorted(cascade.layers, key=lambda layer: -layer.rank.level):
         for stored in layer.links(requested_keys) if requested_keys else ():

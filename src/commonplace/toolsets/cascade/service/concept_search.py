@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
@@ -11,7 +11,7 @@ from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, best_
 from commonplace.toolsets.cascade.rules.values import OVERRIDE_NONE, ConceptSection
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview, ConceptRow
 from commonplace.toolsets.cascade.service.concept_links import inbound, with_labels
-from commonplace.toolsets.cascade.service.layers import Layer
+from commonplace.toolsets.cascade.service.layers import Layer, LayerMatch
 
 LAYER_CANDIDATES = 30
 """Minimum number of a layer's concepts that are compared with those of other layers."""
@@ -94,17 +94,11 @@ def _best(
     """The layer and score at which each matching concept scores best.
 
     The order within a layer is that of its own scores. The weight of a word in them depends on the layer, so each
-    layer's scores are multiplied by its scale.
+    layer's scores are multiplied by its scale. A concept that is only named like the query has the best score.
     """
     overview = cascade.overview()
-    matches = [(layer, match) for layer in layers for match in layer.search(query, limit)]
-    matches = [(layer, match) for layer, match in matches if match.id in overview.rows]
-    shared = section_scores(
-        concept_query, [overview.terms_in(layer.rank.name, match.id, layer.concept) for layer, match in matches]
-    )
-    scales = _scales(
-        [(layer.rank.name, match.score, score) for (layer, match), score in zip(matches, shared, strict=True)]
-    )
+    matches = [(layer, match) for layer in layers for match in layer.search(query, limit) if match.id in overview.rows]
+    scales = _scales(overview, concept_query, matches)
     linked = inbound(cascade, {match.id for _, match in matches})
     best: dict[str, _BestLayer] = {}
     for layer, match in matches:
@@ -113,34 +107,36 @@ def _best(
         if match.id not in best or best_layer.score > best[match.id].score:
             best[match.id] = best_layer
     top = max((layer.score for layer in best.values()), default=0.0)
-    names = {layer.rank.name for layer in layers}
-    named = [text for text in _exactly_named(overview, query) if not names.isdisjoint(overview.rows[text].layers)]
-    further = inbound(cascade, set(named) - best.keys())
+    further = inbound(cascade, _exactly_named(overview, query, layers) - best.keys())
     return {**{identifier: _BestLayer("", top, count) for identifier, count in further.items()}, **best}
 
 
-def _scales(scores: Sequence[tuple[str, float, float]]) -> dict[str, float]:
+def _scales(
+    overview: ConceptOverview, concept_query: ConceptQuery, matches: Sequence[tuple[Layer, LayerMatch]]
+) -> dict[str, float]:
     """The factor of each layer's own scores that makes them comparable with those of other layers.
 
-    It is the slope of the line through 0 that fits the shared scores of the layer's concepts.
-
-    Args:
-        scores: For each concept the layer, its own score, and the shared score, in which a word has the same weight in
-            all layers.
+    It is the slope of the line through 0 that fits the shared scores of the layer's concepts. In a shared score a word
+    has the same weight in all layers.
     """
+    terms = [overview.terms_in(layer.rank.name, match.id, layer.concept) for layer, match in matches]
     products: dict[str, float] = {}
     squares: dict[str, float] = {}
-    for layer, own, shared in scores:
-        products[layer] = products.get(layer, 0.0) + own * shared
-        squares[layer] = squares.get(layer, 0.0) + own * own
-    return {layer: MIN_SCALE + (products[layer] / square if square else 0.0) for layer, square in squares.items()}
+    for (layer, match), shared in zip(matches, section_scores(concept_query, terms), strict=True):
+        name, own = layer.rank.name, match.score
+        products[name] = products.get(name, 0.0) + own * shared
+        squares[name] = squares.get(name, 0.0) + own * own
+    return {name: MIN_SCALE + (products[name] / square if square else 0.0) for name, square in squares.items()}
 
 
-def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
-    """Concepts whose id, title or alias equals the query. Other concepts that contain its words could outrank them."""
-    if query.strip() in overview.rows:
-        yield query.strip()
-    yield from overview.titled(query)
+def _exactly_named(overview: ConceptOverview, query: str, layers: Sequence[Layer]) -> set[str]:
+    """Concepts of these layers whose id, title or alias equals the query.
+
+    Other concepts that contain its words could outrank them.
+    """
+    names = {layer.rank.name for layer in layers}
+    identifiers = overview.rows.keys() & {query.strip(), *overview.titled(query)}
+    return {identifier for identifier in identifiers if not names.isdisjoint(overview.rows[identifier].layers)}
 
 
 def _hit(cascade: Cascade, row: ConceptRow, layer: _BestLayer, query: ConceptQuery) -> ConceptHit | None:

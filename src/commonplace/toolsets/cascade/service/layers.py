@@ -307,28 +307,31 @@ def _catalogued(
 ) -> _CatalogueState:
     """The current state of the catalogue. The next call checks documents that change during this one."""
     revisions = {address.path: revision for address, revision in collection.index.revisions().items()}
-    known_revisions = before.revisions
-    differing = [path for path, revision in revisions.items() if known_revisions.get(path) != revision]
-    records = {record.address.path: record for record in _records_at(collection, differing)}
-    for path in differing:
+    differing = [path for path, revision in revisions.items() if before.revisions.get(path) != revision]
+    records = _records_at(collection, differing)
+    for path in differing:  # a document that is gone by now has no record
         del revisions[path]
     revisions |= {path: record.revision for path, record in records.items()}
-    summaries = dict(before.summaries)
-    for path in known_revisions.keys() - revisions.keys():
-        summaries.pop(id_at(Address(path)) or "", None)
-    said = ((id_at(record.address), record.frontmatter) for record in records.values())
-    summaries.update((identifier, values) for identifier, values in said if identifier is not None)
-    addresses = (address for address in before.others if address.path in revisions)
-    others = frozenset([*addresses, *(record.address for record in records.values() if id_at(record.address) is None)])
-    return _CatalogueState(generation, revisions, summaries, others)
+    gone = [Address(path) for path in before.revisions.keys() - revisions.keys()]
+    summaries, others = dict(before.summaries), set(before.others).difference(gone)
+    for identifier in filter(None, map(id_at, gone)):
+        summaries.pop(identifier, None)
+    for record in records.values():
+        identifier = id_at(record.address)
+        if identifier is None:
+            others.add(record.address)
+        else:
+            summaries[identifier] = record.frontmatter
+    return _CatalogueState(generation, revisions, summaries, frozenset(others))
 
 
-def _records_at(collection: Collection, paths: Sequence[str]) -> Iterable[Record]:
-    """The records of documents that changed; those of all documents if these are many."""
+def _records_at(collection: Collection, paths: Sequence[str]) -> dict[str, Record]:
+    """The records of documents that changed, by path; those of all documents if these are many."""
     if len(paths) > MAX_CHANGED:
-        return every_document(collection)
-    records = (collection.index.record(Address(path)) for path in paths)
-    return [record for record in records if record is not None]
+        records: Iterable[Record | None] = every_document(collection)
+    else:
+        records = (collection.index.record(Address(path)) for path in paths)
+    return {record.address.path: record for record in records if record is not None}
 
 
 class StateLog:

@@ -269,12 +269,7 @@ def unknown_fields(collections: Sequence[Collection], fields: Sequence[str] | No
     unknown = [name for name in dict.fromkeys(fields or ()) if name not in always]
     if not unknown:  # the usual case, which reads no entry
         return []
-    declared: set[str] = set()
-    own: set[str] = set()
-    for base in collections:
-        declared.update(*(declaration.field_names for declaration in typed_entries.current_schema(base).types.values()))
-        for record in base.index.records():
-            own.update(record.frontmatter, mapping_of(record.frontmatter.get("metadata")))
+    declared, own = _names_of_fields(collections)
     unknown = [name for name in unknown if name not in own | declared]
     if not unknown:
         return []
@@ -283,6 +278,17 @@ def unknown_fields(collections: Sequence[Collection], fields: Sequence[str] | No
     names = ", ".join((*SHOWN_FIELDS, *further[:MAX_NAMED_FIELDS]))
     listed = ", ".join(repr(name[:60]) for name in unknown[:MAX_NAMED_FIELDS])
     return [warning("unknown_field", f"No entry has {listed}. Names for fields: {names}{more}.")]
+
+
+def _names_of_fields(collections: Sequence[Collection]) -> tuple[set[str], set[str]]:
+    """The fields that the types of these bases declare, and those that their entries have."""
+    declared: set[str] = set()
+    own: set[str] = set()
+    for base in collections:
+        declared.update(*(declaration.field_names for declaration in typed_entries.current_schema(base).types.values()))
+        for record in base.index.records():
+            own.update(record.frontmatter, mapping_of(record.frontmatter.get("metadata")))
+    return declared, own
 
 
 def without_empty(row: dict[str, Json], fields: Sequence[str] | None = None) -> dict[str, Json]:

@@ -136,19 +136,25 @@ class EmbeddedEngine:
             return PageAnswer(tuple(self._shown(best, NO_HIGHLIGHT, table, query.snippet_chars(len(best)))), total)
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
+        results, table = self._results(query)
+        first = self._titled(query, table)
+        count = min(query.limit, max(len(first), sum(len(result.addresses) for result in results)))
+        hits = [hit for result in results for hit in self._hits(result, table, first, query.snippet_chars(count))]
+        notice = next((result.notice for result in results if result.notice), "")
+        total = max(sum(result.total for result in results), len(first))
+        return PageAnswer(tuple(hits[: query.limit]), total, notice)
+
+    def _results(self, query: PageQuery) -> tuple[Sequence[SearchResult], PageTable]:
+        """The results of a search by words, and the table whose pages they are."""
         table = self._table
-        row: Sequence[SearchResult] = ()
+        results: Sequence[SearchResult] = ()
         for _ in range(MAX_TRIES):
-            row = self._by_words(query, table)
+            results = self._by_words(query, table)
             # If the index has changed since the table was created, its results may not be pages.
-            if all(element.generation == table.generation for element in row):
+            if all(result.generation == table.generation for result in results):
                 break
             table = self._current()
-        first = self._titled(query, table)
-        count = min(query.limit, max(len(first), sum(len(element.addresses) for element in row)))
-        hits = [hit for element in row for hit in self._hits(element, table, first, query.snippet_chars(count))]
-        notice = next((element.notice for element in row if element.notice), "")
-        return PageAnswer(tuple(hits[: query.limit]), max(sum(element.total for element in row), len(first)), notice)
+        return results, table
 
     def _titled(self, query: PageQuery, table: PageTable) -> list[Page]:
         """The pages whose title equals the query. They come first unless a sort is requested."""
@@ -249,9 +255,10 @@ class EmbeddedEngine:
         own = [entry for address, entry in entries.items() if entry is not None and not nested.hold(address)]
         pages, repeated = pages_by_id([entry for entry in own if isinstance(entry, Page)], paths)
         unusable = [*(entry for entry in own if isinstance(entry, UnusablePage)), *repeated]
-        by_address = {page.address: page for page in pages.values()}
+        by_address: dict[Address, Page] = {}
         by_title: dict[str, list[Page]] = {}
         for page in pages.values():
+            by_address[page.address] = page
             by_title.setdefault(fold_label(page.title), []).append(page)
         return PageTable(
             paths=paths,

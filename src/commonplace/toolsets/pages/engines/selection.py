@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 
 from commonplace.domain.errors import ConfigError
@@ -57,7 +58,7 @@ def server_for(request: EngineRequest, space: Space, home: Path) -> EngineServer
     if request.engine == EMBEDDED:
         return None
     files = ((space.search, SPACE_FILE.path), (_home_search(home), f"~/{HOME_FILE}"))
-    named = [server for search, file in files if (server := _named(search, file))]
+    named = list(filter(None, starmap(_named, files)))
     if request.url:
         key = next((server.key for server in named if server.url.rstrip("/") == request.url.rstrip("/")), "")
         return EngineServer(request.url, request.key or key)

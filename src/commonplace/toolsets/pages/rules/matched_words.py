@@ -69,7 +69,7 @@ class QueryWords:
         words = {lower[start:end]: frozenset({lower[start:end]}) for start, end in spans}
         parts = [part for part in self.parts if len(part) > 1 and part in lower]
         if self.parts and not parts:
-            parts = sorted({letter for part in self.parts for letter in part})
+            parts = sorted(set("".join(self.parts)))
         return HighlightTerms(words, grams=tuple(parts), fold=str.lower)
 
     def _spans(self, text: str) -> list[Occurrence]:
@@ -141,13 +141,14 @@ def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
     most = _tolerated(word)
     if not most:
         return []
-    longest = "" if prefix else len(word) + most - 1
+    longest, lengths = (
+        ("", range(len(word) - most, len(word) + most + 1)) if prefix else (len(word) + most - 1, range(0))
+    )
     # Each pattern begins with a letter, so the search runs at memory speed. The text before a match is checked
     # afterwards.
     first = re.escape(word[0])
     rest = f"{{{len(word) - most - 1},{longest}}}"
     alike = re.compile(rf"{first}(?<!{WORD_CHAR}{first}){WORD_CHAR}{rest}(?!{WORD_CHAR})")
-    lengths = range(len(word) - most, len(word) + most + 1) if prefix else ()
     spans: dict[str, Occurrence] = {}
     for match in alike.finditer(text, 0, MAX_SOURCE_CHARS):
         if len(spans) >= MAX_FORMS:

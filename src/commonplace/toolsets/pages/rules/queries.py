@@ -268,10 +268,9 @@ class PageFilterIndex:
             labelled = self._places(self._by_label, filter_.labels)
             written = self._places(self._by_author, (filter_.author,))
             position = sorted(labelled & written if filter_.labels and filter_.author else labelled | written)
-        if filter_.created != ANY_TIME:
-            position = [place for place in position if filter_.created.holds(self._pages[place].created)]
-        if filter_.updated != ANY_TIME:
-            position = [place for place in position if filter_.updated.holds(self._pages[place].updated)]
+        for date, bounds in (("created", filter_.created), ("updated", filter_.updated)):
+            if bounds != ANY_TIME:
+                position = [place for place in position if bounds.holds(getattr(self._pages[place], date))]
         return position
 
     def _order(self, sort: Sort) -> Sequence[int]:

@@ -260,25 +260,31 @@ class Origin:
         """Push the commits that the remote lacks, until a time of the clock. Returns the error; "" on success."""
         self._tree.require_committable()  # during a rebase, HEAD is an intermediate commit
         for _ in range(PUSH_ATTEMPTS):
-            repository = self._repository
-            if withheld := reason_not_to_publish(repository):
-                return withheld
-            head, synced, tracking = map(repository.tip, (published_branch(repository), SYNCED, TRACKING))
-            if not head or (head == synced == tracking and not self._branchless):
-                return ""
-            expected = "" if self._branchless else synced or tracking
-            # A lease also permits a push that drops commits, but this push may only add to the expected commit.
-            if not expected or repository.holds(head, expected):
-                outcome = self._send(head, expected, min(PUSH_SECONDS, _left(until)))
-                if not outcome.code:
-                    self._branchless = False
-                    self._note(head)
-                    return ""
-                if "[rejected]" not in outcome.output:
-                    return f"push failed: {outcome.rejection or outcome.reason}"
+            problem = self._push_once(until)
+            if problem is not None:
+                return problem
             if problem := self._fetch_and_rebase(until):
                 return problem
         return "push failed: others keep pushing to it"
+
+    def _push_once(self, until: float) -> str | None:
+        """Push as the remote was last seen. Returns the error; "" on success; None if the remote has other commits."""
+        repository = self._repository
+        if withheld := reason_not_to_publish(repository):
+            return withheld
+        head, synced, tracking = map(repository.tip, (published_branch(repository), SYNCED, TRACKING))
+        if not head or (head == synced == tracking and not self._branchless):
+            return ""
+        expected = "" if self._branchless else synced or tracking
+        # A lease also permits a push that drops commits, but this push may only add to the expected commit.
+        if expected and not repository.holds(head, expected):
+            return None
+        outcome = self._send(head, expected, min(PUSH_SECONDS, _left(until)))
+        if not outcome.code:
+            self._branchless = False
+            self._note(head)
+            return ""
+        return None if "[rejected]" in outcome.output else f"push failed: {outcome.rejection or outcome.reason}"
 
     def _fetch(self, seconds: float) -> tuple[GitResult, str]:
         """Fetch the remote's branch; return its commit."""
@@ -410,7 +416,7 @@ def _merged(
     index = handle.merge_trees(base, tip.tree_id, commit.tree_id, flags=MergeFlag(0))
     lost: list[str] = []
     for sides in list(index.conflicts or ()):
-        path = next(str(side.path) for side in sides if side is not None)
+        path = str(next(filter(None, sides)).path)
         merged = _reconciled(handle, path, *sides)
         if index.conflicts is not None:
             del index.conflicts[path]
@@ -418,7 +424,7 @@ def _merged(
             index.add(entry)
         if merged is None:
             lost.append(path)
-    for prefix in {conflict_unit(path) for path in lost} - {""}:
+    for prefix in set(map(conflict_unit, lost)) - {""}:
         _restore(index, trees, str(tip.tree_id), prefix)
     return index.write_tree(handle), lost
 

@@ -174,14 +174,16 @@ class WorkTree:
             if rules.ignores(path):
                 if entry is not None:
                     yield path, None
-                continue
-            if path == ACTIVITY_FILE:
-                continue
-            pair = self._found(path)
-            if pair is None and entry is not None and not self._is_there(path):
-                yield path, None
-            elif pair and (entry is None or entry.id != revision_of(stored_form(repository, path, pair[1]))):
-                yield path, pair
+            elif path != ACTIVITY_FILE:
+                yield from self._edit(path, entry)
+
+    def _edit(self, path: str, entry: TreeEntry | None) -> Iterator[tuple[str, tuple[FileStat, bytes] | None]]:
+        """What `_edited` tells of a file that no rule ignores."""
+        pair = self._found(path)
+        if pair is None and entry is not None and not self._is_there(path):
+            yield path, None
+        elif pair and (entry is None or entry.id != revision_of(stored_form(self.repository, path, pair[1]))):
+            yield path, pair
 
     def _newly_ignored(self, head: str, rules: GitIgnoreRules) -> Iterator[str]:
         for path, _ in TreeDiff(self.repository).files(self.repository.tree_of(head)):

@@ -177,8 +177,8 @@ def without_hiding(
         InvalidInputError: kind "content": a section would be hidden.
     """
     again = read_document(document.address, changed)
-    titles = [title_of(document, section) for section in behind]
-    now = [title_of(again, section) for section in again.sections if section.level]
+    titles = tuple(title_of(document, section) for section in behind)
+    now = titles_between(again, 0, len(changed))
     before = sum(1 for section in document.sections if section.level) - len(behind)
     if now[len(now) - len(titles) :] != titles or (added and len(now) < before + added + len(titles)):
         if not behind and _hides_what_follows(document):

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from commonplace.domain.addresses import fold
@@ -379,18 +379,12 @@ def _ranked(segment: Segment, obsolete: frozenset[int], words: Sequence[str]) ->
 
 
 def _match(text: SearchableDocument, wanted_words: dict[str, str], matching: int) -> DocumentMatch:
-    parts: list[MatchingPart] = []
     rest = iter(text.parts)
-    for part in rest:
-        shown = _shown(part, wanted_words)
-        if shown:
-            parts.append(shown)
-            if len(parts) == MAX_PARTS:
-                break
+    parts = tuple(islice(filter(None, (_shown(part, wanted_words) for part in rest)), MAX_PARTS))
     seen = {word for part in parts for word in part.keywords}
     unseen = [*text.fields, *(part.folded for part in rest)]
     keywords = tuple(w for w, folded in wanted_words.items() if w in seen or any(folded in item for item in unseen))
-    return DocumentMatch(text, keywords, tuple(parts), matching)
+    return DocumentMatch(text, keywords, parts, matching)
 
 
 def _shown(part: SearchablePart, wanted_words: dict[str, str]) -> MatchingPart | None:

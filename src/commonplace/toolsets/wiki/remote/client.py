@@ -33,7 +33,7 @@ from commonplace.domain.errors import (
     UnavailableError,
 )
 from commonplace.domain.findings import NewFinding
-from commonplace.domain.json import Json, JsonObject, finite_json
+from commonplace.domain.json import Json, JsonObject, finite_json, list_of
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, is_revision
 from commonplace.domain.sources import is_loopback
 from commonplace.services.writes.recorded import record_new_findings
@@ -347,18 +347,23 @@ def _foreign(call: str, response: httpx2.Response) -> UnavailableError:
 
 def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
     """The error for a status. Further fields of the server's answer are copied into its context."""
-    kind = str(answer.get("kind") or "")
+    defaults = {"kind": "", "error": f"The wiki answered with status {status}.", "hint": ""}
+    kind, message, hint = (str(answer.get(name) or default) for name, default in defaults.items())
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and kind != "semantic":
         error = _no_answer()
         if "code" not in answer:
             error.context["status"] = status
         return error
-    if status == HTTPStatus.CONFLICT and answer.get("code") == "already_exists":
-        category: type[KnowledgeError] = AlreadyExistsError
-    elif status == HTTPStatus.FORBIDDEN and answer.get("code") == "read_only":
-        category = ReadOnlyError
-    else:
-        category = _BY_STATUS.get(status, InvalidInputError)
+    category = _BY_CODE.get((status, str(answer.get("code")))) or _BY_STATUS.get(status, InvalidInputError)
+    kind = kind or ("attachment" if message.startswith("Attachment not found") else _KINDS.get(status, ""))
+    made = category(message, kind=kind, hint=hint, **_context(answer))
+    if isinstance(made, ConflictError):
+        made.changes = tuple(map(str, list_of(answer.get("changes"))))
+    return made
+
+
+def _context(answer: JsonObject) -> dict[str, str | int | list[str]]:
+    """The fields of an answer that an error has, too."""
     context: dict[str, str | int | list[str]] = {}
     nearest = answer.get("nearest")
     if isinstance(nearest, list | tuple):
@@ -367,13 +372,7 @@ def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
         value = answer.get(name)
         if isinstance(value, str):
             context[name] = value
-    message = str(answer.get("error") or f"The wiki answered with status {status}.")
-    kind = kind or ("attachment" if message.startswith("Attachment not found") else _KINDS.get(status, ""))
-    made = category(message, kind=kind, hint=str(answer.get("hint") or ""), **context)
-    changes = answer.get("changes")
-    if isinstance(made, ConflictError) and isinstance(changes, list | tuple):
-        made.changes = tuple(map(str, changes))
-    return made
+    return context
 
 
 def _no_answer() -> UnavailableError:
@@ -392,5 +391,10 @@ _BY_STATUS: dict[int, type[KnowledgeError]] = {
     429: RateLimitedError,
     503: UnavailableError,
 }
+_BY_CODE: dict[tuple[int, str], type[KnowledgeError]] = {
+    (403, "read_only"): ReadOnlyError,
+    (409, "already_exists"): AlreadyExistsError,
+}
+"""More specific errors, by status and the code in the answer."""
 _KINDS = {404: "page", 409: "page"}
 """The error kind by status, if the server's answer has none."""
