@@ -204,7 +204,6 @@ class Application:
 
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
         from commonplace.domain.markdown.link_sides import page_side
-        from commonplace.domain.schema import declared_schema
         from commonplace.index import open_past, open_proposals
         from commonplace.store import open_store
 
@@ -218,10 +217,7 @@ class Application:
             store = follower.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
-        # Keys and writes refer to names. With several remotes, a push must not give one collection another's name.
-        declared = "" if follower and len(self.settings.replica_of) > 1 else declared_schema(store).name
-        name = unique_name(declared or store.name, opened)
-        others = frozenset({declared, store.name}) - {"", name}
+        name, others = self._names(store, follower, opened)
         in_title_case = cache(partial(self._is_in_title_case, store))
         index = self._index(store, in_title_case)
         past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style), in_title_case)
@@ -232,8 +228,9 @@ class Application:
             self._closing.callback(proposals.close)
         index.listen(partial(self.services.change_feed.publish, name))
         searched: Index = index
-        base = self._cluster.base(name, follower) if self._cluster and follower else None
-        if self._cluster and base and follower:
+        base: SharedBase | None = None
+        if self._cluster and follower:
+            base = self._cluster.base(name, follower)
             searched, self._tailers[folder] = self._cluster.searched(base, follower, index)
         meaning = self._meaning(index, store, base)
         return Collection(
@@ -251,6 +248,19 @@ class Application:
             status_names=self._status_names,
             merge_file=file_merge(store),
         )
+
+    def _names(
+        self, store: Store, follower: Follower | None, opened: Sequence[Collection]
+    ) -> tuple[str, frozenset[str]]:
+        """The name of a collection, and other names that mean it.
+
+        Keys and writes refer to names. With several remotes, a push must not give one collection another's name.
+        """
+        from commonplace.domain.schema import declared_schema
+
+        declared = "" if follower and len(self.settings.replica_of) > 1 else declared_schema(store).name
+        name = unique_name(declared or store.name, opened)
+        return name, frozenset({declared, store.name}) - {"", name}
 
     def _is_in_title_case(self, store: Store) -> bool:
         from commonplace.domain.graphs import has_lower_case_names

@@ -86,8 +86,8 @@ def serve_http(settings: Settings, options: HttpOptions, inherited: Inherited | 
         share_secret(inherited.secret)
         share_updates(inherited.board)
     gate = _gate(settings)
-    if gate.is_open and not is_loopback(settings.host) and not options.anonymous:
-        raise _open_to_others(settings.host)
+    if not options.anonymous:
+        _require_closed(gate, settings.host)
     application = open_application(settings.kb, settings)
     webhooks = Webhooks(application.services, settings)
     offer = _offer(settings := application.settings, application)
@@ -146,13 +146,15 @@ def _cluster_health(settings: Settings, health: Health, calls: SignedCalls | Non
     return ClusterHealth(health, others, ask, calls, cookies)
 
 
-def _open_to_others(host: str) -> ConfigError:
-    return ConfigError(
-        f"Others can reach {host}, and no key is needed there.",
-        kind="host",
-        hint="Run: commonplace keys create laptop --tier read, and then: commonplace serve --host "
-        f"{host}. COMMONPLACE_API_KEY is a key too, and --allow-anonymous needs none.",
-    )
+def _require_closed(gate: Authenticator, host: str) -> None:
+    """Check that only this machine reaches a server without keys."""
+    if gate.is_open and not is_loopback(host):
+        raise ConfigError(
+            f"Others can reach {host}, and no key is needed there.",
+            kind="host",
+            hint="Run: commonplace keys create laptop --tier read, and then: commonplace serve --host "
+            f"{host}. COMMONPLACE_API_KEY is a key too, and --allow-anonymous needs none.",
+        )
 
 
 def _gate(settings: Settings) -> Authenticator:
@@ -191,11 +193,17 @@ def _audience(settings: Settings) -> str:
     return f"{settings.public_url.rstrip('/')}/mcp"
 
 
-def _offer(settings: Settings, application: Application) -> ServedToolsets:
-    alone = [registration.name for registration in registered() if registration.excludes_others(settings)]
-    names = alone or [
-        registration.name for registration in registered() if not (settings.replica_of and registration.store_folder)
+def _toolset_names(settings: Settings) -> list[str]:
+    """The toolsets that a server has: those that exclude others, else all; replicas have no store of projects."""
+    registrations = registered()
+    alone = [registration.name for registration in registrations if registration.excludes_others(settings)]
+    return alone or [
+        registration.name for registration in registrations if not (settings.replica_of and registration.store_folder)
     ]
+
+
+def _offer(settings: Settings, application: Application) -> ServedToolsets:
+    names = _toolset_names(settings)
     usual = default_toolset(settings)
     if usual not in names:
         raise unknown_toolset(usual, names)

@@ -322,9 +322,6 @@ class Follower:
             commit = tip()
             if commit != self._commit:
                 self._bring(index, commit)
-                if self._tailer is not None:
-                    self._tailer.expect()
-                log.info("%s: at %s", self.clone.source.name, (commit or "no commit")[:SHOWN_ID])
         except (KnowledgeError, OSError) as error:
             if self._ending.is_set():
                 return False
@@ -343,12 +340,15 @@ class Follower:
         return not problem
 
     def _bring(self, index: Index, commit: str | None) -> None:
-        """Index the differences between the current commit and a new one."""
+        """Index the differences between the current commit and a new one, and tell the cluster's index of them."""
         changed = changed_documents(self.clone.repository, self._commit, commit) if self._commit and commit else None
         if changed is None:
             index.sync()
         else:
             index.update(changed, INDEX_SECONDS)
+        if self._tailer is not None:
+            self._tailer.expect()
+        log.info("%s: at %s", self.clone.source.name, (commit or "no commit")[:SHOWN_ID])
 
     def _started(self, process: Popen[bytes]) -> None:
         self._running = process
@@ -361,6 +361,15 @@ class Follower:
         if self._running is not None:
             end_group(self._running)
         thread.join(CLOSE_SECONDS)
+
+
+def _lease(settings: Settings, clone: ReplicaClone) -> WriterLease | None:
+    """What lets one of the servers write; None if this one writes alone or not at all."""
+    if not (settings.replica_writes and settings.peer and settings.cluster_secret):
+        return None
+    return WriterLease(
+        clone.repository, settings.node_url or "", settings.peer, clone.source.key, name=clone.source.name
+    )
 
 
 def open_followers(settings: Settings) -> dict[Path, Follower]:
@@ -383,14 +392,7 @@ def open_followers(settings: Settings) -> dict[Path, Follower]:
                 kind="replica",
                 hint="Name a branch after #, or leave out replica_writes.",
             )
-        if settings.replica_writes and settings.peer and settings.cluster_secret:
-            clone.lease = WriterLease(
-                clone.repository,
-                settings.node_url or "",
-                settings.peer,
-                clone.source.key,
-                name=clone.source.name,
-            )
+        clone.lease = _lease(settings, clone)
         followers[clone.path] = Follower(
             clone,
             float(settings.replica_poll),

@@ -98,16 +98,10 @@ def parse_target(text: str, *, allow_private: bool) -> WebhookTarget:
         ConfigError: the URL is none of http or https, has a password, is private, or its fragment is not understood.
     """
     parts = url_parts(text)
-    fields = parse_qsl(parts.fragment, keep_blank_values=True)
-    names = dict(fields)
-    kind = names.pop("of", "")
-    if parts.scheme not in HTTP_PORTS or not parts.hostname or parts.username or parts.password or not port_of(text):
+    has_password = parts.username or parts.password
+    if parts.scheme not in HTTP_PORTS or not parts.hostname or has_password or not port_of(text):
         raise _wrong("It is no URL of http or https without a password", "Write https://HOST/PATH.")
-    if len(names) + bool(kind) != len(fields) or names.keys() - set(_NAMES) or kind not in {"", "changes", "proposals"}:
-        raise _wrong(
-            "What follows the # is not understood",
-            "Write folder=F, tag=T, author=A, base=NAME, of=changes or of=proposals, each once, with & between them.",
-        )
+    notices, kinds = _chosen_notices(parts.fragment)
     if not allow_private and parts.scheme == "http":
         raise _wrong("It is not encrypted", "Use https, or set notice_private for a receiver of your own network.")
     with suppress(ValueError):
@@ -115,10 +109,23 @@ def parse_target(text: str, *, allow_private: bool) -> WebhookTarget:
             raise _private(parts.hostname)
     return WebhookTarget(
         parts._replace(fragment="").geturl(),
-        NoticeFilter(**names),
-        frozenset({kind} if kind else {"changes", "proposals"}),
+        notices,
+        kinds,
         hashlib.sha256(text.encode()).hexdigest()[:32],
     )
+
+
+def _chosen_notices(fragment: str) -> tuple[NoticeFilter, frozenset[str]]:
+    """The filter and the kinds of notices that the fragment of a setting names."""
+    fields = parse_qsl(fragment, keep_blank_values=True)
+    names = dict(fields)
+    kind = names.pop("of", "")
+    if len(names) + bool(kind) != len(fields) or names.keys() - set(_NAMES) or kind not in {"", "changes", "proposals"}:
+        raise _wrong(
+            "What follows the # is not understood",
+            "Write folder=F, tag=T, author=A, base=NAME, of=changes or of=proposals, each once, with & between them.",
+        )
+    return NoticeFilter(**names), frozenset({kind} if kind else {"changes", "proposals"})
 
 
 def _wrong(problem: str, hint: str) -> ConfigError:

@@ -43,7 +43,7 @@ def candidates(words: list[str]) -> list[Candidate]:
     """The completions of the last word, in display order."""
     command, *behind = words
     if not behind:
-        return [(name, row[0]) for name, row in COMMANDS.items() if name.startswith(command)]
+        return _beginning(command, {name: row[0] for name, row in COMMANDS.items()})
     if command not in COMMANDS:
         return []
     _, arguments, options = COMMANDS[command]
@@ -52,11 +52,15 @@ def candidates(words: list[str]) -> list[Candidate]:
     if waiting:
         return _values(waiting, current, folders)
     if current.startswith("-"):
-        return [(option, "") for option in options if option.startswith(current)]
-    kind = arguments[min(count, len(arguments) - 1)].rstrip("*") if arguments else ""
-    if not arguments or (count >= len(arguments) and not arguments[-1].endswith("*")):
-        return []
-    return _values(kind, current, folders)
+        return _beginning(current, dict.fromkeys(options, ""))
+    last = arguments[-1] if arguments and arguments[-1].endswith("*") else ""
+    kind = arguments[count] if count < len(arguments) else last
+    return _values(kind.rstrip("*"), current, folders)
+
+
+def _beginning(begin: str, words: dict[str, str]) -> list[Candidate]:
+    """The words that begin as typed, with their descriptions."""
+    return [(word, text) for word, text in words.items() if word.startswith(begin)]
 
 
 def _position(typed: list[str], options: dict[str, str]) -> tuple[str, int, list[str]]:
@@ -78,7 +82,7 @@ def _values(kind: str, current: str, folders: list[str]) -> list[Candidate]:
     if kind == "files":
         return [(FILES, "")]
     if "|" in kind:
-        return [(word, "") for word in kind.split("|") if word.startswith(current)]
+        return _beginning(current, dict.fromkeys(kind.split("|"), ""))
     finders: dict[str, Callable[[str, str], Iterator[Candidate]]] = {
         "page": _pages,
         "folder": _folders,

@@ -51,6 +51,11 @@ class Element:
         """The first child with a tag."""
         return next((child for child in self.children if child.tag == tag), None)
 
+    @property
+    def names_resource(self) -> bool:
+        """Whether a child names something that a link can lead to."""
+        return any(child.tag.startswith("ri:") for child in self.children)
+
 
 def _no_external(*_: object) -> int:
     return 1  # go on without it

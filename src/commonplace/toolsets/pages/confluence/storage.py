@@ -378,8 +378,7 @@ class StorageReader:
         if entity := element.child("ri:content-entity"):
             path = self.links.page_with_id(entity.attributes.get("ri:content-id", ""))
             return (path + fragment, path) if path else None
-        has_target = any(child.tag.startswith("ri:") for child in element.children)
-        return (fragment, anchor) if anchor and not has_target else None
+        return (fragment, anchor) if anchor and not element.names_resource else None
 
     def _unknown_page(self, element: Element) -> str:
         return f"{PLACEHOLDER}page/{self._digest(element.start, element.inside)}"

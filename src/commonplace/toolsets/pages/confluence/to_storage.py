@@ -359,7 +359,7 @@ def _repair_pairs(tokens: Sequence[Token], source: dict[int, Token]) -> None:
         if token.kind != "open" or token.partner is None:
             continue
         start, end = source.pop(id(token), None), source.pop(id(token.partner), None)
-        element = start or (end and end.partner)
+        element = next(filter(None, (start, end.partner if end else None)), None)
         if element is None or element.partner is None or _runs_together(previous, element, source):
             continue
         if element.name in INLINE or id(element) not in used:

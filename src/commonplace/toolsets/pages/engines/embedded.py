@@ -252,9 +252,14 @@ class EmbeddedEngine:
     def _table_of(self, entries: dict[Address, Page | UnusablePage | None], paths: Mapping[str, str]) -> PageTable:
         """The table of the entries of all documents, of no generation yet."""
         nested = NestedSpaces(self._store)
-        own = [entry for address, entry in entries.items() if entry is not None and not nested.hold(address)]
-        pages, repeated = pages_by_id([entry for entry in own if isinstance(entry, Page)], paths)
-        unusable = [*(entry for entry in own if isinstance(entry, UnusablePage)), *repeated]
+        own: list[Page] = []
+        unusable: list[UnusablePage] = []
+        for address, entry in entries.items():
+            if isinstance(entry, Page) and not nested.hold(address):
+                own.append(entry)
+            elif isinstance(entry, UnusablePage) and not nested.hold(address):
+                unusable.append(entry)
+        pages, repeated = pages_by_id(own, paths)
         by_address: dict[Address, Page] = {}
         by_title: dict[str, list[Page]] = {}
         for page in pages.values():
@@ -268,7 +273,7 @@ class EmbeddedEngine:
             chooser=PageFilterIndex(pages.values()),
             by_address=by_address,
             by_title=by_title,
-            unusable=tuple(sorted(unusable, key=lambda page: page.address)),
+            unusable=tuple(sorted([*unusable, *repeated], key=lambda page: page.address)),
         )
 
     def _entry(self, record: Record) -> Page | UnusablePage | None:

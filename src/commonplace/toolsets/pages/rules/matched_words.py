@@ -141,13 +141,13 @@ def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
     most = _tolerated(word)
     if not most:
         return []
-    longest, lengths = (
-        ("", range(len(word) - most, len(word) + most + 1)) if prefix else (len(word) + most - 1, range(0))
-    )
+    least, longest, lengths = len(word) - most - 1, str(len(word) + most - 1), range(0)
+    if prefix:
+        longest, lengths = "", range(len(word) - most, len(word) + most + 1)
     # Each pattern begins with a letter, so the search runs at memory speed. The text before a match is checked
     # afterwards.
     first = re.escape(word[0])
-    rest = f"{{{len(word) - most - 1},{longest}}}"
+    rest = f"{{{least},{longest}}}"
     alike = re.compile(rf"{first}(?<!{WORD_CHAR}{first}){WORD_CHAR}{rest}(?!{WORD_CHAR})")
     spans: dict[str, Occurrence] = {}
     for match in alike.finditer(text, 0, MAX_SOURCE_CHARS):

@@ -268,9 +268,9 @@ class PageFilterIndex:
             labelled = self._places(self._by_label, filter_.labels)
             written = self._places(self._by_author, (filter_.author,))
             position = sorted(labelled & written if filter_.labels and filter_.author else labelled | written)
-        for date, bounds in (("created", filter_.created), ("updated", filter_.updated)):
+        for name, bounds in (("created", filter_.created), ("updated", filter_.updated)):
             if bounds != ANY_TIME:
-                position = [place for place in position if bounds.holds(getattr(self._pages[place], date))]
+                position = [place for place in position if bounds.holds(getattr(self._pages[place], name))]
         return position
 
     def _order(self, sort: Sort) -> Sequence[int]:

@@ -260,7 +260,7 @@ class Origin:
         """Push the commits that the remote lacks, until a time of the clock. Returns the error; "" on success."""
         self._tree.require_committable()  # during a rebase, HEAD is an intermediate commit
         for _ in range(PUSH_ATTEMPTS):
-            problem = self._push_once(until)
+            problem = reason_not_to_publish(self._repository) or self._push_once(until)
             if problem is not None:
                 return problem
             if problem := self._fetch_and_rebase(until):
@@ -270,12 +270,10 @@ class Origin:
     def _push_once(self, until: float) -> str | None:
         """Push as the remote was last seen. Returns the error; "" on success; None if the remote has other commits."""
         repository = self._repository
-        if withheld := reason_not_to_publish(repository):
-            return withheld
         head, synced, tracking = map(repository.tip, (published_branch(repository), SYNCED, TRACKING))
-        if not head or (head == synced == tracking and not self._branchless):
+        expected, is_there = ("", False) if self._branchless else (synced or tracking, head == synced == tracking)
+        if not head or is_there:
             return ""
-        expected = "" if self._branchless else synced or tracking
         # A lease also permits a push that drops commits, but this push may only add to the expected commit.
         if expected and not repository.holds(head, expected):
             return None
