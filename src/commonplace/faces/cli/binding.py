@@ -169,14 +169,19 @@ def _plain(value: object, type_descriptor: Any) -> object | None:  # noqa: ANN40
     """The value if it has the wanted type already or is a number within its limits; None in all other cases."""
     type_, limits = type_descriptor.annotation, type_descriptor.parameter_info
     if type_ is int and isinstance(value, str | int):
-        number = int(value) if _DIGITS.fullmatch(str(value)) else None
-        most = sys.maxsize if limits.max is None else limits.max
-        return number if number is not None and (limits.min or 0) <= number <= most else None
+        return _number_within(str(value), limits)
     if isinstance(value, list | tuple):
         texts = cast("Sequence[object]", value)
         return list(texts) if type_ == list[str] and all(map(_is_printable, texts)) else None
     right = value in get_args(type_) if get_origin(type_) is Literal else type_ is str and _is_printable(value)
     return value if right else None
+
+
+def _number_within(text: str, limits: Any) -> int | None:  # noqa: ANN401
+    if not _DIGITS.fullmatch(text):
+        return None
+    most = sys.maxsize if limits.max is None else limits.max
+    return int(text) if (limits.min or 0) <= int(text) <= most else None
 
 
 def _is_printable(value: object) -> bool:

@@ -186,12 +186,7 @@ def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            kind = clients.file_format(client).upper()
-            reason = str(error.strerror) if isinstance(error, OSError) else f"it is no {kind}"
-            message = f"{short_path(file)} cannot be read: {reason}."
-            yield Diagnostic(
-                "client", Severity.WARNING, client, message, "Correct it: until then the client has no servers."
-            )
+            yield _unreadable(client, file, error)
             continue
         for name, entry in servers.items():
             if _is_entry(entry):
@@ -200,6 +195,13 @@ def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
     if not count:
         message = "No client that is known here has an entry for commonplace."
         yield Diagnostic("client", None, "clients", message, "To connect one:", "commonplace connect claude-code")
+
+
+def _unreadable(client: clients.ClientName, file: Path, error: OSError | ValueError) -> Diagnostic:
+    kind = clients.file_format(client).upper()
+    reason = str(error.strerror) if isinstance(error, OSError) else f"it is no {kind}"
+    message = f"{short_path(file)} cannot be read: {reason}."
+    return Diagnostic("client", Severity.WARNING, client, message, "Correct it: until then the client has no servers.")
 
 
 def _is_entry(entry: object) -> bool:

@@ -21,7 +21,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.options import exclusive
-from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, Output, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.checks import QUESTIONS_FILE, check_pages, check_questions, history_gaps
 from commonplace.services.collections import Collections
@@ -103,36 +103,32 @@ class _Counted:
 
 def _report(session: Session, problems: Sequence[Issue], counted: _Counted, *, quiet: bool) -> int:
     out = session.out
-    counts = Counter(problem.severity for problem in problems)
+    counts = {severity: sum(problem.severity == severity for problem in problems) for severity in Severity}
     shown = [issue for issue in problems if not quiet or issue.severity is not Severity.INFO]
     if out.as_json:
-        findings: list[Json] = [_json(problem) for problem in shown]
-        totals: dict[str, Json] = {severity.value: counts[severity] for severity in Severity}
         out.json(
             {
                 "documents" if counted.noun == "page" else f"{counted.noun}s": counted.number,
-                "counts": totals,
-                "findings": findings,
+                "counts": {severity.value: count for severity, count in counts.items()},
+                "findings": list[Json](map(_json, shown)),
             }
         )
     else:
-        if out.terminal.interactive:
-            _show_groups(session, shown, several=counted.folders > 1)
-        else:
-            for problem in shown:
-                _show(session, problem, several=counted.folders > 1)
-        totals_line = ", ".join(_total(counts[severity], severity) for severity in Severity)
-        out.message(f"{amount(counted.number, counted.noun)}: {totals_line}.")
+        _show(session, shown, several=counted.folders > 1)
+        errors, warnings = amount(counts[Severity.ERROR], "error"), amount(counts[Severity.WARNING], "warning")
+        out.message(f"{amount(counted.number, counted.noun)}: {errors}, {warnings}, {counts[Severity.INFO]:,} info.")
     return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
 
 
-def _total(count: int, severity: Severity) -> str:
-    return f"{count:,} info" if severity is Severity.INFO else amount(count, severity.value)
-
-
-def _show_groups(session: Session, problems: Sequence[Issue], *, several: bool) -> None:
-    """List the problems by rule, the gravest first, each sentence once with its places."""
+def _show(session: Session, problems: Sequence[Issue], *, several: bool) -> None:
+    """List the problems: on a terminal by rule, the gravest first, each sentence once with its places."""
     out = session.out
+    if not out.terminal.interactive:
+        for problem in problems:
+            place, severity = _places(problem, several=several)[0], _styled(out, problem.severity)
+            rule = out.styled(FAINT, f"[{problem.rule}]")
+            out.line(f"{out.styled(BOLD, place)}: {severity}: {one_line(problem.sentence)} {rule}", INDENT)
+        return
     places: dict[tuple[Severity, str], dict[str, list[str]]] = {}
     counts = Counter((problem.severity, problem.rule) for problem in problems)
     for problem in sorted(problems, key=lambda issue: (SEVERITIES.index(issue.severity), issue.rule)):
@@ -140,8 +136,7 @@ def _show_groups(session: Session, problems: Sequence[Issue], *, several: bool) 
         group.setdefault(problem.message, []).extend(_places(problem, several=several))
     for (severity, rule), sentences in places.items():
         count = counts[severity, rule]
-        shown = out.styled(RED if severity is Severity.ERROR else BOLD, severity.value)
-        out.line(f"{shown}: {out.styled(BOLD, rule)} ({count:,})")
+        out.line(f"{_styled(out, severity)}: {out.styled(BOLD, rule)} ({count:,})")
         for message, found_texts in sentences.items():
             more = f" and {len(found_texts) - MAX_PLACES:,} more" if len(found_texts) > MAX_PLACES else ""
             out.line(f"  {one_line(message)} {out.styled(FAINT, ', '.join(found_texts[:MAX_PLACES]) + more)}", INDENT)
@@ -154,12 +149,8 @@ def _places(problem: Issue, *, several: bool) -> list[str]:
     return [f"{name}{problem.path}{f':{line}' if line else ''}" for line in lines]
 
 
-def _show(session: Session, problem: Issue, *, several: bool) -> None:
-    out = session.out
-    place = out.styled(BOLD, _places(problem, several=several)[0])
-    severity = out.styled(RED if problem.severity is Severity.ERROR else BOLD, problem.severity.value)
-    rule = out.styled(FAINT, f"[{problem.rule}]")
-    out.line(f"{place}: {severity}: {one_line(problem.sentence)} {rule}", INDENT)
+def _styled(out: Output, severity: Severity) -> str:
+    return out.styled(RED if severity is Severity.ERROR else BOLD, severity.value)
 
 
 def _json(problem: Issue) -> dict[str, Json]:

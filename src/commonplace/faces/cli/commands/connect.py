@@ -78,7 +78,7 @@ def command(
     target = Path(entry.file).expanduser() if entry.file else clients.client_config_file(client, _project(session))
     if entry.remove:
         settings = session.configured(layers.flags())
-        names = [entry.name] if entry.name else clients.entry_names(_named_after(session, settings))
+        names = _names(session, settings, entry)
         made = clients.config_removal(client, names, target)
         _finish(session, client, made, {}, names, yes=entry.yes)
         return
@@ -87,15 +87,10 @@ def command(
     )
     require_layers_alone(settings, paths=None, flags=session.flags, toolset=served.toolset)
     program = clients.this_program("commonplace")
-    folders = _served(session, settings)
-    names = [entry.name] if entry.name else clients.entry_names(_named_after(session, settings))
-    groups = [folders] if entry.name or names_layers(settings) else [[folder] for folder in folders]
-    if remotes := _remotes(session, settings):
-        writes = ["--replica-writes"] if settings.tier in {"write", "admin"} else []
-        groups = [["--replica-of", remote, *writes] for remote in remotes]
+    groups = _groups(session, settings, entry)
     servers = {
         name: clients.LaunchCommand(program, ["mcp", *map(str, group), *served.args()])
-        for name, group in zip(names, groups, strict=True)
+        for name, group in zip(_names(session, settings, entry), groups, strict=True)
     }
     made = clients.config_change(client, servers, target)
     _finish(session, client, made, clients.server_entry(client, servers), list(servers), yes=entry.yes)
@@ -107,19 +102,30 @@ def _project(session: Session) -> Path:
     return folders[0].expanduser() if len(folders) == 1 and folders[0].expanduser().is_dir() else Path.cwd()
 
 
-def _served(session: Session, settings: Settings) -> list[Path | str]:
-    """The arguments that name the served folders, layers or store, independent of variables and the current folder."""
+def _names(session: Session, settings: Settings, entry: ConfigOptions) -> list[str]:
+    """The names of the entries."""
+    return [entry.name] if entry.name else clients.entry_names(_named_after(session, settings))
+
+
+def _groups(session: Session, settings: Settings, entry: ConfigOptions) -> list[list[Path | str]]:
+    """For each entry, the arguments that name what it serves, independent of variables and the current folder."""
     if names_layers(settings):
-        manifest = settings.manifest
-        if manifest is not None and not manifest.expanduser().is_file():
-            raise ConfigError(f"There is no manifest {manifest.name!r}.", kind="manifest", hint="Name one that exists.")
-        named = {"--manifest": manifest, "--personal": settings.personal, "--shared": settings.shared}
-        parts = [part for option, place in named.items() if place is not None for part in (option, _absolute(place))]
-        return parts if settings.profile is None else [*parts, "--profile", settings.profile]
+        return [_layer_arguments(settings)]
     store = _store(session, settings)
-    if _remotes(session, settings):
-        return []
-    return [_folder(path) for path in settings.kb] if store is None else [store]
+    if remotes := _remotes(session, settings):
+        writes = ["--replica-writes"] if settings.tier in {"write", "admin"} else []
+        return [["--replica-of", remote, *writes] for remote in remotes]
+    folders: list[Path | str] = [store] if store is not None else [*map(_folder, settings.kb)]
+    return [folders] if entry.name else [[folder] for folder in folders]
+
+
+def _layer_arguments(settings: Settings) -> list[Path | str]:
+    manifest = settings.manifest
+    if manifest is not None and not manifest.expanduser().is_file():
+        raise ConfigError(f"There is no manifest {manifest.name!r}.", kind="manifest", hint="Name one that exists.")
+    named = {"--manifest": manifest, "--personal": settings.personal, "--shared": settings.shared}
+    parts = [part for option, place in named.items() if place is not None for part in (option, _absolute(place))]
+    return parts if settings.profile is None else [*parts, "--profile", settings.profile]
 
 
 def _named_after(session: Session, settings: Settings) -> list[Path]:

@@ -44,27 +44,27 @@ def command(
     in pages, `check` finds.
     """
     require_files(session, "The doctor")
-    found_diagnostics = list(_looked_at(session))
-    _show(session, found_diagnostics, quiet=quiet)
-    return FINDINGS if any(diagnostic.is_problem for diagnostic in found_diagnostics) else 0
+    shown = [diagnostic for diagnostic in _looked_at(session) if diagnostic.severity or not quiet]
+    count = sum(diagnostic.is_problem for diagnostic in shown)
+    _show(session, shown, count)
+    return FINDINGS if count else 0
 
 
 def _looked_at(session: Session) -> Iterator[Diagnostic]:
-    from commonplace.faces.cli import doctor_checks as external
-    from commonplace.faces.cli import doctor_checks as folders
+    from commonplace.faces.cli import doctor_checks
     from commonplace.faces.cli.app import usable_commands
 
     yield Diagnostic("program", None, "commonplace", f"{build()} on Python {platform.python_version()}.")
     yield session.dependencies.git_command()
-    yield from folders.settings(session.flags)
-    yield from folders.folders(session.settings)
-    yield from external.residents(session.settings)
+    yield from doctor_checks.settings(session.flags)
+    yield from doctor_checks.folders(session.settings)
+    yield from doctor_checks.residents(session.settings)
     yield from session.dependencies.diagnose_clones(session.settings)
     usable_commands(session.dependencies)
     yield from diagnostics.plugin_diagnostics(session.dependencies.plugin_faults(session.settings))
     yield from _folders(session)
-    yield external.port(session.settings)
-    yield from external.client_entries(session.settings.kb)
+    yield doctor_checks.port(session.settings)
+    yield from doctor_checks.client_entries(session.settings.kb)
 
 
 def _folders(session: Session) -> Iterator[Diagnostic]:
@@ -82,19 +82,16 @@ def _folders(session: Session) -> Iterator[Diagnostic]:
         yield diagnostics.opening_diagnostics(error)
 
 
-def _show(session: Session, found_diagnostics: list[Diagnostic], *, quiet: bool) -> None:
+def _show(session: Session, shown: list[Diagnostic], count: int) -> None:
+    """Print the diagnostics, and how many of them are errors or warnings."""
     out = session.out
-    count = sum(diagnostic.is_problem for diagnostic in found_diagnostics)
     if out.as_json:
-        findings: list[Json] = [_json(diagnostic) for diagnostic in found_diagnostics if diagnostic.severity]
-        fine: list[Json] = (
-            [] if quiet else [_json(diagnostic) for diagnostic in found_diagnostics if not diagnostic.severity]
-        )
+        findings: list[Json] = [_json(diagnostic) for diagnostic in shown if diagnostic.severity]
+        fine: list[Json] = [_json(diagnostic) for diagnostic in shown if not diagnostic.severity]
         out.json({"count": count, "findings": findings, "looked_at": fine})
         return
-    for diagnostic in found_diagnostics:
-        if diagnostic.severity or not quiet:
-            _show_one(session, diagnostic)
+    for diagnostic in shown:
+        _show_one(session, diagnostic)
     out.message(f"{amount(count, 'finding')}." if count else "Nothing is wrong.")
 
 

@@ -9,7 +9,7 @@ none. For `--broken` `{"total", "broken": [{"collection", "path", "line", "targe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -68,7 +68,7 @@ def command(
         elif broken:
             _show_broken(shown, document)
         elif document:
-            _show_links(shown, document, (not ends.back, not ends.out))
+            _show_links(shown, document, ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +81,22 @@ class _Shown:
     """The moment of `--at` as JSON; empty for the present."""
 
 
-def _show_links(shown: _Shown, document: FoundDocument, wanted_pair: tuple[bool, bool]) -> None:
+def _show_links(shown: _Shown, document: FoundDocument, ends: EndOptions) -> None:
     session, collections = shown.session, shown.collections
     collection, address = document.collection, document.record.address
-    outgoing = links.outgoing(collections, collection, address) if wanted_pair[0] else []
-    incoming = links.incoming(collections, collection, address) if wanted_pair[1] else []
+    outgoing = [] if ends.back else links.outgoing(collections, collection, address)
+    incoming = [] if ends.out else links.incoming(collections, collection, address)
     if session.out.as_json:
         value: dict[str, Json] = {"page": place_json(collection, document.record), **shown.moment}
-        value |= {"out": [_link_json(document) for document in outgoing]} if wanted_pair[0] else {}
-        value |= {"back": [_link_json(document) for document in incoming]} if wanted_pair[1] else {}
+        value |= {} if ends.back else {"out": list[Json](map(_link_json, outgoing))}
+        value |= {} if ends.out else {"back": list[Json](map(_link_json, incoming))}
         session.out.json(value)
         return
     for arrow, neighbours in (("->", outgoing), ("<-", incoming)):
         dead = links.dead_fragments(collection, neighbours)
         for same in _merged(neighbours):
-            _show_link(session, collections, arrow, same)
-            for fragment in dead.get((same[0].resolved.source, same[0].resolved.target), ()):
-                session.out.line(f"     {session.out.styled(RED, one_line(f'#{fragment}'))}  (not there)")
+            fragments = dead.get((same[0].resolved.source, same[0].resolved.target), ())
+            _show_link(session, collections, arrow, same, fragments)
     if not outgoing and not incoming:
         session.out.message("No links.")
 
@@ -114,7 +113,13 @@ def _merged(neighbours: Sequence[LinkedDocument]) -> list[list[LinkedDocument]]:
     return list(places.values())
 
 
-def _show_link(session: Session, collections: Collections, arrow: str, same: Sequence[LinkedDocument]) -> None:
+def _show_link(
+    session: Session,
+    collections: Collections,
+    arrow: str,
+    same: Sequence[LinkedDocument],
+    dead_fragments: Iterable[str],
+) -> None:
     out, neighbour = session.out, same[0]
     resolved = neighbour.resolved
     if neighbour.found:
@@ -128,12 +133,13 @@ def _show_link(session: Session, collections: Collections, arrow: str, same: Seq
     out.line(f"{arrow} {end}{relation}", INDENT + 1)
     for sentence in dict.fromkeys(document.resolved.sentence for document in same if document.resolved.sentence):
         out.line(f"     {one_line(sentence)}")
+    for fragment in dead_fragments:
+        out.line(f"     {out.styled(RED, one_line(f'#{fragment}'))}  (not there)")
 
 
 def _show_broken(shown: _Shown, document: FoundDocument | None) -> None:
     out, collections = shown.session.out, shown.collections
-    chosen = [document.collection] if document else collections.members
-    address = document.record.address if document else None
+    chosen, address = ([document.collection], document.record.address) if document else (collections.members, None)
     broken = [link for collection in chosen for link in findings.broken_links(collections, collection, address)]
     if out.as_json:
         rows: list[Json] = [
@@ -142,16 +148,19 @@ def _show_broken(shown: _Shown, document: FoundDocument | None) -> None:
         ]
         out.json({"total": len(broken), "broken": rows, **shown.moment})
         return
+    pages: set[tuple[str, str]] = set()
+    targets: set[tuple[object, ...]] = set()
     for link in broken:
-        prefix = f"{link.collection.name}:" if len(collections.members) > 1 else ""
-        out.line(f"{out.styled(BOLD, f'{prefix}{link.path}:{link.line}')}: {one_line(link.resolved.link.raw)}", INDENT)
+        page = (link.collection.name, link.path)
+        shown_page = ":".join(page) if len(collections.members) > 1 else link.path
+        out.line(f"{out.styled(BOLD, f'{shown_page}:{link.line}')}: {one_line(link.resolved.link.raw)}", INDENT)
+        pages.add(page)
+        targets.add((link.collection.name, *links.target_key(link.resolved)))
     if not broken:
         out.message("No broken links.")
         return
-    targets = len({(link.collection.name, *links.target_key(link.resolved)) for link in broken})
-    pages = len({(link.collection.name, link.path) for link in broken})
-    counted = "" if targets == len(broken) else f"; `check` counts a target once in a page: {targets:,}"
-    out.message(f"{amount(len(broken), 'broken link')} in {amount(pages, 'page')}{counted}.")
+    once = "" if len(targets) == len(broken) else f"; `check` counts a target once in a page: {len(targets):,}"
+    out.message(f"{amount(len(broken), 'broken link')} in {amount(len(pages), 'page')}{once}.")
 
 
 def _show_orphans(shown: _Shown) -> None:

@@ -17,10 +17,9 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, credited, people_of, through
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
-from commonplace.domain.ports import Store
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.cli.options import MAX_LIMIT, OptionalPageArgument
-from commonplace.faces.cli.output import BOLD, FAINT, INDENT, one_line, show_diff
+from commonplace.faces.cli.output import BOLD, FAINT, INDENT, Output, one_line, show_diff
 from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
@@ -56,25 +55,35 @@ def command(
         raise ConfigError("--diff is about one page.", kind="option", hint="Name it: log PAGE --diff A..B.")
     # The commits of a folder are known without its index, whose first update may take minutes.
     with session.opened() if page else session.opened_as_is() as collections:
-        collection, address = addressed(collections, session.relative(page)) if page else (collections.members[0], None)
-        if address and diff is not None:
+        if not page:
+            commits = _commits(collections.members, None, offset + limit)
+            _show(session, None, commits[offset:], collections.members)
+            return
+        collection, address = addressed(collections, session.relative(page))
+        if diff is not None:
             _show_diff(session, collection, address, diff)
             return
-        chosen = [collection] if page else collections.members
-        commits = [
-            (other_collection, commit)
-            for other_collection in chosen
-            for commit in history.log(other_collection, address, limit=offset + limit)
-        ]
-        if len(chosen) > 1:  # a single history is in the right order even if a clock was wrong
-            commits.sort(key=lambda pair: -pair[1].when)
-        if address and not commits and not collection.index.record(address):
-            located(collections, page or "")  # no such page has existed: the error names the nearest pages
-        _show(session, address, commits[offset : offset + limit], [other.store for other in chosen])
+        commits = _commits([collection], address, offset + limit)
+        if not commits and not collection.index.record(address):
+            located(collections, page)  # no such page has existed: the error names the nearest pages
+        _show(session, address, commits[offset:], [collection])
+
+
+def _commits(collections: Sequence[Collection], address: Address | None, count: int) -> list[tuple[Collection, Commit]]:
+    """The newest commits of these collections, or of a page."""
+    commits = [
+        (collection, commit) for collection in collections for commit in history.log(collection, address, limit=count)
+    ]
+    if len(collections) > 1:  # a single history is in the right order even if a clock was wrong
+        commits.sort(key=lambda pair: -pair[1].when)
+    return commits[:count]
 
 
 def _show(
-    session: Session, address: Address | None, found_commits: list[tuple[Collection, Commit]], stores: Sequence[Store]
+    session: Session,
+    address: Address | None,
+    found_commits: list[tuple[Collection, Commit]],
+    collections: Sequence[Collection],
 ) -> None:
     out = session.out
     if out.as_json:
@@ -82,15 +91,19 @@ def _show(
         out.json({"path": address.path if address else None, "commits": commits})
         return
     for _, commit in found_commits:
-        subject = commit.message.strip().partition("\n")[0]
-        day = iso_timestamp(commit.when)[:16].replace("T", " ")
-        name = out.styled(FAINT, f"{day}  {one_line(people_of(commit))}")
-        renamed = [other_address.path for other_address in commit.addresses if address and other_address != address]
-        older = out.styled(FAINT, f"  (as {one_line(renamed[0])})") if renamed else ""
-        out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}{older}", INDENT)
+        out.line(_commit_line(out, commit, address), INDENT)
     if not found_commits:
         out.message("No commits.")
-    out.message(cut_off(stores))
+    out.message(cut_off([collection.store for collection in collections]))
+
+
+def _commit_line(out: Output, commit: Commit, page: Address | None) -> str:
+    subject = commit.message.strip().partition("\n")[0]
+    day = iso_timestamp(commit.when)[:16].replace("T", " ")
+    name = out.styled(FAINT, f"{day}  {one_line(people_of(commit))}")
+    renamed = [address.path for address in commit.addresses if page and address != page]
+    older = out.styled(FAINT, f"  (as {one_line(renamed[0])})") if renamed else ""
+    return f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}{older}"
 
 
 def _show_diff(session: Session, collection: Collection, address: Address, revisions: str) -> None:

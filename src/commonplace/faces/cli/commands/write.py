@@ -12,7 +12,7 @@ causes, as rows `{"path", "line", "severity", "rule", "message"}`, and `more_fin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated
@@ -90,6 +90,19 @@ class EditOptions:
         exclusive(**options)
         return next((option for option, is_given in options.items() if is_given), "")
 
+    def require_fit(self, file: str | None, *, dry_run: bool) -> None:
+        """Check that FILE and `--dry-run` go with the kind of change.
+
+        Raises:
+            ConfigError: they do not, or several kinds were given.
+        """
+        way = self.chosen_option
+        if way not in NEEDS_TEXT and file is not None:
+            raise ConfigError(f"{way} takes no FILE.", kind="option", hint="Leave it out.")
+        if dry_run and way not in {"--rename", "--delete"}:
+            hint = "Only they concern several pages."
+            raise ConfigError("--dry-run goes with --rename and --delete.", kind="option", hint=hint)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitOptions:
@@ -141,12 +154,8 @@ def command(
     a Git repository each write is one commit. What takes away text without naming it (a whole page, a section, a
     deletion) needs --revision, or --force, which sends what no commit has to the trash for 30 days (see restore).
     """
+    how.require_fit(file, dry_run=consent.dry_run)
     way = how.chosen_option
-    if way not in NEEDS_TEXT and file is not None:
-        raise ConfigError(f"{way} takes no FILE.", kind="option", hint="Leave it out.")
-    if consent.dry_run and way not in {"--rename", "--delete"}:
-        hint = "Only they concern several pages."
-        raise ConfigError("--dry-run goes with --rename and --delete.", kind="option", hint=hint)
     text = read_text(file or "-", session.out) if way in NEEDS_TEXT else b""
     intent = _intent(consent)
     with session.opened_for_writing(commit=not consent.no_commit) as collections, recording_writes() as done:
@@ -194,22 +203,21 @@ def _create(
 
 def _change(collection: Collection, record: Record, how: EditOptions, what: tuple[bytes, WriteRequest]) -> WriteReceipt:
     (text, intent), address = what, record.address
-    match how.chosen_option:
-        case "--append":
-            written = writes.append(collection, address, text.decode(), intent)
-        case "--section":
-            written = writes.edit_section(collection, address, how.section or "", text.decode(), intent)
-        case "--replace":
-            written = writes.replace_once(collection, address, *(how.replace or ("", "")), intent)
-        case "--set":
-            fields = dict(_field(assignment) for assignment in how.set_)
-            written = typed_entries.update_entry(collection, address, fields, intent=intent).written
-        case "--rename":
-            written = writes.rename(collection, address, moved_address(collection, address, how.rename or ""), intent)
-        case "--delete":
-            written = writes.delete(collection, address, intent)
-        case _:
-            written = writes.replace(collection, address, text, intent)
+    if how.append:
+        written = writes.append(collection, address, text.decode(), intent)
+    elif how.section is not None:
+        written = writes.edit_section(collection, address, how.section, text.decode(), intent)
+    elif how.replace is not None:
+        written = writes.replace_once(collection, address, *how.replace, intent)
+    elif how.set_:
+        fields = dict(map(_field, how.set_))
+        written = typed_entries.update_entry(collection, address, fields, intent=intent).written
+    elif how.rename is not None:
+        written = writes.rename(collection, address, moved_address(collection, address, how.rename), intent)
+    elif how.delete:
+        written = writes.delete(collection, address, intent)
+    else:
+        written = writes.replace(collection, address, text, intent)
     return written
 
 
@@ -227,10 +235,15 @@ def _field(assignment: str) -> tuple[str, Json]:
     if loaded.problems or not isinstance(loaded.value, Mapping) or set(loaded.value) != {"value"}:
         return key, text
     value = loaded.value["value"]
-    first, last = stripped[0], stripped[-1]
-    is_closed = (first, last) in _CLOSED and not _LINKS_OR_PLACEHOLDER.match(stripped)
-    is_word = value is not None and not isinstance(value, str | Mapping | Sequence) and " #" not in stripped
-    return key, value if is_closed or is_word or stripped in _NULLS else text
+    return key, value if _means_value(stripped, value) else text
+
+
+def _means_value(text: str, value: Json) -> bool:
+    """Whether a text is meant as the value that YAML reads in it."""
+    if (text[0], text[-1]) in _CLOSED:
+        return not _LINKS_OR_PLACEHOLDER.match(text)
+    is_word = value is not None and not isinstance(value, str | Mapping | Sequence) and " #" not in text
+    return is_word or text in _NULLS
 
 
 def _require_seen(collection: Collection, record: Record, way: str, text: bytes, consent: CommitOptions) -> None:
@@ -274,7 +287,7 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ed
         out.line(f"Would rewrite links in {out.styled(BOLD, address.path)}{note}")
     for address in plan.gained:
         out.line(f"Would lead links here that lead nowhere, in {out.styled(BOLD, address.path)}")
-    for line in not_rewritten_lines([address.path for address in plan.not_rewritten], would=True):
+    for line in not_rewritten_lines(paths(plan.not_rewritten), would=True):
         out.line(line)
 
 
@@ -299,12 +312,23 @@ def _planned(collection: Collection, record: Record, new: Address, others: Seque
         "revision": record.revision,
         "commit": "",
         "action": "planned",
-        "updated": [address.path for address in others],
+        "updated": list[Json](paths(others)),
     }
 
 
+def paths(addresses: Iterable[Address]) -> list[str]:
+    """The paths of addresses."""
+    return [address.path for address in addresses]
+
+
 def _not_rewritten(pages: Sequence[Address]) -> dict[str, Json]:
-    return {"not_rewritten": [address.path for address in pages]} if pages else {}
+    return {"not_rewritten": list[Json](paths(pages))} if pages else {}
+
+
+def commit_mark(revision: str, commit: str) -> str:
+    """The first characters of a revision and of a commit's id, for people; "" stands for none."""
+    names = {"revision": revision, "commit": commit}
+    return "  ".join(f"{name} {value[:10]}" for name, value in names.items() if value)
 
 
 def _show(
@@ -328,22 +352,21 @@ def _show(
                 "revision": written.revision,
                 "commit": written.commit,
                 "action": action,
-                "updated": [address.path for address in written.links.updated],
+                "updated": list[Json](paths(written.links.updated)),
                 **_not_rewritten(written.links.not_rewritten),
                 **({"kept": retained_list(copies)} if copies else {}),
                 **new_finding_json(new),
             }
         )
         return
-    marks = [f"revision {written.revision[:10]}"] if written.revision else []
-    marks += [f"commit {written.commit[:10]}"] if written.commit else []
-    out.line(f"{action.capitalize()} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, '  '.join(marks))}")
+    mark = out.styled(FAINT, commit_mark(written.revision, written.commit))
+    out.line(f"{action.capitalize()} {out.styled(BOLD, written.address.path)}  {mark}")
     for address in written.links.updated:
         note = PINNED if address in written.links.pinned else ""
         out.line(f"Rewrote links in {out.styled(BOLD, address.path)}{note}")
     for address in written.links.gained:
         out.line(f"Links that led nowhere now lead here in {out.styled(BOLD, address.path)}")
-    lost = not_rewritten_lines([address.path for address in written.links.not_rewritten])
+    lost = not_rewritten_lines(paths(written.links.not_rewritten))
     if action == "renamed":
         lost += kept_title_lines(own_titles(collection, [written.address]))
     for line in (*redirect_lines(redirected, written.address), *lost, *map(one_line, new_finding_lines(new))):

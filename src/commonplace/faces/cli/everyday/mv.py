@@ -19,7 +19,7 @@ from commonplace.domain.findings import NewFindings
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.commands import write
-from commonplace.faces.cli.commands.write import CommitOptions, EditOptions
+from commonplace.faces.cli.commands.write import CommitOptions, EditOptions, paths
 from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.output import BOLD
 from commonplace.faces.cli.session import Session
@@ -108,28 +108,24 @@ def _show(session: Session, collection: Collection, move: _FolderMove, new: NewF
         return
     inside = f", with links rewritten in {len(links.rewritten)} of them" if links.rewritten else ""
     mark = f"  commit {move.commit[:10]}" if move.commit else ""
-    styled = (out.styled(BOLD, f"{element}/") for element in (move.folder, move.target))
-    verb = "Would move" if move.planned else "Moved"
-    out.line(f"{verb} {' to '.join(styled)}: {amount(len(move.moves), 'file')}{inside}{mark}")
+    verb, rewrote = ("Would move", "Would rewrite") if move.planned else ("Moved", "Rewrote")
+    folder, target = out.styled(BOLD, f"{move.folder}/"), out.styled(BOLD, f"{move.target}/")
+    out.line(f"{verb} {folder} to {target}: {amount(len(move.moves), 'file')}{inside}{mark}")
     others = [address.path for address in links.updated if address not in links.pinned]
     if others:
-        out.line(f"{'Would rewrite' if move.planned else 'Rewrote'} links in {named_pages(others)}")
-    pinned, gained, ignored, lost = (
-        [address.path for address in some] for some in (links.pinned, links.gained, links.ignored, links.not_rewritten)
-    )
+        out.line(f"{rewrote} links in {named_pages(others)}")
     for line in (
-        *moved_link_lines(pinned, gained),
-        *ignored_lines(ignored),
+        *moved_link_lines(paths(links.pinned), paths(links.gained)),
+        *ignored_lines(paths(links.ignored)),
         *kept_title_lines({} if move.planned else own_titles(collection, move.moves.values())),
-        *not_rewritten_lines(lost, would=move.planned),
+        *not_rewritten_lines(paths(links.not_rewritten), would=move.planned),
         *new_finding_lines(new),
     ):
         out.line(line)
 
 
 def _as_json(collection: Collection, move: _FolderMove) -> dict[str, Json]:
-    ignored: list[Json] = [address.path for address in move.links.ignored]
-    lost: list[Json] = [address.path for address in move.links.not_rewritten]
+    ignored, lost = list[Json](paths(move.links.ignored)), list[Json](paths(move.links.not_rewritten))
     return {
         "collection": collection.name,
         "path": f"{move.target}/",
@@ -137,7 +133,7 @@ def _as_json(collection: Collection, move: _FolderMove) -> dict[str, Json]:
         "revision": "",
         "commit": move.commit,
         "action": "planned" if move.planned else "renamed",
-        "updated": [address.path for address in move.links.updated],
+        "updated": list[Json](paths(move.links.updated)),
         "moved": {old.path: new.path for old, new in move.moves.items()},
         **({"ignored": ignored} if ignored else {}),
         **({"not_rewritten": lost} if lost else {}),

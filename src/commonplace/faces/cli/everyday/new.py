@@ -15,6 +15,7 @@ import typer
 from commonplace.domain.addresses import Address, portable_name
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.findings import NewFindings
+from commonplace.faces.cli.commands.write import commit_mark
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT
@@ -73,9 +74,7 @@ def command(
         else:
             revision, commit, action = record.revision, "", "exists"
         new = findings_of_writes(collections, done)
-    _show(session, collection, address, (revision, commit, action), title, new)
-    for line in () if session.out.as_json else (*redirect_lines(redirected, address), *new_finding_lines(new)):
-        session.out.line(line)
+    _show(session, collection, address, (revision, commit, action, title), redirected, new)
     if edit:
         session.out.flush()
         open_in_editor(session.settings.kb[0].expanduser().absolute() / address.path, _first_line(action))
@@ -85,12 +84,15 @@ def _show(
     session: Session,
     collection: Collection,
     address: Address,
-    done: tuple[str, str, str],
-    title: str,
+    done: tuple[str, str, str, str],
+    redirected: Sequence[RedirectedLink],
     new: NewFindings,
 ) -> None:
-    """Print the page, its revision, its commit ("" for none), the action, and the title if its file cannot have it."""
-    revision, commit, action = done
+    """Print the page, its revision, its commit ("" for none), the action, and the title if its file cannot have it.
+
+    Links to other pages that lead to it now, and findings, follow.
+    """
+    revision, commit, action, title = done
     out = session.out
     if out.as_json:
         out.json(
@@ -105,11 +107,13 @@ def _show(
             }
         )
     else:
-        mark = f"revision {revision[:10]}" + (f"  commit {commit[:10]}" if commit else "")
         verb = "Created" if action == "created" else "There is"
-        out.line(f"{verb} {out.styled(BOLD, address.path)}  {out.styled(FAINT, mark)}")
+        mark = out.styled(FAINT, commit_mark(revision, commit))
+        out.line(f"{verb} {out.styled(BOLD, address.path)}  {mark}")
         if title != address.stem == portable_name(title):
             out.line(f"The file name leaves out what not every system allows in names; the title is {title!r}.")
+        for line in (*redirect_lines(redirected, address), *new_finding_lines(new)):
+            out.line(line)
 
 
 def _first_line(action: str) -> int:

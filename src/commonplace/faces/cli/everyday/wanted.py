@@ -5,6 +5,8 @@ As JSON: `{"total", "wanted": [{"collection", "name", "sources": [PATH]}]}`.
 
 from __future__ import annotations
 
+from functools import partial
+
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import INDENT, RED, one_line
@@ -30,19 +32,20 @@ def command(session: Session) -> None:
         ]
         if out.as_json:
             rows: list[Json] = [
-                {"collection": collection.name, "name": page.name, "sources": [str(source) for source in page.sources]}
+                {"collection": collection.name, "name": page.name, "sources": list[Json](map(str, page.sources))}
                 for collection, page in found_pairs
             ]
             out.json({"total": len(found_pairs), "wanted": rows})
             return
         for collection, page in found_pairs:
-            paths = [path_of(collections, collection, source) for source in page.sources]
-            if not out.terminal.interactive:
+            if out.terminal.interactive:
+                names = partial(page_name, session, collections, collection)
+                sources = ", ".join(map(names, page.sources[:MAX_SHOWN_SOURCES]))
+                more = len(page.sources) - MAX_SHOWN_SOURCES
+                further = f" and {amount(more, 'other')}" if more > 0 else ""
+                out.line(f"{out.styled(RED, one_line(page.name))}  in {sources}{further}", INDENT)
+            else:
+                paths = [path_of(collections, collection, source) for source in page.sources]
                 out.line("\t".join(map(one_line, (page.name, *paths))))
-                continue
-            names = [page_name(session, collections, collection, source) for source in page.sources[:MAX_SHOWN_SOURCES]]
-            more = len(paths) - MAX_SHOWN_SOURCES
-            further = f" and {amount(more, 'other')}" if more > 0 else ""
-            out.line(f"{out.styled(RED, one_line(page.name))}  in {', '.join(names)}{further}", INDENT)
     if not found_pairs:
         out.message("No wanted pages.")
