@@ -364,7 +364,7 @@ class Follower:
 
 
 def _lease(settings: Settings, clone: ReplicaClone) -> WriterLease | None:
-    """What lets one of the servers write; None if this one writes alone or not at all."""
+    """The lease by which one of several servers writes; None if this one writes alone or not at all."""
     if not (settings.replica_writes and settings.peer and settings.cluster_secret):
         return None
     return WriterLease(

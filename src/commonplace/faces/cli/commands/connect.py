@@ -108,7 +108,7 @@ def _names(session: Session, settings: Settings, entry: ConfigOptions) -> list[s
 
 
 def _groups(session: Session, settings: Settings, entry: ConfigOptions) -> list[list[Path | str]]:
-    """For each entry, the arguments that name what it serves, independent of variables and the current folder."""
+    """The arguments that name what each entry serves, independent of variables and the current folder."""
     if names_layers(settings):
         return [_layer_arguments(settings)]
     store = _store(session, settings)

@@ -1,4 +1,4 @@
-"""What the `kb` toolset takes: the parameter models of its tools, and the URIs of its resources.
+"""Parameter models of the tools of the `kb` toolset, and the URIs of its resources.
 
 Clients receive the models as schemas; arguments are validated by them.
 """

@@ -178,7 +178,7 @@ class WorkTree:
                 yield from self._edit(path, entry)
 
     def _edit(self, path: str, entry: TreeEntry | None) -> Iterator[tuple[str, tuple[FileStat, bytes] | None]]:
-        """What `_edited` tells of a file that no rule ignores."""
+        """The row of `_edited` for a file that no rule ignores."""
         pair = self._found(path)
         if pair is None and entry is not None and not self._is_there(path):
             yield path, None
