@@ -44,6 +44,7 @@ OWN = {
     "MEILI_API_KEY",
     "MEILI_URL",
     "NO_COLOR",
+    "ORT_DISABLE_TELEMETRY",
     "OTTERWIKI_API_KEY",
     "OTTERWIKI_API_URL",
     "PAGER",
