@@ -423,6 +423,16 @@ def _identity(name: str, repository: GitRepository) -> Iterator[Diagnostic]:
         yield Diagnostic("identity", Severity.INFO, name, message, "Tell Git who you are:", command)
 
 
+def _ages_of_locks(gitdir: Path, common: Path) -> Iterator[tuple[Path, float]]:
+    """The lock files that Git may have left, and their ages in seconds."""
+    locks = {gitdir / lock for lock in _LOCKED} | {common / lock for lock in _SHARED}
+    for place in (gitdir, common):
+        locks.update((place / "refs").rglob("*.lock"))
+    for lock in sorted(locks):
+        with suppress(OSError):
+            yield lock, time.time() - lock.stat().st_mtime
+
+
 def _stale(folder: Path, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
     """Stale Git locks of a killed process. Git refuses to work while they exist.
 
@@ -430,14 +440,7 @@ def _stale(folder: Path, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
     commonplace do not wait for `index.lock`. Once it is removed, the index must be updated before the user commits.
     """
     name = folder.name
-    locks = {gitdir / lock for lock in _LOCKED} | {common / lock for lock in _SHARED}
-    for place in (gitdir, common):
-        locks.update((place / "refs").rglob("*.lock"))
-    for lock in sorted(locks):
-        try:
-            age = time.time() - lock.stat().st_mtime
-        except OSError:
-            continue
+    for lock, age in _ages_of_locks(gitdir, common):
         shown = lock.relative_to(gitdir if lock.is_relative_to(gitdir) else common).as_posix()
         if 0 <= age < STALE_SECONDS:
             message = f"Git is at work: {shown} is {age:.0f} seconds old."

@@ -155,10 +155,7 @@ def try_git(  # noqa: PLR0913 - the arguments of a process
     Raises:
         GitError: the command timed out (kind "timeout"), printed too much (kind "output"), or git is not installed.
     """
-    chosen = {**{name: [value] for name, value in _SETTINGS.items()}, **(settings or {})}
-    pairs = [f"{name}={value}" for name, values in chosen.items() for value in values]
-    command = ["git", *(word for pair in pairs for word in ("-c", pair))]
-    command += [*options, "--end-of-options", *operands] if operands else options
+    command = _command(options, operands, settings or {})
     source = subprocess.DEVNULL if stdin is None else os.open(stdin, os.O_RDONLY | os.O_CLOEXEC)
     try:
         process = subprocess.Popen(  # noqa: S603 - a fixed command; callers' arguments follow --end-of-options
@@ -288,6 +285,14 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
         return
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()  # does not wait for the output, which a program that is still running may never close
+
+
+def _command(options: Sequence[str], operands: Sequence[str], settings: Mapping[str, Sequence[str]]) -> list[str]:
+    """The arguments of a git process; these settings go before the ones of every call."""
+    chosen = {**{name: [value] for name, value in _SETTINGS.items()}, **settings}
+    pairs = [f"{name}={value}" for name, values in chosen.items() for value in values]
+    command = ["git", *(word for pair in pairs for word in ("-c", pair)), *options]
+    return [*command, "--end-of-options", *operands] if operands else command
 
 
 def _environment() -> dict[str, str]:

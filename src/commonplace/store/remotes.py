@@ -418,9 +418,8 @@ def gather(
             return False
         _remove(objects, replaced)
         rewritten = _uneven(packs) if len(packs) > MAX_PACKS else []
-        names = {name for pack in rewritten for name in _names(pack)}
-        made = _packed(repository, remote, names.union(single), started)
-        _record(objects, [made, *(pack.stem for pack in rewritten if pack.stem != made)])
+        made = _packed(repository, remote, set(single).union(*map(_names, rewritten)), started)
+        _record(objects, dict.fromkeys([made, *(pack.stem for pack in rewritten)]))
         for name in single:
             (objects / name[:2] / name[2:]).unlink(missing_ok=True)
     return True
@@ -432,14 +431,19 @@ def _small_packs(objects: Path) -> list[Path]:
     with os.scandir(objects / "pack") as entries:
         names = {entry.name: entry for entry in entries}
     for name, entry in names.items():
-        with suppress(FileNotFoundError):
-            if name.startswith("tmp_") and time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFT_SECONDS:
-                Path(entry.path).unlink()
+        _remove_if_left(entry)
         stem, suffix = os.path.splitext(name)  # noqa: PTH122 - names are enough
         whole = f"{stem}.idx" in names and not any(stem + other in names for other in _OTHERS_USE)
         if suffix == ".pack" and whole and (size := entry.stat(follow_symlinks=False).st_size) <= MAX_PACK_BYTES:
             found_pairs.append((size, Path(entry.path)))
     return [path for _, path in sorted(found_pairs)]
+
+
+def _remove_if_left(entry: os.DirEntry[str]) -> None:
+    """Remove a file that a killed process left."""
+    with suppress(FileNotFoundError):
+        if entry.name.startswith("tmp_") and time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFT_SECONDS:
+            Path(entry.path).unlink()
 
 
 def _uneven(packs: list[Path]) -> list[Path]:

@@ -409,17 +409,14 @@ def parse_pattern(line: str) -> Pattern | None:
     text = line.rstrip("\r\n")
     while text.endswith(" ") and not text.endswith("\\ "):
         text = text[:-1]
-    if not text or text.startswith("#"):
+    if text.startswith("#"):
         return None
     hides = not text.startswith("!")
-    text = text if hides else text[1:]
+    text = text.removeprefix("!")
     folders_only = text.endswith("/")
-    text = text.rstrip("/") if folders_only else text
-    anchored = "/" in text
-    parts = [part for part in text.split("/") if part]
-    if not parts:
-        return None
-    return Pattern(hides, folders_only, anchored, tuple(_part(part) for part in parts))
+    text = text.rstrip("/")
+    parts = list(filter(None, text.split("/")))
+    return Pattern(hides, folders_only, "/" in text, tuple(map(_part, parts))) if parts else None
 
 
 def _without_starstars(parts: Sequence[Part], number: int) -> set[int]:

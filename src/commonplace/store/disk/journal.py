@@ -196,13 +196,24 @@ def _decoded(text: bytes) -> JournalRecord:
     if record is None:
         return JournalRecord(None, pending)
     token, steps, made, reference, commit, paths, *rest = record
-    base = rest[0] if rest else None
-    _require(bool(_TOKEN.fullmatch(token)) and (not reference or is_ref(reference)))
-    _require(_is_revision(commit) and (base is None or _is_revision(base)))
-    _require(all(is_tree_path(path) for path in (*made, *paths)))
-    found_steps = tuple(JournalStep(*step) for step in steps)
-    _require(all(is_tree_path(step.path) and _is_revision(step.old) and _is_revision(step.new) for step in found_steps))
-    return JournalRecord(JournalIntent(token, found_steps, tuple(made), reference, commit, tuple(paths), base), pending)
+    intent = JournalIntent(
+        token,
+        tuple(JournalStep(*step) for step in steps),
+        tuple(made),
+        reference,
+        commit,
+        tuple(paths),
+        rest[0] if rest else None,
+    )
+    _require_valid(intent)
+    return JournalRecord(intent, pending)
+
+
+def _require_valid(intent: JournalIntent) -> None:
+    _require(bool(_TOKEN.fullmatch(intent.token)) and (not intent.reference or is_ref(intent.reference)))
+    _require(all(map(is_tree_path, [*intent.made, *intent.paths, *(step.path for step in intent.steps)])))
+    revisions = (revision for step in intent.steps for revision in (step.old, step.new))
+    _require(all(map(_is_revision, [intent.commit, intent.base or "", *revisions])))
 
 
 def _is_revision(text: str) -> bool:

@@ -191,8 +191,7 @@ class FolderStore:
                 self._require_writable()
                 # A commit of a page would include the user's uncommitted edits of it, so those go to the trash.
                 changes = draft.changes(self._terms.prefix, keep=self._terms.commits)
-                if self._terms.git:
-                    self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
+                self._refuse_sparse(changes)
                 self._require_served(changes)
                 done = retaining.enter_context(watching_write(lambda: self._write_of(changes))) if changes else None
                 parts = self._parts(changes)
@@ -239,7 +238,7 @@ class FolderStore:
             git = self._terms.git
             planned = self._planned(changes, "Check", None)
             if git and planned:
-                git.refuse_sparse([change.path for change in changes if change.before is None])
+                self._refuse_sparse(changes)
                 git.plan(secrets.token_hex(6), [planned])
 
     def _before_use(self, address: Address) -> None:
@@ -300,6 +299,10 @@ class FolderStore:
         if merged.conflicts:
             record_waiting_index(f"{change.shown} is not committed: it has uncommitted edits at the same place.")
         return {change.path: merged.content}
+
+    def _refuse_sparse(self, changes: Sequence[FileChange]) -> None:
+        if self._terms.git:
+            self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
 
     def _require_served(self, changes: Sequence[FileChange]) -> None:
         """Reject a document that is ignored, and a new file whose name contains bidirectional control characters."""

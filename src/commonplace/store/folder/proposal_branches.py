@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 
 import pygit2
 from pygit2.enums import SortMode
@@ -41,7 +42,7 @@ from commonplace.store.folder.branch_commits import TOKEN_PREFIX, BranchCommits,
 from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock
 from commonplace.store.git import gitdir_files
 from commonplace.store.git.commits import CommitMessage, commit_message, with_trailer
-from commonplace.store.git.objects import FILE_MODES, TreeEntry, discard_unplaced
+from commonplace.store.git.objects import FILE_MODES, TreeEntry, discard_unplaced, id_of
 from commonplace.store.git.past.revision_walk import MOVED_TRAILER, TRAILER_ARROW
 from commonplace.store.git.refs import RefUpdate, discard_left_over, temporary_name
 from commonplace.store.git.repository import GitRepository
@@ -74,6 +75,8 @@ SETTLING_SECONDS = 5.0
 """Maximum time in seconds for which a report with a conflict waits for a decision that is under way."""
 _NO_WORD = "Without what was accepted"
 """Message of a commit that states an acceptance without words."""
+_STATES: Mapping[str, ProposalState] = {state: state for state in ("accepted", "declined", "withdrawn")}
+"""The states of closed proposals, by the value of the trailer `Proposal-State`."""
 _CACHED, _CACHED_FILES = 2_000, 100
 Files = Mapping[str, TreeEntry | None]
 """New entries by path from the repository's root; None for a removed file."""
@@ -141,12 +144,12 @@ class GitProposals:
         for path, base in bases.items():
             entry = tip[path]
             if (address := self._acceptable(path, base, entry)) is not None:
-                files[address] = ProposedFile(address, base.id if base else "", entry.id if entry else "")
+                files[address] = ProposedFile(address, id_of(base), id_of(entry))
         for new, old in moves.items():
-            target, source = (files.get(self._address(element) or Address("")) for element in (new, old))
-            if target and source and target.proposed and not target.base and source.base and not source.proposed:
+            target, source = (files.get(self._address(path) or Address("")) for path in (new, old))
+            if target and source and not target.base and not source.proposed:  # one is new, and the other gone
                 files[target.address] = replace(target, moved_from=source.address)
-        return tuple(files[address] for address in sorted(files))
+        return tuple(sorted(files.values(), key=attrgetter("address")))
 
     def _acceptable(self, path: str, base: TreeEntry | None, entry: TreeEntry | None) -> Address | None:
         """The address of a changed path; None if it is unchanged, or one that cannot be accepted."""
@@ -403,29 +406,25 @@ class GitProposals:
         if not chain:
             raise NotFoundError("There is no such proposal.", kind="proposal")
         latest = next(commit for commit in reversed(chain) if _stated(commit).get(TRAILER) == identifier)
-        changes = [commit for commit in chain if _is_change(commit)] or [latest]
-        subjects = {_text(commit).partition("\n")[0] for commit in changes}
+        changes = list(filter(_is_change, chain)) or [latest]
         stated = _stated(latest)
-        state = stated.get("Proposal-State", "")
-        is_closed = folder == CLOSED and state in {"accepted", "declined", "withdrawn"}
+        state = _STATES.get(stated.get("Proposal-State", "") if folder == CLOSED else "", "open")
         return Proposal(
             id=identifier,
             tip=tip,
-            state=_state(state) if is_closed else "open",
+            state=state,
             proposer=Proposer.parsed(stated),
             author=Author(escaped_controls(changes[-1].author.name), escaped_controls(changes[-1].author.email)),
             message=_without_trailers(_text(changes[0])),
-            more=len(subjects) - 1,
+            more=len({_text(commit).partition("\n")[0] for commit in changes}) - 1,
             when=chain[-1].commit_time,
-            word=_word(latest, state.capitalize()) if is_closed else "",
-            commit=stated.get("Proposal-Commit", "") if is_closed else "",
-            edited=", ".join(dict.fromkeys(text for row in chain if (text := _stated(row).get(EDITED)))),
+            word=_word(latest, state.capitalize()) if state != "open" else "",
+            commit=stated.get("Proposal-Commit", "") if state != "open" else "",
+            edited=", ".join(dict(_with_trailer(chain, EDITED))),
             branch=stated.get("Proposal-Branch", ""),
             fork=_fork(latest),
             accepted=tuple(
-                AcceptedBefore.parsed(text, _word(row, _NO_WORD))
-                for row in chain
-                if (text := _stated(row).get(ACCEPTED, ""))
+                AcceptedBefore.parsed(text, _word(commit, _NO_WORD)) for text, commit in _with_trailer(chain, ACCEPTED)
             ),
         )
 
@@ -529,10 +528,6 @@ def _is_file(entry: TreeEntry | None) -> bool:
     return entry is None or entry.mode in FILE_MODES
 
 
-def _state(text: str) -> ProposalState:
-    return "accepted" if text == "accepted" else "declined" if text == "declined" else "withdrawn"
-
-
 def _text(commit: pygit2.Commit) -> str:
     return escaped_controls(commit.raw_message.decode("utf-8", "replace"))
 
@@ -552,6 +547,11 @@ def _stated(commit: pygit2.Commit) -> dict[str, str]:
     last = _text(commit).rstrip("\n").rpartition("\n\n")[2]
     matches = (_TRAILER_LINE.fullmatch(line) for line in last.split("\n"))
     return {match[1]: match[2].strip() for match in matches if match}
+
+
+def _with_trailer(chain: Sequence[pygit2.Commit], name: str) -> list[tuple[str, pygit2.Commit]]:
+    """The commits that have a trailer, each with its value."""
+    return [(value, commit) for commit in chain if (value := _stated(commit).get(name))]
 
 
 def _moves(message: str, paths: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ from commonplace.domain.proposals import Proposal, ProposedFile, Proposer, Serve
 from commonplace.domain.revisions import revision_of
 from commonplace.store.folder.branch_commits import BranchPart
 from commonplace.store.folder.proposal_branches import BASE, MAX_SEARCHED, GitProposals
+from commonplace.store.git.objects import id_of
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
 
@@ -215,7 +216,7 @@ class ProposedStore(ServedView):
             if address not in revisions:
                 base = draft.before(address)
                 entry = self._branches.repository.entry(tip, prefix + address.path)
-                if (entry.id if entry else "") != (revision_of(base) if base is not None else ""):
+                if id_of(entry) != (revision_of(base) if base is not None else ""):
                     seen[prefix + address.path] = base
         parts = [BranchPart(seen, "What was served", BASE)] if seen else []
         moved = {prefix + new.path: prefix + old.path for new, old in draft.moved_from.items() if new in changes}

@@ -103,15 +103,10 @@ class Publisher:
         progress: Progress | None = None,
     ) -> Receipt:
         """Commit the current files of the collection. Other staged or changed files stay as they are."""
-        with storage_errors("the commit"):
-            reason = self._git.refusal()
-        if reason:
-            raise ReadOnlyError(f"Nothing can be committed: {reason}.", kind="repository")
+        self._require_committing()
         with storage_errors("the commit"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
-            files = self._contents(self._dirty() if addresses is None else addresses, progress)
-            if addresses is None:
-                files = {address: file for address, file in files.items() if self._differs(address, file[1])}
+            files = self._dirty_contents(progress) if addresses is None else self._contents(addresses, progress)
             contents = {f"{self._prefix}{address.path}": content for address, (_, content) in files.items()}
             written = {f"{self._prefix}{address.path}": stat for address, (stat, _) in files.items() if stat}
             words = commit_message(self._git.repository, message, author, sign_off=sign_off)
@@ -129,6 +124,12 @@ class Publisher:
                 hint="Write something first." if addresses else "Write something, or name other files in paths.",
             )
         return self._receipt(commit, {address: content for address, (_, content) in files.items()})
+
+    def _require_committing(self) -> None:
+        with storage_errors("the commit"):
+            reason = self._git.refusal()
+        if reason:
+            raise ReadOnlyError(f"Nothing can be committed: {reason}.", kind="repository")
 
     def _receipt(self, commit: str, contents: Mapping[Address, bytes | None]) -> Receipt:
         """The receipt of a commit of these files, of which it may have changed only some."""
@@ -173,6 +174,11 @@ class Publisher:
                 set_ref(repository.common, tracked, commit)
         done = "has it already" if "\t[up to date]" in outcome.output else "has it now"
         return f"{remote} {done}: {name} at {repository.tip(reference)[:8]}"
+
+    def _dirty_contents(self, progress: Progress | None) -> dict[Address, tuple[FileStat | None, bytes | None]]:
+        """The same as `_contents`, for all of the collection's files that differ from the last commit."""
+        files = self._contents(self._dirty(), progress)
+        return {address: file for address, file in files.items() if self._differs(address, file[1])}
 
     def _contents(
         self, addresses: Sequence[Address], progress: Progress | None

@@ -139,8 +139,7 @@ class Retention:
                 continue
             if not committed[path] and is_ignored(repository, path):  # no commit includes it, so its index entry stays
                 continue
-            contents = (new.get(path), self._current(path))
-            if blob not in [self._stored_id(path, content) for content in contents if content is not None]:
+            if blob not in {self._stored_id(path, new.get(path)), self._stored_id(path, self._current(path))}:
                 yield path, blob
 
     def _committed(self, head: str, paths: Sequence[str]) -> dict[str, str]:
@@ -159,7 +158,10 @@ class Retention:
         except (OSError, KnowledgeError):
             return None
 
-    def _stored_id(self, path: str, content: bytes) -> str:
+    def _stored_id(self, path: str, content: bytes | None) -> str:
+        """Id of the blob in which Git stores a content; "" for None."""
+        if content is None:
+            return ""
         try:
             return revision_of(stored_form(self._repository, path, content) if self._repository else content)
         except KnowledgeError:
@@ -351,11 +353,8 @@ class FolderTrash:
         due = time.monotonic() - self._pruned >= _PRUNE_EVERY
         if not due and self._bytes <= self._max_bytes:
             return
-        oldest = time.time() - _SECONDS
-        for folder in _folders(self._base) if due else ():
-            for file, status in _files(folder):
-                if status.st_mtime < oldest and file.name not in new:
-                    _remove(file)
+        if due:
+            self._remove_expired(new)
         left = sorted(_files(self._folder), key=lambda other_file: other_file[1].st_mtime_ns, reverse=True)
         total_bytes = 0
         for number, (file, status) in enumerate(left):
@@ -364,6 +363,13 @@ class FolderTrash:
                 total_bytes -= status.st_size
                 _remove(file)
         self._bytes, self._pruned = total_bytes, time.monotonic() if due else self._pruned
+
+    def _remove_expired(self, new: frozenset[str]) -> None:
+        oldest = time.time() - _SECONDS
+        for folder in _folders(self._base):
+            for file, status in _files(folder):
+                if status.st_mtime < oldest and file.name not in new:
+                    _remove(file)
 
 
 class SubfolderTrash:

@@ -469,22 +469,29 @@ def recover(root: Path, git: GitWriter | None, record: JournalRecord, abandoned:
     reported_texts = git.discard_left_over(intent.token, intent.reference) if git else []
     files = [_file(root, intent.token, number, step) for number, step in enumerate(intent.steps)]
     names = ", ".join(step.path for step in intent.steps) or "a commit"
-    committed = bool(git and git.is_committed(intent.reference, intent.commit))
-    if intent.token == abandoned and git and git.roll_back(intent):
-        committed = False
-    finished = committed or (intent.token != abandoned and _can_be_finished(files, git, intent))
-    if finished:
-        _finish(files)
-        if git and intent.commit and not committed:
-            git.commit_again(intent)
-    else:
-        _undo(files)
+    finished = _finish_or_undo(files, git, intent, is_abandoned=intent.token == abandoned)
     reported_texts.append(f"{'finished' if finished else 'undid'} an interrupted write of {names}")
     _clean_up(root, intent, files)
     if git is None:
         return RecoveryReport(reported_texts, {})
     pending = record.pending | (git.outdated(intent) if finished else {})
     return RecoveryReport(reported_texts, git.repair_index(intent.token, pending))
+
+
+def _finish_or_undo(
+    files: Sequence[_File], git: GitWriter | None, intent: JournalIntent, *, is_abandoned: bool
+) -> bool:
+    """Finish a transaction if it is committed or can be; else undo it. Returns whether it was finished."""
+    committed = bool(git and git.is_committed(intent.reference, intent.commit))
+    if is_abandoned and git and git.roll_back(intent):
+        committed = False
+    if not committed and (is_abandoned or not _can_be_finished(files, git, intent)):
+        _undo(files)
+        return False
+    _finish(files)
+    if git and not committed:
+        git.commit_again(intent)
+    return True
 
 
 def _mend_index(git: GitWriter | None, pending: dict[str, str]) -> RecoveryReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from pygit2.enums import RepositoryState
@@ -33,6 +34,7 @@ from commonplace.store.git.objects import (
     MODE_GITLINK,
     TreeEntry,
     discard_unplaced,
+    id_of,
 )
 from commonplace.store.git.past.revision_walk import MAX_COMPARED_BYTES, MOVED_TRAILER, TRAILER_ARROW, renames_of
 from commonplace.store.git.repository import GitRepository
@@ -117,7 +119,7 @@ class GitWriter:
             _refuse_inner_repository(repository.root, path)
             self._refuse_submodule(commits, path)
             old = entry_at(commits.trees, commits.tree, path)
-            before[path] = old.id if old else ""
+            before[path] = id_of(old)
             if content is None:
                 changed[path] = None
             elif old is not None or not ignored.ignores(path):
@@ -132,25 +134,39 @@ class GitWriter:
         self, planned: PlannedCommit, changed: Mapping[str, TreeEntry | None], before: Mapping[str, str]
     ) -> CommitMessage:
         """The commit's message, with a trailer for each move that histories would not find by the rule of Git."""
-        removed = {os.fsencode(path): bytes.fromhex(before[path]) for path, new in changed.items() if new is None}
-        added = {os.fsencode(path): bytes.fromhex(new.id) for path, new in changed.items() if new and not before[path]}
-        moves = {os.fsencode(new): os.fsencode(old) for new, old in planned.moved_from.items()}
-        moves = {new: old for new, old in moves.items() if new in added and removed.get(old)}
-        if not moves:
-            return planned.words
-        texts = {added[path]: planned.contents[os.fsdecode(path)] or b"" for path in added}
-
-        def content(blob: bytes) -> bytes | None:
-            text = texts.get(blob)
-            is_small = (self.repository.size(blob.hex()) if text is None else len(text)) <= MAX_COMPARED_BYTES
-            return (self.repository.content(blob.hex()) if text is None else text) if is_small else None
-
-        renames = renames_of({path: blob for path, blob in removed.items() if blob}, added, content)
+        removed = {path: before[path] for path, entry in changed.items() if entry is None}
+        added = {path: entry.id for path, entry in changed.items() if entry and not before[path]}
+        moves = {new: old for new, old in planned.moved_from.items() if new in added and removed.get(old)}
         message = planned.words.message
-        for new, old in list(moves.items())[:MAX_STATED_MOVES]:
-            if renames.get(new) != old:
-                message = with_trailer(message, f"{MOVED_TRAILER}{os.fsdecode(old)}{TRAILER_ARROW}{os.fsdecode(new)}")
+        for new, old in self._unseen(moves, removed, added, planned.contents):
+            message = with_trailer(message, f"{MOVED_TRAILER}{old}{TRAILER_ARROW}{new}")
         return replace(planned.words, message=message)
+
+    def _unseen(
+        self,
+        moves: Mapping[str, str],
+        removed: Mapping[str, str],
+        added: Mapping[str, str],
+        contents: Mapping[str, bytes | None],
+    ) -> list[tuple[str, str]]:
+        """New and old path of the first moves that Git's rule does not find in a commit, by its blobs and contents."""
+        if not moves:
+            return []
+        texts = {blob: contents[path] or b"" for path, blob in added.items()}
+
+        def content(raw: bytes) -> bytes | None:
+            blob = raw.hex()
+            text = texts.get(blob)
+            if (self.repository.size(blob) if text is None else len(text)) > MAX_COMPARED_BYTES:
+                return None
+            return self.repository.content(blob) if text is None else text
+
+        first = dict(islice(moves.items(), MAX_STATED_MOVES))
+        gone, new_files = (
+            {os.fsencode(path): bytes.fromhex(blob) for path, blob in side.items() if blob} for side in (removed, added)
+        )
+        renames = renames_of(gone, new_files, content)
+        return [(new, old) for new, old in first.items() if renames.get(os.fsencode(new)) != os.fsencode(old)]
 
     def refuse_sparse(self, paths: Sequence[str]) -> None:
         """Reject new files at paths that a sparse checkout omits, because their content is unseen.
@@ -239,6 +255,8 @@ class GitWriter:
 
     def commit_again(self, intent: JournalIntent) -> None:
         """Create commits on the branch for the changes of unpublished commits, with the same messages and people."""
+        if not intent.commit:
+            return
         repository, trees = self.repository, TreeDiff(self.repository)
         renewed = NewCommits(repository, self._trees, intent.token, intent.reference)
         for commit in reversed(self._chain(intent)):
@@ -254,8 +272,7 @@ class GitWriter:
         if not intent.commit:
             return {}
         before = self._base(intent)
-        entries = {path: self.repository.entry(before, path) for path in intent.paths}
-        return {path: entry.id if entry else "" for path, entry in entries.items()}
+        return {path: id_of(self.repository.entry(before, path)) for path in intent.paths}
 
     def _base(self, intent: JournalIntent) -> str:
         """The commit that the branch was at before a transaction; "" for none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from commonplace.domain.changes import (
     CURRENT_CLIENT,
     WRITER,
     Author,
+    ClientProgram,
     StatedMessage,
     clean_name,
     person_of,
@@ -34,6 +35,7 @@ from commonplace.store.git.objects import (
     RawTree,
     TreeEntry,
     changed_tree,
+    id_of,
 )
 from commonplace.store.git.refs import RefUpdate, append_to_logs
 from commonplace.store.git.repository import GitRepository
@@ -71,26 +73,43 @@ def commit_message(
     configuration name.
     """
     author = author or WRITER.get()
-    person = author if author and author.commits else COMMITTER.get()
-    committer = signature("committer", repository.setting, person)
+    committer = signature("committer", repository.setting, author if author and author.commits else COMMITTER.get())
     client = CURRENT_CLIENT.get()
-    program = person_of(client.name) if client and client.credit != "none" else None
-    if program and client and client.credit == "author" and author is None:
-        author, program = program, None
-    text = clean_message(plain_message(message.text if isinstance(message, StatedMessage) else message))
+    author, program = _credited(author, client)
     writer = signature("author", repository.setting, author)
-    for line in message.trailers if isinstance(message, StatedMessage) else ():
-        if line != CREDITS_COMMITTER:
-            text = with_trailer(text, line)
-        elif person_line(committer) != person_line(writer):
-            text = with_trailer(text, f"Co-authored-by: {person_line(committer)}")
-    stated = [f"Co-authored-by: {program.name} <{program.email}>"] if program else []
-    for line in [*stated, *(client.trailers(writer.author.name) if client else ())]:
-        if line not in text.splitlines():
-            text = with_trailer(text, line)
+    text, stated = (message.text, message.trailers) if isinstance(message, StatedMessage) else (message, ())
+    text = clean_message(plain_message(text))
+    for line in _trailers(stated, writer, committer, program, client):
+        text = with_trailer(text, line)
     if sign_off:
-        text = with_trailer(text, f"Signed-off-by: {committer.author.name} <{committer.author.email}>")
+        text = with_trailer(text, f"Signed-off-by: {person_line(committer)}")
     return CommitMessage(text, writer, committer)
+
+
+def _credited(author: Author | None, client: ClientProgram | None) -> tuple[Author | None, Author | None]:
+    """The author of a commit, and the program that is credited beside the author; None for neither."""
+    program = person_of(client.name) if client and client.credit != "none" else None
+    is_author = client and client.credit == "author" and author is None
+    return (program, None) if is_author else (author, program)
+
+
+def _trailers(
+    stated: Sequence[str],
+    writer: Signature,
+    committer: Signature,
+    program: Author | None,
+    client: ClientProgram | None,
+) -> Iterator[str]:
+    """The trailers of a commit in order: what the program states, who is credited, and through what it was written."""
+    for line in stated:
+        if line != CREDITS_COMMITTER:
+            yield line
+        elif person_line(committer) != person_line(writer):
+            yield f"Co-authored-by: {person_line(committer)}"
+    if program:
+        yield f"Co-authored-by: {program.name} <{program.email}>"
+    if client:
+        yield from client.trailers(writer.author.name)
 
 
 def person_line(person: Signature) -> str:
@@ -385,7 +404,7 @@ class BranchMove:
         self.reference = repository.branch
         self.commit = commit
         self.changed = changed
-        self.before: Mapping[str, str] = {path: _blob(repository.entry(repository.head, path)) for path in changed}
+        self.before: Mapping[str, str] = {path: id_of(repository.entry(repository.head, path)) for path in changed}
         """Ids of the replaced blobs, by path; "" for none."""
         self._repository = repository
         self.base = repository.tip(self.reference)
@@ -432,10 +451,6 @@ class BranchMove:
         repository = self._repository
         create = repository.is_set("core.logallrefupdates", otherwise=True)
         append_to_logs(repository.gitdir, repository.common, self.reference, line, create=create)
-
-
-def _blob(entry: TreeEntry | None) -> str:
-    return entry.id if entry else ""
 
 
 # Author and committer of a commit, with the time: from the environment, Git's configuration, or the default.

@@ -135,8 +135,11 @@ def _gitdir_of(work_tree: Path) -> Path | None:
         if not target.exists():
             return None
         raise _one_ended(work_tree)
-    if not stat.S_ISREG(mode):
-        return None
+    return _named_in_file(work_tree) if stat.S_ISREG(mode) else None
+
+
+def _named_in_file(work_tree: Path) -> Path | None:
+    """The repository that a file `.git` names; None if it names no folder."""
     text = read_small(work_tree, ".git") or ""
     named = work_tree / _path(text.removeprefix(_PREFIX))
     return Path(os.path.realpath(named)) if text.startswith(_PREFIX) and named.is_dir() else None
@@ -558,23 +561,27 @@ def _value(text: str, at: int) -> tuple[str, int]:
     count = 0
     quoted = False
     while at < len(text) and text[at] != "\n":
-        char = text[at]
-        if char == "\\" and at + 1 < len(text):
-            at += 1
-            if text[at] != "\n":
-                parts.append(_ESCAPES.get(text[at], text[at]))
-                count = len(parts)
-        elif char == '"':
-            quoted = not quoted
-            count = len(parts)
-        elif char in "#;" and not quoted:
+        if text[at] in "#;" and not quoted:
             at = _line_end(text, at)
             break
-        elif quoted or not char.isspace() or parts:
-            parts.append(char)
-            count = len(parts) if quoted or not char.isspace() else count
-        at += 1
+        quoted ^= text[at] == '"'
+        part, is_blank, at = _part(text, at, quoted=quoted)
+        if part and (parts or not is_blank):
+            parts.append(part)
+        if not is_blank:
+            count = len(parts)
     return "".join(parts[:count]), at + 1
+
+
+def _part(text: str, at: int, *, quoted: bool) -> tuple[str, bool, int]:
+    """What a character of a value stands for, whether it is blank at an end, and the offset of the next one."""
+    char = text[at]
+    if char == "\\" and at + 1 < len(text):
+        continues = text[at + 1] == "\n"
+        return "" if continues else _ESCAPES.get(text[at + 1], text[at + 1]), continues, at + 2
+    if char == '"':
+        return "", False, at + 1
+    return char, char.isspace() and not quoted, at + 1
 
 
 def _line_end(text: str, at: int) -> int:

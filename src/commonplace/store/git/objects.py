@@ -59,6 +59,11 @@ class TreeEntry:
     """Object id, 40 hex digits."""
 
 
+def id_of(entry: TreeEntry | None) -> str:
+    """The object id of an entry; "" for none."""
+    return entry.id if entry else ""
+
+
 def is_file(entry: TreeEntry) -> bool:
     """Whether an entry is a file or a link, not a folder or a submodule."""
     return entry.mode not in {MODE_FOLDER, MODE_GITLINK}

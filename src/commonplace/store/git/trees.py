@@ -14,6 +14,7 @@ from commonplace.store.git.objects import (
     KnownTrees,
     RawTree,
     TreeEntry,
+    id_of,
     parse_tree,
 )
 from commonplace.store.git.repository import GitRepository
@@ -62,7 +63,7 @@ class TreeDiff:
                 if len(self._found) >= _MAX_FOUND:
                     self._found.clear()
                 entry = self._repository.child(found_tree, os.fsdecode(name))
-                self._found[key] = entry.id if entry else ""
+                self._found[key] = id_of(entry)
             found_tree = self._found[key]
             if not found_tree:
                 break
@@ -72,8 +73,7 @@ class TreeDiff:
         """The id of the entry at each path, "" if there is none. Parses the trees for more than `MAX_LOOKUPS` paths."""
         if len(paths) <= MAX_LOOKUPS:
             return [self.at(tree, os.fsencode(path)) for path in paths]
-        entries = [self._cache.entry(tree, path) for path in paths]
-        return [entry.id if entry else "" for entry in entries]
+        return [id_of(self._cache.entry(tree, path)) for path in paths]
 
     def files(self, tree: str) -> Iterator[tuple[bytes, TreeEntry]]:
         """Path and entry of every file, link and submodule of a tree.
@@ -133,17 +133,27 @@ class TreeDiff:
             above, olds, mine = waiting.pop()
             if mine in olds or len(above) > MAX_PATH_BYTES:
                 continue
-            sides = [differing_entries(self._raw.tree(tree), self._raw.tree(mine)) for tree in olds]
-            names = set[bytes].intersection(*({name for name, _ in was.items() ^ now.items()} for was, now in sides))
-            seen += len(names)
-            if seen + (0 if olds[0] and mine else self._size(olds[0] or mine)) > MAX_ENTRIES:
+            changed = self._changed(olds, mine)
+            seen += len(changed)
+            if seen + self._alone(olds[0], mine) > MAX_ENTRIES:
                 raise _too_many()
-            for name in names:
-                before, after = [was.get(name) for was, _ in sides], sides[0][1].get(name)
+            for name, before, after in changed:
                 if _is_file(after) or all(map(_is_file, before)):
                     yield above + name, _blob(before[0]), _blob(after)
                 if _folder(after) or all(map(_folder, before)):
                     waiting.append((above + name + b"/", list(map(_folder, before)), _folder(after)))
+
+    def _changed(
+        self, olds: Sequence[str], new: str
+    ) -> list[tuple[bytes, list[tuple[bytes, bytes] | None], tuple[bytes, bytes] | None]]:
+        """The names by which a tree differs from each of its old ones, with the entries in these and in the tree."""
+        sides = [differing_entries(self._raw.tree(tree), self._raw.tree(new)) for tree in olds]
+        names = set[bytes].intersection(*({name for name, _ in was.items() ^ now.items()} for was, now in sides))
+        return [(name, [was.get(name) for was, _ in sides], sides[0][1].get(name)) for name in names]
+
+    def _alone(self, old: str, new: str) -> int:
+        """Number of entries of a tree that has no counterpart, all of which differ."""
+        return 0 if old and new else self._size(old or new)
 
     def _size(self, tree: str) -> int:
         """Number of entries in a tree and its subtrees. Each distinct tree is read once."""
@@ -158,10 +168,9 @@ class TreeDiff:
             entries = self._cache.tree(element).values()
             inner = [raw.hex() for mode, raw in entries if mode == FOLDER_MODE]
             missing = [each for each in inner if each not in self._sizes]
-            if missing:
-                waiting += missing
-            else:
-                self._sizes[element] = len(entries) + sum(self._sizes[each] for each in inner)
+            waiting += missing
+            if not missing:
+                self._sizes[element] = len(entries) + sum(map(self._sizes.__getitem__, inner))
         return self._sizes[tree]
 
 

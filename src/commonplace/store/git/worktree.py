@@ -35,6 +35,8 @@ from commonplace.store.names import checked_tree_path
 
 
 PathFilter = Callable[[str], bool]
+AttributeValue = bool | str | None
+"""True for set, False for unset, None for unspecified, else the value."""
 _MASK = 0xFFFFFFFF
 _NO_FACTS = (-1, -1, -1)
 _OWN = ".git"
@@ -197,20 +199,19 @@ def _untracked(
 
 def _entries(repository: GitRepository, folder: str) -> list[tuple[str, bool]]:
     """Names of the entries of a folder, each with whether it is a folder; empty for another repository."""
+    names: dict[str, bool] = {}
     try:
         with os.scandir(repository.root / folder) as entries:
-            found_pairs = [
-                (entry.name, entry.is_dir(follow_symlinks=False))
-                for entry in entries
-                if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False) or entry.name == _OWN
-            ]
+            for entry in entries:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if is_folder or entry.is_file(follow_symlinks=False) or entry.name == _OWN:
+                    names[entry.name] = is_folder
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     except OSError as error:
         raise _unreadable(folder or repository.root.name, error) from error
-    if folder and any(name == _OWN for name, _ in found_pairs):
-        return []
-    return [(name, is_folder) for name, is_folder in found_pairs if name != _OWN]
+    is_repository = names.pop(_OWN, None) is not None
+    return [] if folder and is_repository else list(names.items())
 
 
 def _unreadable(path: str, error: OSError) -> StorageError:
@@ -228,6 +229,8 @@ def _unreadable(path: str, error: OSError) -> StorageError:
 _ID = re.compile(rb"\$Id:[^$\n]*\$")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _UNPRINTABLE = bytes(byte for byte in (*range(32), 127) if byte not in b"\b\t\n\r\x1b\x0c")
+_TEXT: Mapping[AttributeValue, AttributeValue] = {True: True, "input": True, False: False, "auto": "auto"}
+"""Whether the value of the attribute `text` makes Git convert line ends; None (also for other values): eol says it."""
 _MOST_UNPRINTABLE = 128
 """Minimum number of printable characters of a text for each unprintable one; Git's rule."""
 
@@ -265,9 +268,7 @@ def _with_line_feeds(
 ) -> bytes:
     """The content with LF for CRLF if Git converts it; see `text` and `eol` in gitattributes(5)."""
     path, content = file
-    text = attributes.get("text", attributes.get("crlf"))
-    if isinstance(text, str) and text not in {"auto", "input"}:
-        text = None
+    text = _TEXT.get(attributes.get("text", attributes.get("crlf")))
     if text is None and attributes.get("eol") in {"lf", "crlf"}:
         text = True
     if text is None:
@@ -347,8 +348,6 @@ def _unsupported(path: str, what: str, kind: str) -> GitError:
 
 
 FILE = ".gitattributes"
-AttributeValue = bool | str | None
-"""True for set, False for unset, None for unspecified, else the value."""
 Assignments = tuple[tuple[str, AttributeValue], ...]
 
 _SYSTEM = Path("/etc/gitattributes")
@@ -371,6 +370,10 @@ class AttributeLine:
     """The pattern; None for the definition of a macro."""
     macro: str
     assignments: Assignments
+
+    def fits(self, parts: Sequence[str]) -> bool:
+        """Whether the line is about a file, by the parts of its path from the folder of the attributes file."""
+        return self.pattern is not None and self.pattern.fits(parts, is_folder=False)
 
 
 class GitAttributes:
@@ -403,7 +406,7 @@ class GitAttributes:
         attributes: dict[str, AttributeValue] = {}
         for depth, lines in files:
             for line in reversed(lines):
-                if line.pattern is not None and line.pattern.fits(parts[depth:], is_folder=False):
+                if line.fits(parts[depth:]):
                     _assign(attributes, line.assignments, macros)
         return {name: value for name, value in attributes.items() if value is not None}
 
@@ -427,11 +430,6 @@ class GitAttributes:
             yield depth, self._folders[name]
         for lines in self._shared:
             yield 0, lines
-
-
-def parse_attributes(text: str) -> tuple[AttributeLine, ...]:
-    """The lines of an attributes file in order; invalid lines are omitted."""
-    return tuple(filter(None, map(_line, text.splitlines())))
 
 
 def _assign(attributes: dict[str, AttributeValue], assignments: Assignments, macros: Mapping[str, Assignments]) -> None:
@@ -460,12 +458,14 @@ def _of_folder(repository: GitRepository, index: pygit2.Index, name: str) -> byt
 
 @lru_cache(maxsize=_CACHED_FILES)
 def _parsed(raw: bytes) -> tuple[AttributeLine, ...]:
-    return parse_attributes(raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff"))
+    """The lines of an attributes file in order; invalid lines are omitted."""
+    text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    return tuple(filter(None, map(_line, text.splitlines())))
 
 
 def _line(text: str) -> AttributeLine | None:
     text = text.strip(" \t\r\n")
-    if not text or text.startswith("#") or len(text) > _MAX_LINE:
+    if text[:1] in {"", "#"} or len(text) > _MAX_LINE:
         return None
     if quoted := _QUOTED.match(text):
         name, rest = _ESCAPE.sub(_unescaped, quoted[1]), text[quoted.end() :]

@@ -259,7 +259,7 @@ class ReplicaClone:
         with self._turn(seconds):
             began = time.monotonic()
             last_tip = self.tip()
-            if last_tip and (last_tip == self.source.commit or (until and self.holds(last_tip, until))):
+            if self.holds(last_tip, until) or (last_tip and last_tip == self.source.commit):
                 return last_tip
             try:
                 with self.contact.call("fetch") as note:
@@ -268,17 +268,20 @@ class ReplicaClone:
             except GitError as error:
                 raise self.unreadable(str(error).rstrip(".")) from error
             if outcome.code:
-                if _MISSING in outcome.errors:
-                    if not last_tip and not self.source.branch:
-                        return ""
-                    raise self._without_branch()
-                if problem := disk_problem(outcome.errors):
-                    raise cache_error(self.source.name, problem)
-                raise self.unreadable(outcome.reason)
+                self._require_no_commits(outcome, last_tip)
+                return ""
             self.repository.commit(tip)  # raises unless the clone received it
-            if listing is not None:
-                store_tags(self.repository, listing)
-            return self._follow(last_tip, tip, began)
+            return self._follow(last_tip, tip, listing, began)
+
+    def _require_no_commits(self, outcome: GitResult, last_tip: str) -> None:
+        """Raise what a failed fetch means, unless it means that the remote has no commits yet."""
+        if _MISSING in outcome.errors:
+            if last_tip or self.source.branch:
+                raise self._without_branch()
+        elif problem := disk_problem(outcome.errors):
+            raise cache_error(self.source.name, problem)
+        else:
+            raise self.unreadable(outcome.reason)
 
     @contextmanager
     def _turn(self, seconds: float) -> Generator[None]:
@@ -419,8 +422,13 @@ class ReplicaClone:
             self.lease.observe(renewal[0])
         return outcome
 
-    def _follow(self, last_tip: str, tip: str, began: float) -> str:
-        """Move the branch to a fetched commit, unless a push or a later fetch has moved it. Returns its commit."""
+    def _follow(self, last_tip: str, tip: str, listing: str | None, began: float) -> str:
+        """Move the tags (unless None), and the branch to a fetched commit; returns the branch's commit.
+
+        The branch stays if a push or a later fetch has moved it.
+        """
+        if listing is not None:
+            store_tags(self.repository, listing)
         with self._moving.held():
             now = self.tip()
             if now != last_tip and (began < self._followed or self.repository.holds(now, tip)):

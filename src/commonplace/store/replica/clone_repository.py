@@ -193,21 +193,26 @@ def parse_source(text: str) -> ReplicaSource:
         ConfigError: Git would not accept the address or the branch, or would run a program for it.
     """
     url, _, branch = text.partition("#")
-    if not url or url.startswith("-") or _CONTROL.search(url):
-        raise _invalid(text, "it is no address of a repository")
-    scheme, colon, rest = url.partition("://")
-    if colon and scheme.lower() not in SCHEMES:
-        raise _invalid(text, f"{redacted(scheme)[:20]!r} is not one of {', '.join(sorted(SCHEMES))}")
-    if not colon and "::" in scheme.partition("/")[0]:
-        raise _invalid(text, "remote helpers are programs, and none is run")
-    if colon and not rest.strip("/"):
-        raise _invalid(text, "it names no repository")
+    if problem := _problem(url):
+        raise _invalid(text, problem)
     commit = branch if is_object_id(branch) else ""
     reference = f"{BRANCHES}{branch}" if branch and not commit else ""
     if reference and not is_ref(reference):
         raise _invalid(text, "what follows # is no name of a branch")
     place = os.path.abspath(os.path.expanduser(url)) if _is_path(url) else url  # noqa: PTH100, PTH111 - of text
     return ReplicaSource(place, reference, commit)
+
+
+def _problem(url: str) -> str:
+    """The reason why Git is not given an address; "" for none."""
+    if not url or url.startswith("-") or _CONTROL.search(url):
+        return "it is no address of a repository"
+    scheme, colon, rest = url.partition("://")
+    if not colon:
+        return "remote helpers are programs, and none is run" if "::" in url.partition("/")[0] else ""
+    if scheme.lower() not in SCHEMES:
+        return f"{redacted(scheme)[:20]!r} is not one of {', '.join(sorted(SCHEMES))}"
+    return "" if rest.strip("/") else "it names no repository"
 
 
 def path_of(url: str) -> str:

@@ -31,7 +31,15 @@ from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.commits import CommitMessage
-from commonplace.store.git.objects import EMPTY_TREE, MODE_EXECUTABLE, MODE_FILE, NewObjects, TreeEntry, changed_tree
+from commonplace.store.git.objects import (
+    EMPTY_TREE,
+    MODE_EXECUTABLE,
+    MODE_FILE,
+    NewObjects,
+    TreeEntry,
+    changed_tree,
+    id_of,
+)
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees import TreeCache
 from commonplace.store.replica.clone import ReplicaClone, unknown_outcome
@@ -290,20 +298,13 @@ class PushQueue:
         with self._state:
             if not write.is_settled and (write.is_sent or write.is_pushed):
                 raise unknown_outcome(self.clone.source.name, "it was not answered in time") from error
-            self._settle_as(write, "", self._unanswered() if write.is_uncertain else error)
+            self._fail(write, error)
         self._replay()
 
     def _push(self) -> None:
         try:
-            for lost in range(MAX_PUSHES):
-                if lost and is_spent():
-                    return
-                if lost > 1:  # otherwise servers that push at the same time would collide again
-                    time.sleep(_random.uniform(0, min(FIRST_BACKOFF * 2 ** (lost - 2), MAX_BACKOFF)))
-                with self._state:
-                    batch = tuple(write for write in self._pending if not write.is_settled)
-                if not batch or self._attempt(batch):
-                    return
+            if self._is_settled_by_attempts():
+                return
         except KnowledgeError as error:
             self._reject_all(error)
         except OSError as error:
@@ -321,67 +322,89 @@ class PushQueue:
                 )
             )
 
+    def _is_settled_by_attempts(self) -> bool:
+        """Push until all writes are settled or the time is over; false if other writers were always faster."""
+        for lost in range(MAX_PUSHES):
+            if lost and is_spent():
+                return True
+            if lost > 1:  # otherwise servers that push at the same time would collide again
+                time.sleep(_random.uniform(0, min(FIRST_BACKOFF * 2 ** (lost - 2), MAX_BACKOFF)))
+            with self._state:
+                batch = tuple(write for write in self._pending if not write.is_settled)
+            if not batch or self._attempt(batch):
+                return True
+        return False
+
     def _attempt(self, batch: tuple[PendingWrite, ...]) -> bool:
         """Push once. Returns whether the whole batch is settled; if not, the other writes were committed again."""
         if self._is_handed_over(batch):
             return True
-        with self._state:  # a fetch of another thread may make the writes again, or settle some, while they are pushed
-            is_behind = any(write.is_settled or write.is_deferred for write in self._pending)
-            is_overtaken = bool(self._pending) and self._is_overtaken(self._pending[-1], self.clone.tip())
-            sent = [(write, write.commit, write.parent) for write in self._pending]
-            for write in () if is_behind or is_overtaken else self._pending:
-                write.is_pushed = True
-        if is_overtaken and not is_behind:  # by another process that pushed to the same clone
-            self._replay()
-            return False
-        if is_behind:  # the remote is ahead of this clone
-            self.clone.fetch()
+        sent = self._claimed()
+        if sent is None:
             self._replay()
             return False
         if not sent:
             return True
-        is_accepted = self.clone.push(sent[-1][1], sent[0][2])
-        if is_accepted:
+        if not self.clone.push(sent[-1][1], sent[0][2]):
             with self._state:
-                for write, write.commit, write.parent in sent:
-                    write.error, write.is_settled = None, True
-                self._pending = [
-                    pending_write
-                    for pending_write in self._pending
-                    if all(pending_write is not write for write, _, _ in sent)
-                ]
-            self._pushed()
-            return True
+                for write, _, _ in sent:
+                    write.is_pushed = False
+            self._replay()
+            return False
         with self._state:
-            for write, _, _ in sent:
-                write.is_pushed = False
-        self._replay()
-        return False
+            for write, write.commit, write.parent in sent:
+                write.error, write.is_settled = None, True
+            accepted = {id(write) for write, _, _ in sent}
+            self._pending = [write for write in self._pending if id(write) not in accepted]
+        self._pushed()
+        return True
+
+    def _claimed(self) -> list[tuple[PendingWrite, str, str]] | None:
+        """The writes to push, marked as being pushed, each with its commit and parent; None if they must be made again.
+
+        Then the remote was ahead of this clone and was fetched, or another process has pushed to the same clone.
+        """
+        with self._state:  # a fetch of another thread may make the writes again, or settle some, while they are pushed
+            is_behind = any(write.is_settled or write.is_deferred for write in self._pending)
+            if not is_behind:
+                if self._pending and self._is_overtaken(self._pending[-1], self.clone.tip()):
+                    return None
+                for write in self._pending:
+                    write.is_pushed = True
+                return [(write, write.commit, write.parent) for write in self._pending]
+        self.clone.fetch()
+        return None
 
     def _is_handed_over(self, batch: tuple[PendingWrite, ...]) -> bool:
         """Forward the batch to the server with the lease; returns whether it has settled the batch.
 
         The resulting commits are not in the clone yet.
         """
-        if self.clone.lease is None or any(write.is_forwarded or write.is_uncertain for write in batch):
+        urls = self._takers(batch)
+        if not urls:
             return False
         for write in batch:
             write.is_sent = True
-        results = self._forwarded(self.clone.lease.writers(), batch)
+        results = self._forwarded(urls, batch)
         with self._state:
             for write in batch:
                 write.is_sent = False
-            for write, result in zip(batch, results or (), strict=bool(results)):
+            for write, result in zip(batch, results, strict=bool(results)):
                 write.commit, write.parent, write.error = result.commit, result.parent, result.error
                 write.is_settled = True
-        if results is None:
+        if not results:
             return False
         if any(write.error for write in batch):  # drafts on top of a failed write must lose its changes
             self._catch_up("")
         return True
 
-    def _forwarded(self, urls: Sequence[str], batch: Sequence[PendingWrite]) -> Sequence[WriteOutcome] | None:
-        """The results of the first server that receives a batch; None if none does."""
+    def _takers(self, batch: Sequence[PendingWrite]) -> Sequence[str]:
+        """URLs of the servers to which a batch may be forwarded, the one with the lease first."""
+        may_be_forwarded = not any(write.is_forwarded or write.is_uncertain for write in batch)
+        return self.clone.lease.writers() if self.clone.lease and may_be_forwarded else ()
+
+    def _forwarded(self, urls: Sequence[str], batch: Sequence[PendingWrite]) -> Sequence[WriteOutcome]:
+        """The results of the first server that receives a batch; () if none does."""
         try:
             for url in urls:
                 if (results := self._forward(url, batch)) is not None:
@@ -389,7 +412,7 @@ class PushQueue:
         except ConnectionError:  # it may still push them; a push of this server repeats none of them
             for write in batch:
                 write.is_uncertain = True
-        return None
+        return ()
 
     def _catch_up(self, commit: str) -> None:
         """Fetch the commits that another server made of writes of this one.
@@ -419,26 +442,29 @@ class PushQueue:
         # Read within the locks: since the caller's fetch, a push may have settled writes that others are based on.
         fetched = tip = self.clone.tip()
         for write in self._pending:
-            if write.error or self._is_fetched(write, fetched):
-                continue
-            if not write.is_settled and self.clone.holds(fetched, write.commit):
-                self._settle_as(write, write.commit)
-                continue
-            base = self._repository.tree_of(tip)
-            now = {path: self._trees.entry(base, path) for path in write.changed}
-            if all(now[path] == entry for path, entry in write.changed.items()):
-                commit, write.parent = self._origin_of(write.after, tip)
-                self._settle_as(write, commit)
-                continue
-            moved = [path for path in now if self._blob(base, path) != write.before[path]]
-            write.is_deferred = bool(moved) and write.is_sent and not write.is_settled
-            if moved and not write.is_deferred:
-                self._settle_as(write, "", self._overtaken(write, moved[0], now[moved[0]]))
-                continue
-            self._make(write, self._objects(), tip)
-            tip = write.drafted
-            waiting.append(write)
+            if not (write.error or self._is_fetched(write, fetched) or self._is_decided(write, fetched, tip)):
+                self._make(write, self._objects(), tip)
+                tip = write.drafted
+                waiting.append(write)
         self._pending = waiting
+
+    def _is_decided(self, write: PendingWrite, fetched: str, tip: str) -> bool:
+        """Settle a write that was fetched, or whose files differ in `tip`; returns whether it is one. May defer it."""
+        if not write.is_settled and self.clone.holds(fetched, write.commit):
+            write.settle(write.commit)
+            return True
+        base = self._repository.tree_of(tip)
+        now = {path: self._trees.entry(base, path) for path in write.changed}
+        if now == write.changed:
+            commit, write.parent = self._origin_of(write.after, tip)
+            write.settle(commit)
+            return True
+        moved = [path for path, entry in now.items() if id_of(entry) != write.before[path]]
+        write.is_deferred = bool(moved) and write.is_away
+        if not moved or write.is_deferred:
+            return False
+        self._fail(write, changed_meanwhile(moved[0], id_of(now[moved[0]])))
+        return True
 
     def _origin_of(self, blobs: Mapping[str, str], tip: str) -> tuple[str, str]:
         """The commit in the history of `tip` that gave files their present content, and its parent."""
@@ -450,13 +476,8 @@ class PushQueue:
             origin = str(commit.id), next(map(str, commit.parent_ids), "")
         return origin
 
-    @staticmethod
-    def _settle_as(write: PendingWrite, commit: str, error: KnowledgeError | None = None) -> None:
-        if not write.is_settled:
-            write.commit, write.error, write.is_settled = commit, error, True
-
-    def _overtaken(self, write: PendingWrite, path: str, entry: TreeEntry | None) -> KnowledgeError:
-        return self._unanswered() if write.is_uncertain else changed_meanwhile(path, entry.id if entry else "")
+    def _fail(self, write: PendingWrite, error: KnowledgeError) -> None:
+        write.settle("", self._unanswered() if write.is_uncertain else error)
 
     def _unanswered(self) -> UnavailableError:
         return unknown_outcome(self.clone.source.name, "the server that writes did not answer")
@@ -485,15 +506,14 @@ class PushQueue:
                 # one that came during the push was not sent.
                 is_unsent = error.kind == "unknown" and not write.is_pushed
                 own = self._unanswered() if write.is_uncertain else self._late() if is_unsent else copy(error)
-                self._settle_as(write, "", own)
+                write.settle("", own)
             self._pending = [write for write in self._pending if not write.error]
 
     def _objects(self) -> NewObjects:
         return NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)
 
     def _blob(self, tree: str, path: str) -> str:
-        entry = self._trees.entry(tree, path)
-        return entry.id if entry else ""
+        return id_of(self._trees.entry(tree, path))
 
 
 # A write of a replica that waits for the remote, and the result of one that was forwarded to another server.
@@ -535,7 +555,17 @@ class PendingWrite:
     @property
     def after(self) -> dict[str, str]:
         """Id of the new blob at each path; "" for none."""
-        return {path: entry.id if entry else "" for path, entry in self.changed.items()}
+        return {path: id_of(entry) for path, entry in self.changed.items()}
+
+    @property
+    def is_away(self) -> bool:
+        """Whether another server has the write and may still push it."""
+        return self.is_sent and not self.is_settled
+
+    def settle(self, commit: str, error: KnowledgeError | None = None) -> None:
+        """Set the result of the write. Does nothing if it has one."""
+        if not self.is_settled:
+            self.commit, self.error, self.is_settled = commit, error, True
 
     @property
     def new_executables(self) -> frozenset[str]:

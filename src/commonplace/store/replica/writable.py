@@ -20,7 +20,7 @@ from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.disk.ignore_rules import ignored_write
 from commonplace.store.git.commits import commit_message
-from commonplace.store.git.objects import FILE_MODES, MODE_EXECUTABLE, MODE_FOLDER, MODE_GITLINK, TreeEntry
+from commonplace.store.git.objects import FILE_MODES, MODE_EXECUTABLE, MODE_FOLDER, MODE_GITLINK, TreeEntry, id_of
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
@@ -170,13 +170,17 @@ class WritableReplicaStore(BareStore):
         return RemoteProposals(self._queue.clone, self, self._check, self._hidden, seconds=self._seconds)
 
     def _check(self, changes: Mapping[Address, bytes | None]) -> None:
-        draft = TreeDraft(self._repository, self._queue.clone.tip(), self._hidden)
-        for address, content in changes.items():
+        self._drafted(self._queue.clone.tip(), changes)
+
+    def _drafted(self, commit: str, contents: Mapping[Address, bytes | None]) -> DraftChanges:
+        """The changes of a draft with these files, of which those with None are deleted."""
+        draft = TreeDraft(self._repository, commit, self._hidden)
+        for address, content in contents.items():
             if content is not None:
                 draft.put(address, content)
             elif draft.exists(address):
                 draft.remove(address)
-        draft.changes()
+        return draft.changes()
 
     def status(self) -> WriterStatus:
         """Number of writes that wait for a push, and whether other servers forward their writes to this one."""
@@ -243,14 +247,7 @@ class WritableReplicaStore(BareStore):
     def _made(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
         try:
             with cache_errors(self._name), self._queue.drafting() as commit:
-                draft = TreeDraft(self._repository, commit, self._hidden)
-                for path, content in write.contents.items():
-                    address = parse_address(path)
-                    if content is not None:
-                        draft.put(address, content)
-                    elif draft.exists(address):
-                        draft.remove(address)
-                changes = draft.changes()
+                changes = self._drafted(commit, {parse_address(path): item for path, item in write.contents.items()})
                 for path in changes.contents:
                     if changes.before[path] != write.before[path]:
                         return WriteResult(error=changed_meanwhile(path, changes.before[path]))
@@ -268,22 +265,22 @@ class WritableReplicaStore(BareStore):
         lease = self._lease
         if len(writes) > MAX_WRITES or lease is None or (lease.has_failed(url) and not is_alive(url)):
             return None
-        handed = [
-            ForwardedWrite(dict(write.contents), dict(write.before), write.words, write.new_executables)
-            for write in writes
-        ]
-        body = format_writes(self._base, handed)
+        body = format_writes(self._base, list(map(_handed, writes)))
         if len(body) > MAX_FORWARDED:
             return None
         results = None
         try:
             seconds = seconds_left(ANSWER_SECONDS, ANSWER_SHARE)
-            results = send_writes(url, self._secret, body, len(handed), lease.url, seconds)
+            results = send_writes(url, self._secret, body, len(writes), lease.url, seconds)
             if results and all(_is_unreached(element.error) for element in results):
                 results = None  # that server cannot reach the remote, but this one may
         finally:
             (lease.failed if results is None else lease.took)(url)
         return results
+
+
+def _handed(write: PendingWrite) -> ForwardedWrite:
+    return ForwardedWrite(dict(write.contents), dict(write.before), write.words, write.new_executables)
 
 
 def _is_unreached(error: KnowledgeError | None) -> bool:
@@ -339,8 +336,7 @@ class TreeDraft:
         """Whether the file exists, with the changes of this transaction."""
         if address in self._changes:
             return self._changes[address] is not None
-        entry = self._entry(address)
-        return entry is not None and entry.mode in FILE_MODES
+        return self._mode(address) in FILE_MODES
 
     def is_ignored(self, address: Address) -> bool:
         """Whether an ignore file excludes a file, or a folder above it."""
@@ -395,15 +391,15 @@ class TreeDraft:
             old = self._entry(address)
             if content is None and old is None:
                 continue
-            before[address.path] = old.id if old else ""
+            before[address.path] = id_of(old)
             if content is not None:
-                if old is not None and old.id == revision_of(content):
+                if id_of(old) == revision_of(content):
                     unchanged[address.path] = content
                     continue
                 self._require_served(address, content, old)
             contents[address.path] = content
-        entries = {new.path: self._entry(old) for new, old in self._moved_from.items() if not before.get(new.path)}
-        executable = frozenset(path for path, entry in entries.items() if entry and entry.mode == MODE_EXECUTABLE)
+        new_paths = {new.path: old for new, old in self._moved_from.items() if not before.get(new.path)}
+        executable = frozenset(path for path, old in new_paths.items() if self._mode(old) == MODE_EXECUTABLE)
         return DraftChanges(contents, unchanged, before, executable & contents.keys())
 
     def acknowledge(self, commit: str, parent: str) -> list[RetainedCopy]:
@@ -433,6 +429,11 @@ class TreeDraft:
     def _entry(self, address: Address) -> TreeEntry | None:
         """The entry of the draft's commit at a path; None if there is none."""
         return self._repository.entry(self._commit, address.path) if self._commit else None
+
+    def _mode(self, address: Address) -> int:
+        """The mode of a file in the draft's commit; 0 if there is none."""
+        entry = self._entry(address)
+        return entry.mode if entry else 0
 
     def _require_writable(self, address: Address) -> None:
         """Reject a path that is a folder, a link or a submodule, or leads through something that is not a folder."""
