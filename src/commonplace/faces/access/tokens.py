@@ -265,9 +265,7 @@ class CodeFlow:
         announced = self.verifier.metadata("token_endpoint").get("authorization_response_iss_parameter_supported")
         if query.get("iss", "" if announced is True else self.issuer) != self.issuer:  # RFC 9207
             raise _begin_again("The answer comes from another identity provider.")
-        if "error" in query or not query.get("code"):
-            said = query.get("error_description") or query.get("error") or "it gave no code"
-            raise _begin_again(f"The identity provider signed nobody in: {said[:200]}")
+        _require_code(query)
         if self.used is not None and not self.used.take("sign-in", state, time.time() + MAX_SECONDS):
             raise _begin_again("This sign-in was finished before.")
         answer = self._exchange_code(query["code"], str(kept_cookie["secret"]), back)
@@ -326,6 +324,13 @@ class CodeFlow:
 
 def _base64(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _require_code(query: Mapping[str, str]) -> None:
+    """Raise what the identity provider said instead of a code."""
+    if "error" in query or not query.get("code"):
+        said = query.get("error_description") or query.get("error") or "it gave no code"
+        raise _begin_again(f"The identity provider signed nobody in: {said[:200]}")
 
 
 def _begin_again(message: str) -> KnowledgeError:

@@ -221,11 +221,25 @@ class Guard:
     unfinished: UnfinishedBodies = field(default_factory=UnfinishedBodies)
     """The bodies that are being received."""
 
+    def _with_trusted_headers(self, scope: Scope) -> Scope:
+        """A request without the headers that only a proxy may set, unless it comes from one."""
+        if is_proxy((scope.get("client") or ("",))[0], self.proxies):
+            return scope
+        return {**scope, "headers": [field for field in scope["headers"] if not field[0].startswith(b"x-forwarded-")]}
+
+    async def _counted_as(self, rules: RouteRules, scope: Scope, headers: Headers, address: str) -> str:
+        """Admit a request, and return by which key it is counted. The caller is put into the scope."""
+        if not rules.is_open(scope):
+            caller = scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
+            identify(caller=caller)
+            return caller.counted_as
+        if cost := rules.cost(scope):
+            self._limit(f"address:{address}", address, cost)
+        return f"address:{address}"
+
     async def handle(self, app: ASGIApp, rules: RouteRules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if not is_proxy((scope.get("client") or ("",))[0], self.proxies):
-            fields = [field for field in scope["headers"] if not field[0].startswith(b"x-forwarded-")]
-            scope = {**scope, "headers": fields}
+        scope = self._with_trusted_headers(scope)
         headers = Headers(scope=scope)
         origin = combined(headers, "origin")
         if self.names.shares_with(origin):
@@ -236,14 +250,8 @@ class Guard:
                 await send_preflight(send, headers)
                 return
             address = self._address(scope, headers)
-            counted_as = f"address:{address}"
             identify(address=address, client=headers.get("user-agent", "").partition(" ")[0][:MAX_CLIENT])
-            if not rules.is_open(scope):
-                caller = scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
-                counted_as = caller.counted_as
-                identify(caller=caller)
-            elif cost := rules.cost(scope):
-                self._limit(counted_as, address, cost)
+            counted_as = await self._counted_as(rules, scope, headers, address)
             declared = headers.get("content-length", "")
             body = await buffered_body(receive, rules.max_body(scope), declared, self.unfinished, counted_as)
             if body and not rules.takes_any_type(scope):

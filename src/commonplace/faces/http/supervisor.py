@@ -209,14 +209,18 @@ class Supervisor:
             self._selector.unregister(worker.channel)
             worker.channel.close()
 
-    def _care(self) -> None:
-        """Do the work that is due: forward signals, probe workers, kill hung ones, replace ended ones."""
-        now = time.monotonic()
+    def _forward_signals(self) -> None:
+        """Let the workers end their work, once for each signal; one that does not serve yet is terminated."""
         if self._signals > self._told:
             self._told = self._signals
             for worker in self._running.values():
                 if not worker.serving or not self._send(worker, Frame(Kind.END)):
                     worker.process.terminate()
+
+    def _care(self) -> None:
+        """Do the work that is due: forward signals, probe workers, kill hung ones, replace ended ones."""
+        now = time.monotonic()
+        self._forward_signals()
         for worker in list(self._running.values()):
             if worker.process.poll() is not None:
                 self._ended(worker, now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import unquote
 
@@ -85,8 +86,18 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
         return _listed(collections, viewer, arguments, closed=every) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
-    proposal = decisions.find(collections, arguments.id, viewer)
-    match action:
+    return _answer(call, collections, decisions.find(collections, arguments.id, viewer), arguments, own)
+
+
+def _answer(
+    call: Call,
+    collections: Collections,
+    proposal: decisions.FoundProposal,
+    arguments: ProposalParameters,
+    own: Proposer,
+) -> ToolResult:
+    """Show a proposal, or decide on it."""
+    match arguments.action:
         case "show":
             return _shown(collections, proposal, arguments.page or "", arguments.offset or 0)
         case "accept":
@@ -119,7 +130,7 @@ def _listed(
     page, text, offset = arguments.page or "", arguments.text or "", arguments.offset or 0
     only = decisions.ProposalFilter(page=page, text=text) if page or text else None
     both = (decisions.listed(collections, viewer, closed=state, only=only) for state in (False, closed))
-    rows = list({proposal.proposal.id: proposal for some in both for proposal in some}.values())
+    rows = list({proposal.proposal.id: proposal for proposal in chain.from_iterable(both)}.values())
     return "\n".join(_part(rows, offset)) or ("No proposal has this page and text." if only else _nothing(collections))
 
 

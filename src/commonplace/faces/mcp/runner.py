@@ -88,6 +88,21 @@ class Runner:
             log.exception("%s could not be started", verb)
             raise KnowledgeError("Internal error; the server's log has the details.") from error
 
+    def _call(self, context: Context, services: Services, caller: Caller | None, name: str | None) -> Call:
+        """A call, before it is known who acts and proposes. `name` is that of the session; None without one."""
+        peer = ConnectedPeer(context, self.levels)
+        return Call(
+            services=services,
+            tier=PROPOSE if self.proposes_unasked and not peer.can("elicitation") else self.tier,
+            progress=peer.step,
+            client=session_of(context) or caller.id if caller else "",
+            caller=caller.id if caller else "",
+            person=caller.person if caller else None,
+            session=None if name is None else services.sessions.of(name),
+            peer=peer,
+            go_on=go_on,
+        )
+
     async def _run(
         self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool, wait: IndexWait | None
     ) -> T:
@@ -96,21 +111,8 @@ class Runner:
         services = self.services.only(caller.collections) if caller else self.services
         if context.meta and isinstance(needed := context.meta.get(AT_LEAST_META), str):
             await self.waits.wait(services.collections, needed)
-        client = session_of(context) or caller.id if caller else ""
         name = _session_name(context, caller)
-        session = None if name is None else services.sessions.of(name)
-        peer = ConnectedPeer(context, self.levels)
-        call = Call(
-            services=services,
-            tier=PROPOSE if self.proposes_unasked and not peer.can("elicitation") else self.tier,
-            progress=peer.step,
-            client=client,
-            caller=caller.id if caller else "",
-            person=caller.person if caller else None,
-            session=session,
-            peer=peer,
-            go_on=go_on,
-        )
+        call = self._call(context, services, caller, name)
         actor = _actor(caller, verb, name, client_name(context))
         program = ClientProgram(
             actor.client,

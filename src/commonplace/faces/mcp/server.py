@@ -68,6 +68,19 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     if find_spec("opentelemetry.sdk") is None:
         server.middleware[:] = map(_TracingMiddleware, server.middleware)
     server.middleware.append(_explained_handshake)
+    _add_resources_and_prompts(server, toolset, runner, quota)
+    if skills:
+        server.extensions[EXTENSION] = SETTINGS
+        server.add_request_handler("skills/list", types.PaginatedRequestParams, skills.list)
+        server.add_request_handler("skills/get", SkillParams, skills.get)
+        server.add_request_handler("resources/directory/read", DirectoryParams, skills.directory)
+    if toolset.asks or services.confirm != "never":
+        _let_ask(server, runner)
+    return server
+
+
+def _add_resources_and_prompts(server: McpServer, toolset: Toolset, runner: Runner, quota: Quota | None) -> None:
+    """Add the handlers of a toolset's resources and prompts, with subscriptions and completion."""
     resources = ResourceHandlers(toolset.resources, runner) if toolset.resources else None
     prompts = PromptHandlers(toolset.prompts, runner) if toolset.prompts else None
     if resources:
@@ -82,14 +95,6 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     if resources or prompts:
         completions = CompletionHandlers(resources, prompts, runner)
         server.add_request_handler("completion/complete", types.CompleteRequestParams, completions.complete)
-    if skills:
-        server.extensions[EXTENSION] = SETTINGS
-        server.add_request_handler("skills/list", types.PaginatedRequestParams, skills.list)
-        server.add_request_handler("skills/get", SkillParams, skills.get)
-        server.add_request_handler("resources/directory/read", DirectoryParams, skills.directory)
-    if toolset.asks or services.confirm != "never":
-        _let_ask(server, runner)
-    return server
 
 
 def _add_subscriptions(server: McpServer, subscriptions: SubscriptionManager) -> None:

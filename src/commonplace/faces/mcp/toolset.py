@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -472,6 +472,12 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
         message = " ".join([f"Missing argument: {', '.join(missing)}.", *sentences])
         hint = f"Give {', '.join(f'{name}{_choices(params, name)}' for name in missing)}."
         return InvalidInputError(message, kind="argument", hint=hint + valid, missing=missing)
+    hint = f"Correct the arguments and call again.{valid}"
+    return InvalidInputError(" ".join([*sentences, *_wrong_values(error)]), kind="argument", hint=hint)
+
+
+def _wrong_values(error: ValidationError) -> Iterator[str]:
+    """A sentence for each wrong value: what is expected, and what was given."""
     wrong: dict[tuple[str, str], dict[str, None]] = {}
     for problem in error.errors(include_url=False):
         if problem["type"] != "extra_forbidden":
@@ -479,9 +485,7 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
             wrong.setdefault((where, brief), {})[_lower(problem["msg"])] = None
     for (where, given_text), said in wrong.items():
         if not any(other.startswith(f"{where}.") for other, _ in wrong):  # a nested error is more specific
-            sentences.append(f"Invalid argument {where}: {' or '.join(said)}; got {given_text}.")
-    hint = f"Correct the arguments and call again.{valid}"
-    return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
+            yield f"Invalid argument {where}: {' or '.join(said)}; got {given_text}."
 
 
 def _home(params: type[BaseModel] | None, location: tuple[int | str, ...]) -> str:

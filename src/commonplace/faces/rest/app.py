@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from commonplace.domain.changes import recording_retained, recording_waiting_index
+from commonplace.domain.changes import RetainedCopy, recording_retained, recording_waiting_index
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, NotFiniteError, require_finite
 from commonplace.domain.proposals import Proposal, Proposer, recording_proposed
@@ -41,7 +41,7 @@ from commonplace.services.collections import UNFINISHED_SECONDS
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.proposals.views import network_proposer, proposal_ids, proposal_lines, proposing
 from commonplace.services.services import Services
-from commonplace.services.writes.recorded import recording_writes
+from commonplace.services.writes.recorded import RecordedWrites, recording_writes
 from commonplace.services.writes.retries import call_on_latest
 
 API_PREFIX = "/api/v1"
@@ -76,7 +76,7 @@ class RestApi:
                 return
             body = await Request(scope, receive).body()
             reads = method == "GET" or all(
-                endpoint.tier in {None, "read"} for _, endpoint in options if endpoint.method == method
+                endpoint.tier in {None, "read"} for _, endpoint in _with_method(options, method)
             )
             answer = partial(self._answer, scope, method, options, body)
             reply = await unless_gone(receive, run_in_worker(answer, reads=reads))
@@ -89,12 +89,7 @@ class RestApi:
         except KnowledgeError as error:
             await send_error(send, error)
         else:
-            if reply.media_type:
-                await send_bytes(send, reply.status, reply.body, reply.media_type, reply.headers, with_body=with_body)
-            elif reply.value is None:
-                await send_empty(send, reply.status, reply.headers)
-            else:
-                await send_body(send, reply.status, reply.body, reply.headers, with_body=with_body)
+            await _send_reply(send, reply, with_body=with_body)
 
     def max_body(self, scope: Scope) -> int:
         """Maximum size of a request's body in bytes."""
@@ -185,13 +180,7 @@ class RestApi:
             )
             if reply.value is None:
                 return reply
-            further: dict[str, Json] = {}
-            if in_no_commit(copies):
-                further["kept"] = retained_list(in_no_commit(copies))
-            if waiting:
-                further["index_waits"] = " ".join(waiting)
-            if writes.receipts or writes.findings:
-                further |= new_finding_json(findings_of_writes(services.collections, writes))
+            further = _of_writes(services, copies, waiting, writes)
             seen = {} if endpoint.template.startswith("/proposals") or getattr(query, "at", "") else shown
             if lines := proposal_lines(proposed, seen):  # a decision says itself what it did, and none is in the past
                 further |= {"proposal": " ".join(lines), "proposal_ids": proposal_ids(proposed, seen)}
@@ -259,6 +248,33 @@ class MethodError(InvalidInputError):
         super().__init__("This URL does not take this method.", kind="method", hint=f"It takes {self.allowed}.{more}")
 
 
+def _of_writes(
+    services: Services, copies: Sequence[RetainedCopy], waiting: Sequence[str], writes: RecordedWrites
+) -> dict[str, Json]:
+    """What an answer tells about its writes: copies in no commit, what waits for Git's index, new findings."""
+    further: dict[str, Json] = {}
+    if in_no_commit(copies):
+        further["kept"] = retained_list(in_no_commit(copies))
+    if waiting:
+        further["index_waits"] = " ".join(waiting)
+    if writes.receipts or writes.findings:
+        further |= new_finding_json(findings_of_writes(services.collections, writes))
+    return further
+
+
+async def _send_reply(send: Send, reply: RestResponse, *, with_body: bool) -> None:
+    if reply.media_type:
+        await send_bytes(send, reply.status, reply.body, reply.media_type, reply.headers, with_body=with_body)
+    elif reply.value is None:
+        await send_empty(send, reply.status, reply.headers)
+    else:
+        await send_body(send, reply.status, reply.body, reply.headers, with_body=with_body)
+
+
+def _with_method(options: Sequence[Option], method: str) -> list[Option]:
+    return [option for option in options if option[1].method == method]
+
+
 def select_match(options: Sequence[Option], method: str, is_page: Callable[[str], bool]) -> Option:
     """Select one of the matches of a URL.
 
@@ -270,12 +286,12 @@ def select_match(options: Sequence[Option], method: str, is_page: Callable[[str]
     Raises:
         MethodError: no selected endpoint has this method.
     """
-    fitting = [option for option in options if option[1].method == method]
     operations = [option for option in options if option[0].template != options[0][0].template]
-    is_open = len(operations) < len(options) and bool(operations)
-    if is_open and (not fitting or fitting[0] not in operations) and not is_page(options[0][0].path):
-        fitting = [option for option in fitting if option in operations]
+    is_open = 0 < len(operations) < len(options)
+    first = next(iter(_with_method(options, method)), None)
+    if is_open and first not in operations and not is_page(options[0][0].path):
         options = operations
+    fitting = _with_method(options, method)
     if not fitting:
         more = " To write a page of this path, percent-encode its slashes." if is_open else ""
         raise MethodError([endpoint.method for _, endpoint in options], more)
@@ -448,9 +464,11 @@ def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
         raise MalformedError(
             f"Invalid header {name}: expected entity tags or *.", kind="header", hint='Send ETags as they came: "...".'
         )
-    matches = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
-    tags = (match["tag"] for match in matches)
-    return tuple(tag if tag != "*" else '"*"' for tag in tags)  # distinguishes the tag "*" from the asterisk
+    return tuple(
+        match["tag"] if match["tag"] != "*" else '"*"'  # distinguishes the tag "*" from the asterisk
+        for match in _TAG.finditer(text)
+        if weak or not match["weak"]
+    )
 
 
 def _invalid(error: ValidationError, what: str) -> InvalidInputError:
