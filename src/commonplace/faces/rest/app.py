@@ -251,7 +251,7 @@ class MethodError(InvalidInputError):
 def _of_writes(
     services: Services, copies: Sequence[RetainedCopy], waiting: Sequence[str], writes: RecordedWrites
 ) -> dict[str, Json]:
-    """What an answer tells about its writes: copies in no commit, what waits for Git's index, new findings."""
+    """The part of an answer about its writes: copies in no commit, what waits for Git's index, new findings."""
     further: dict[str, Json] = {}
     if in_no_commit(copies):
         further["kept"] = retained_list(in_no_commit(copies))

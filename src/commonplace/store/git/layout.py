@@ -574,7 +574,7 @@ def _value(text: str, at: int) -> tuple[str, int]:
 
 
 def _part(text: str, at: int, *, quoted: bool) -> tuple[str, bool, int]:
-    """What a character of a value stands for, whether it is blank at an end, and the offset of the next one."""
+    """The text for which a character of a value stands, whether it is blank at an end, and the next offset."""
     char = text[at]
     if char == "\\" and at + 1 < len(text):
         continues = text[at + 1] == "\n"
