@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain
 from typing import cast
+from unicodedata import combining, normalize
 
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
 from commonplace.domain.markdown.paths import INDEX_NAMES, joined
@@ -29,8 +30,18 @@ MAX_LINE = 2_000
 """Maximum number of characters of a line with an entry; longer lines are ignored."""
 _TITLED = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>")
 
+_DIGITS = re.compile(r"(\d{1,15})")
+
 ReadText = Callable[[str], str]
 """Returns the text of a file by its path from the collection's root; "" if there is none."""
+
+
+def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key by which `Chapter 2` is before `Chapter 10`."""
+    text = text.casefold()
+    letters = text if text.isascii() else "".join(char for char in normalize("NFKD", text) if not combining(char))
+    parts = _DIGITS.split(letters)
+    return tuple((0, int(part), "") if at % 2 else (1, 0, part) for at, part in enumerate(parts) if part)
 
 
 @dataclass(frozen=True, slots=True)

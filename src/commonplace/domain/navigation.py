@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from unicodedata import combining, normalize
 
 from commonplace.domain.addresses import document_suffixes, fold
 from commonplace.domain.declared_navigation import (
@@ -21,6 +20,7 @@ from commonplace.domain.declared_navigation import (
     category,
     docfx,
     literate_nav_file,
+    natural_key,
     nav_list,
     summary,
     toctree,
@@ -42,8 +42,7 @@ SUMMARY_FILE = "SUMMARY.md"
 TOC_FILES = ("toc.yml", "TOC.yml")
 _UNPUBLISHED = frozenset({"static", "assets", "public", "pages"})
 """Names of mounted folders that hold no documentation."""
-_NUMBER = re.compile(r"\A\d+\s*[-_.]+\s*(?=[^\d\s])")
-_DIGITS = re.compile(r"(\d{1,15})")
+_NUMBER = re.compile(r"\A(\d+)\s*[-_.]+\s*(?=[^\d\s])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +126,9 @@ class Navigation:
         return next(iter(self.places), "")
 
 
-def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key by which `Chapter 2` is before `Chapter 10`."""
-    text = text.casefold()
-    letters = text if text.isascii() else "".join(char for char in normalize("NFKD", text) if not combining(char))
-    parts = _DIGITS.split(letters)
-    return tuple((0, int(part), "") if at % 2 else (1, 0, part) for at, part in enumerate(parts) if part)
+def navigation_facts(record: Record) -> tuple[object, ...]:
+    """All that a navigation may depend on in a record."""
+    return record.address.path, record.title, record.id, record.date, _declared(record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +178,19 @@ _STYLES: Mapping[str, _Style] = {
 }  # fmt: skip
 
 
+_KEYS = frozenset({
+    *(keys[0] for style in _STYLES.values() for keys in (style.position, *style.labels) if keys),
+    *("title", "nav_order", "nav_exclude", "parent", "grand_parent"),
+})  # fmt: skip
+"""The keys of the front matter that decide about navigations."""
+
+
+def _declared(record: Record) -> Mapping[str, Json]:
+    """The front matter of a page as far as it decides about navigations."""
+    values = record.frontmatter
+    return {key: values[key] for key in values if key in _KEYS}
+
+
 def _at(values: Mapping[str, Json], keys: Sequence[str]) -> Json:
     for key in keys[:-1]:
         values = mapping_of(values.get(key))
@@ -221,7 +230,7 @@ class _Arranger:
     def label(self, path: str, style: _Style = _STYLES[""]) -> str:
         """The title of a page in the navigation."""
         record = self.pages[path]
-        labels = (text_of(_at(record.frontmatter, keys)) for keys in style.labels)
+        labels = (text_of(_at(_declared(record), keys)) for keys in style.labels)
         is_named_after_file = style.words and record.title == _bare(path)
         title = _folder_title(record.title, style) if is_named_after_file else record.title
         return next(filter(None, labels), title)
@@ -303,9 +312,9 @@ class _Arranger:
         return _key(position, style, 0, record.date, name if style.by_name else self.label(path, style))
 
     def _position(self, path: str, style: _Style, name: str) -> float | None:
-        position = number_of(_at(self.pages[path].frontmatter, style.position)) if style.position else None
+        position = number_of(_at(_declared(self.pages[path]), style.position)) if style.position else None
         if position is None and style.position:
-            text = text_of(_at(self.pages[path].frontmatter, style.position))
+            text = text_of(_at(_declared(self.pages[path]), style.position))
             position = float(text) if re.fullmatch(r"-?\d{1,9}(\.\d{1,9})?", text) else None
         if position == 0 and style.zero_is_none:
             return None
@@ -375,7 +384,8 @@ def _key(position: float | None, style: _Style, kind: int, date: str, name: str)
 
 
 def _prefix(name: str) -> float | None:
-    return float(_DIGITS.split(name)[1][:9]) if _NUMBER.match(name) else None
+    number = _NUMBER.match(name)
+    return float(number[1][:9]) if number else None
 
 
 def _bare(path: str) -> str:
@@ -533,8 +543,8 @@ class _Builder:
 
     def _jekyll(self, site: SiteTree) -> Iterator[tuple[str, Sequence[NavigationNode]]]:
         """The pages by `parent` and `nav_order`, as just-the-docs arranges them; none if no page has such a key."""
-        pages = [path for path in self._below(site.folder) if self.arranger.pages[path].frontmatter.get("title")]
-        values = {path: self.arranger.pages[path].frontmatter for path in pages}
+        pages = [path for path in self._below(site.folder) if _declared(self.arranger.pages[path]).get("title")]
+        values = {path: _declared(self.arranger.pages[path]) for path in pages}
         if not any("nav_order" in element or "parent" in element for element in values.values()):
             return
         below: dict[tuple[str, str], list[str]] = {}

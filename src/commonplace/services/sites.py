@@ -7,15 +7,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from threading import Lock
 
+from commonplace import build
 from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.changes import FileStat
 from commonplace.domain.documents import Finding
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of, shortened
-from commonplace.domain.navigation import Navigation, build_navigation
+from commonplace.domain.json import Json, list_of, mapping_of, text_of
+from commonplace.domain.navigation import Navigation, NavigationNode, build_navigation, navigation_facts
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.domain.site_file import (
@@ -53,6 +56,55 @@ class Site:
     start: str
     """Path of the start page; "" if there is none."""
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNavigation:
+    """A navigation that was built, with what it was built of: it is taken as long as all of that is the same."""
+
+    navigation: Navigation
+    facts: str
+    """Digest of what the base and its pages say of it."""
+    texts: Mapping[str, str]
+    """Digests of the files that were read for it, by path; missing ones, too."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The value that `known_navigation` reads."""
+        roots = _nodes_as_json(self.navigation.roots)
+        return {"facts": self.facts, "texts": dict(self.texts), "is": self.navigation.declared, "roots": roots}
+
+
+def known_navigation(stored: Json) -> KnownNavigation | None:
+    """The navigation that a stored value has; None for a value of another form."""
+    values = mapping_of(stored)
+    try:
+        navigation = Navigation(_nodes_of(values.get("roots")), declared=bool(values.get("is")))
+    except (TypeError, ValueError):
+        return None
+    texts = {path: text_of(digest) for path, digest in mapping_of(values.get("texts")).items()}
+    return KnownNavigation(navigation, text_of(values.get("facts")), texts) if values else None
+
+
+def _nodes_as_json(nodes: Iterable[NavigationNode]) -> list[Json]:
+    """Each node as its title, path, folder and URL, with the nodes below it if there are any."""
+    return [
+        [node.title, node.path, node.folder, node.url, *([_nodes_as_json(node.children)] if node.children else ())]
+        for node in nodes
+    ]
+
+
+def _nodes_of(stored: Json) -> tuple[NavigationNode, ...]:
+    """The nodes that `_nodes_as_json` gave.
+
+    Raises:
+        ValueError, TypeError: the value has another form.
+    """
+    nodes: list[NavigationNode] = []
+    for title, path, folder, url, *below in map(list_of, list_of(stored)):
+        children = _nodes_of(below[0]) if below else ()
+        inside = None if folder is None else text_of(folder)
+        nodes.append(NavigationNode(text_of(title), text_of(path), children, inside, text_of(url)))
+    return tuple(nodes)
 
 
 class _SiteReader:
@@ -96,6 +148,7 @@ class Sites:
     def __init__(self) -> None:
         self._lock = Lock()
         self._cached: dict[str, tuple[object, _SiteReader, Site]] = {}
+        self._known: dict[str, KnownNavigation] = {}
         self._checked: dict[str, float] = {}
 
     def of(self, collection: Collection) -> Site:
@@ -107,7 +160,9 @@ class Sites:
             if cached is not None and cached[0] == state and self._is_current(identity, cached[1]):
                 return cached[2]
             reader = _SiteReader(collection.store)
-            site = _site(collection, reader, collection.index.records())
+            site, self._known[identity] = _site(
+                collection, reader, collection.index.records(), self._known.get(identity)
+            )
             self._cached[identity] = (state, reader, site)
             self._checked[identity] = time.monotonic()
             return site
@@ -124,21 +179,60 @@ SITES = Sites()
 """The site of every open collection."""
 
 
-def site_with(collection: Collection, records: Iterable[Record]) -> Site:
-    """The site that a collection would have with only some of its documents."""
-    return _site(collection, _SiteReader(collection.store), records)
+def site_with(
+    collection: Collection, records: Iterable[Record], known: KnownNavigation | None = None
+) -> tuple[Site, KnownNavigation]:
+    """The site that a collection would have with only some of its documents, and its navigation for the next call.
+
+    Args:
+        collection: The collection.
+        records: The records of these documents.
+        known: The navigation of an earlier call; None for none.
+    """
+    return _site(collection, _SiteReader(collection.store), records, known)
 
 
-def _site(collection: Collection, reader: _SiteReader, documents: Iterable[Record]) -> Site:
+def _navigation(
+    collection: Collection,
+    read: Callable[[str], str],
+    records: Mapping[str, Record],
+    settings: SiteSettings,
+    known: KnownNavigation | None,
+) -> KnownNavigation:
+    """The navigation, built only if something that it depends on is not as for the known one."""
+    trees = collection.index.surroundings().sites
+    about: list[object] = [build(), trees, settings.navigation, collection.shown_name("a-b"), collection.name]
+    facts = _digest_of(repr([*about, *map(navigation_facts, records.values())]))
+    if known and known.facts == facts and all(_digest_of(read(path)) == text for path, text in known.texts.items()):
+        return known
+    texts: dict[str, str] = {}
+
+    def noted(path: str) -> str:
+        text = read(path)
+        texts[path] = _digest_of(text)
+        return text
+
+    navigation = build_navigation(records, trees, noted, settings.navigation, collection.shown_name)
+    return KnownNavigation(navigation, facts, texts)
+
+
+def _digest_of(text: str) -> str:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def _site(
+    collection: Collection, reader: _SiteReader, documents: Iterable[Record], known: KnownNavigation | None
+) -> tuple[Site, KnownNavigation]:
     settings = declared_site(collection.store)
     records = {record.address.path: record for record in documents}
     trees = collection.index.surroundings().sites
-    navigation = build_navigation(records, trees, reader.read, settings.navigation, collection.shown_name)
+    known = _navigation(collection, reader.read, records, settings, known)
+    navigation = known.navigation
     start = _start(collection, settings.start, navigation, records, trees)
     title = settings.title or next(filter(None, (site_title(tree, reader.read(tree.config)) for tree in trees)), "")
     if not title and start and fold(records[start].title) not in _GENERAL_TITLES:
         title = records[start].title
-    return Site(settings, navigation, start, title or collection.name)
+    return Site(settings, navigation, start, title or collection.name), known
 
 
 def _start(

@@ -8,8 +8,9 @@ from itertools import pairwise
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.declared_navigation import natural_key
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.navigation import MAX_DEPTH, Navigation, NavigationNode, build_navigation, natural_key
+from commonplace.domain.navigation import MAX_DEPTH, Navigation, NavigationNode, build_navigation
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
 from commonplace.domain.site_recognition import ConfigFile, config_names, recognise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from commonplace.domain.navigation import Navigation, NavigationNode, natural_key
+from commonplace.domain.declared_navigation import natural_key
+from commonplace.domain.navigation import Navigation, NavigationNode
 
 TREE = Navigation(
     (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from commonplace.services import sites
-from commonplace.services.sites import Sites, site_findings, site_with
+from commonplace.services.sites import KnownNavigation, Sites, known_navigation, site_findings, site_with
 from indexed import Indexed
 
 
@@ -47,7 +48,7 @@ def test_a_changed_declaration_is_read_without_a_sync(tmp_path: Path, monkeypatc
 def test_a_site_of_some_pages_has_no_others(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"Home.md": "# H", "a.md": "# A"}) as base:
         records = [record for record in base.index.records() if record.address.path == "a.md"]
-        assert list(site_with(base.collection, records).navigation.places) == ["a.md"]
+        assert list(site_with(base.collection, records)[0].navigation.places) == ["a.md"]
 
 
 def test_what_a_declaration_names_and_is_not_there_is_told(tmp_path: Path) -> None:
@@ -89,3 +90,41 @@ def test_what_a_browser_refuses_and_a_page_named_twice_are_told(tmp_path: Path) 
             findings = {finding.field: finding.message for finding in site_findings(base.collection)}
             assert findings.keys() == expected.keys(), (declared, findings)
             assert all(part in findings[key] for key, part in expected.items()), findings
+
+
+def test_a_known_navigation_is_taken_as_long_as_all_that_it_was_built_of_is_the_same(tmp_path: Path) -> None:
+    files = {
+        "docs/toc.yml": "- name: One\n  href: a.md\n- name: More\n  href: more/toc.yml\n",
+        "docs/more/toc.yml": "- name: Two\n  href: b.md\n",
+        "docs/a.md": "---\nnav_order: 1\nnote: x\n---\n# A\n",
+        "docs/more/b.md": "# B\n",
+        "docs/c.md": "# C\n",
+    }
+    with Indexed(tmp_path, files) as base:
+
+        def again(known: KnownNavigation | None) -> KnownNavigation:
+            base.index.sync()
+            site, now = site_with(base.collection, base.index.records(), known)
+            fresh, _ = site_with(base.collection, base.index.records())
+            assert site.navigation == fresh.navigation
+            return now
+
+        first = again(None)
+        stored = known_navigation(json.loads(json.dumps(first.as_json())))
+        assert stored == first
+        base.write("docs/a.md", "---\nnav_order: 1\nnote: y\n---\n# A\n\nMore text.\n")
+        assert again(stored) is stored, "neither texts nor other keys matter"
+        changes = {
+            "docs/a.md": "---\nnav_order: 2\n---\n# A\n",
+            "docs/c.md": "# Another title\n",
+            "docs/more/toc.yml": "- name: Three\n  href: b.md\n",
+            "docs/d.md": "# D\n",
+            "commonplace.yaml": "navigation: [docs/c.md]\n",
+        }
+        known = first
+        for path, text in changes.items():
+            base.write(path, text)
+            before, known = known, again(known)
+            assert known != before, path
+    for wrong in (None, [], {}, {"roots": [1]}, {"roots": [["a"]]}, {"roots": "x", "texts": 1}):
+        assert known_navigation(wrong) is None or known_navigation(wrong) != first

@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from threading import Lock
-from typing import NamedTuple, Protocol, TypeAlias, get_args
-
-from starlette.datastructures import Headers
-from starlette.types import Message, Scope, Send
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, get_args
 
 from commonplace.domain.activity import NO_LIMITS, Actor, FaceName, WriteLimits, session_id
 from commonplace.domain.changes import Author, person_of
 from commonplace.domain.errors import ForbiddenError, RateLimitedError
 from commonplace.settings import Tier
+
+if TYPE_CHECKING:  # `publish` makes pages without the libraries of the HTTP server
+    from starlette.datastructures import Headers
+    from starlette.types import Message, Scope, Send
 
 # The caller of a request, and its place in the ASGI scope.
 

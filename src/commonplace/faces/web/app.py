@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -32,6 +31,7 @@ from commonplace.faces.web.exchange import (
     PageResponse,
     ToolsetPages,
     View,
+    compressed,
 )
 from commonplace.faces.web.routes import (
     EDITING,
@@ -71,7 +71,6 @@ MAX_FIELDS = 40
 """Maximum number of query parameters; further ones are ignored."""
 MAX_BODY_BYTES = 16 * 1024
 """Maximum size in bytes of the sign-in form."""
-_LEVEL = 4
 _REFUSED = re.compile(r"q=0(\.0*)?")
 _TEXT = ("text/", "application/json", "application/atom+xml", "application/opensearch", "image/svg")
 FOREVER = "public, max-age=31536000, immutable"
@@ -113,7 +112,7 @@ class WebPages:
         elif scope["method"] not in {"GET", "HEAD"}:
             await self._refuse_method(scope, send, path)
         elif path.startswith(f"{pages.PREFIX}/"):
-            await _send(scope, send, _static(scope, path))
+            await _send(scope, send, _static(path))
         elif path == live.PATH and scope["method"] == "GET":
             await self._live.serve(scope, receive, send)
         elif path == live.PATH:
@@ -350,16 +349,14 @@ def _wanted(scope: Scope) -> str:
     return (raw.partition(b"?")[0] + (b"?" + query if query else b"")).decode("ascii", "replace")
 
 
-def _static(scope: Scope, path: str) -> PageResponse:
+def _static(path: str) -> PageResponse:
     asset = pages.asset_at(path)
     if asset is None:
         return PageResponse(b"There is no such file.", "text/plain", 404)
     headers = {"cache-control": FOREVER, "vary": "accept-encoding"}
     if asset.content_type.startswith("text/html"):
         headers["content-security-policy"] = pages.frame_policy(asset.name)
-    if asset.compressed and _takes_gzip(Headers(scope=scope)):
-        return PageResponse(asset.compressed, asset.content_type, 200, {**headers, "content-encoding": "gzip"})
-    return PageResponse(asset.content, asset.content_type, 200, headers)
+    return PageResponse(asset.content, asset.content_type, 200, headers, asset.compressed)
 
 
 async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
@@ -368,14 +365,13 @@ async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
     body, status = response.body, response.status
     request = Headers(scope=scope)
     if status == 200 and headers["cache-control"].endswith("no-cache"):  # noqa: PLR2004 - an HTTP status
-        headers["etag"] = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+        headers.setdefault("etag", f'"{blake2b(body, digest_size=12).hexdigest()}"')
         if headers["etag"] in request.get("if-none-match", ""):
             status, body = 304, b""
     if len(body) >= MIN_COMPRESSED and "content-encoding" not in headers and headers["content-type"].startswith(_TEXT):
-        headers["vary"] = "accept-encoding, cookie"
+        headers.setdefault("vary", "accept-encoding, cookie")
         if _takes_gzip(request):
-            packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-            body = packer.compress(body) + packer.flush()
+            body = response.compressed or compressed(body)
             headers["content-encoding"] = "gzip"
     if status != 304:  # noqa: PLR2004 - an HTTP status
         headers["content-length"] = str(len(body))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.domain.activity import PlannedWrite
 from commonplace.domain.addresses import Address
@@ -13,7 +14,6 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import ForbiddenError, NotFoundError
 from commonplace.domain.findings import Diagnostic
 from commonplace.domain.proposals import Proposer
-from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.access.callers import Caller, allows
 from commonplace.faces.web.urls import Urls, split_path
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -21,6 +21,9 @@ from commonplace.services.services import Services
 from commonplace.services.sites import SITES, Site
 from commonplace.services.write_watch import named_limits, require_allowed
 from commonplace.settings import Tier
+
+if TYPE_CHECKING:  # `publish` makes pages without the libraries of the HTTP server
+    from commonplace.faces.access.authentication import KeyStore
 
 MAX_PAGE = 100_000
 """Maximum page number of a list."""
@@ -154,6 +157,10 @@ class PageRequest:
         return min(int(digits), MAX_PAGE) if digits and given_text.isascii() and given_text.isdigit() else default
 
 
+COMPRESSION = 4
+"""Level of compression of what is compressed while the client waits, of 1 to 9."""
+
+
 @dataclass(frozen=True, slots=True)
 class PageResponse:
     """A response."""
@@ -163,10 +170,18 @@ class PageResponse:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Additional headers; they replace default headers of the same name."""
+    compressed: bytes = b""
+    """The body compressed with gzip, if it is at hand; a large text is compressed for each answer otherwise."""
 
     def with_headers(self, headers: Mapping[str, str]) -> PageResponse:
         """A copy of the response with additional headers."""
         return replace(self, headers={**self.headers, **headers})
+
+
+def compressed(content: bytes) -> bytes:
+    """Content compressed with gzip, fast rather than small."""
+    packer = zlib.compressobj(COMPRESSION, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    return packer.compress(content) + packer.flush()
 
 
 def redirect(url: str, status: int = 302) -> PageResponse:

@@ -18,10 +18,9 @@ from markupsafe import Markup
 
 from commonplace import build
 from commonplace.domain.addresses import Address, address_or_none
-from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.document_reader import fragment_marks
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, install_command
+from commonplace.domain.errors import InvalidInputError, install_command
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record, ResolvedLink
@@ -36,20 +35,19 @@ from commonplace.faces.web.messages import message_catalogue
 from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.output_folder import OutputFolder, content_digest
 from commonplace.faces.web.pages import TEMPLATES, assets, digest, environment
+from commonplace.faces.web.published_files import PublishedFiles
 from commonplace.faces.web.published_links import OWN, START, Outputs, from_root, relative_url
 from commonplace.faces.web.published_search import SEARCH, write_search
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import MAX_SINGLE_LINKS, NearLinks, neighbours_by, parsed_document
 from commonplace.services.site.publication import (
-    LeftOut,
     PublishedPages,
     PublishReport,
     WrittenPage,
     earlier_pages,
     excluded_by,
     files_in,
-    has_name,
     pages_and_others,
     previous_paths,
     published_collection,
@@ -57,7 +55,7 @@ from commonplace.services.site.publication import (
     select,
 )
 from commonplace.services.site.published_view import WITHHELD
-from commonplace.services.sites import Site, site_with
+from commonplace.services.sites import known_navigation, site_with
 from commonplace.services.statuses import CollectionStatuses
 
 MAX_BACKLINKS = 100
@@ -135,14 +133,15 @@ class Publication:
             collection, self._selection, settings.publish, (*left, *ignored), withheld
         )
         self._alone = Collections(lambda: [self._collection])
-        self._site: Site = site_with(collection, self._selection.records.values())
+        known = known_navigation(folder.private.get("navigation"))
+        self._site, self._known_navigation = site_with(collection, self._selection.records.values(), known)
         self._folder = folder
         self._url = url or settings.url
-        self._attached: dict[str, bool] = {}
-        self._active: dict[str, LeftOut] = {}
-        self._used: list[str] = []
+        self._files = PublishedFiles(collection.store, settings.publish, self._hidden, folder.private.get("sources"))
         start = self._site.start if self._site.start in self._selection.records else ""
-        self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden, withheld)
+        self._outputs = Outputs(
+            self._selection.records, start, collection.name, self._files.attach, self._hidden, withheld
+        )
         self._urls = Urls(collection.name)
         self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation, self._messages)
         self._links = NearLinks(self._collection)
@@ -161,10 +160,9 @@ class Publication:
             else:
                 pages[path] = old[path]
         self._lists(is_same=is_same)
-        files = [
-            name for name in dict.fromkeys(name for page in pages.values() for name in page.files) if self._attach(name)
-        ]
-        self._frame(files)
+        used = dict.fromkeys(chain.from_iterable(page.files for page in pages.values()))
+        files = [name for name in used if self._files.attach(name)]
+        sources = self._frame(files)
         redirects = self._redirects()
         state: dict[str, object] = {"site": self._digest}
         state["pages"] = {
@@ -174,7 +172,9 @@ class Publication:
             outputs = [self._outputs.pages[path] for path in pages]
             state["search"] = write_search(self._folder, outputs, self._folder.state.get("search"))
         broken: dict[str, Json] = {path: list(links) for path, links in self._broken.items()}
-        self._folder.finish(state, {"names": self._names, "broken": broken, "former": self._former_state})
+        private: dict[str, Json] = {"names": self._names, "broken": broken, "former": self._former_state}
+        private |= {"sources": sources, "navigation": self._known_navigation.as_json()}
+        self._folder.finish(state, private)
         return PublishReport(
             pages=len(pages),
             rendered=len(stale),
@@ -182,7 +182,7 @@ class Publication:
             removed=self._folder.removed,
             files=len(files),
             redirects=redirects,
-            left_out=(*self._selection.left_out, *self._active.values()),
+            left_out=(*self._selection.left_out, *self._files.left_out.values()),
             broken=tuple((path, raw) for path, links in self._broken.items() for raw in links),
             searchable=search,
             notices=tuple(self._notices()),
@@ -222,7 +222,9 @@ class Publication:
         records = self._selection.records
         changed = {path for path, record in records.items() if path not in old or old[path].revision != record.revision}
         before = self._folder.earlier
-        changed |= {path for path in old if any(self._attach(file) != (file in before) for file in old[path].files)}
+        changed |= {
+            path for path in old if any(self._files.attach(file) != (file in before) for file in old[path].files)
+        }
         changed |= {path for path in old if path in records and old[path].notes != self._notes_of(path)}
         changed &= records.keys()
         self._links.around(changed)
@@ -255,35 +257,9 @@ class Publication:
         text = repr((names, list(marks.elements), list(marks.blocks)))
         return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
-    def _attach(self, path: str) -> bool:
-        """Whether a file may be published, and if so, note that the current page uses it."""
-        if path not in self._attached:
-            address = address_or_none(path)
-            fits = address is not None and not address.is_document
-            is_open = fits and not excluded_by(path, self._site.settings.publish)
-            self._attached[path] = bool(is_open and address and self._stored(address)) and self._is_plain(path)
-        if self._attached[path] or path in self._active:
-            self._used.append(path)
-        return self._attached[path]
-
-    def _is_plain(self, path: str) -> bool:
-        """Whether a file runs nothing when it is opened at its address in the site, and names no hidden page."""
-        content = self._whole.store.read(Address(path)) if path.lower().endswith((".svg", ".canvas", ".base")) else b""
-        runs = path.lower().endswith(".svg") and not is_plain_svg(content)
-        if runs or has_name(content, self._hidden):
-            reason = "not a picture alone: it has a script, or what can run one" if runs else "names a page left out"
-            self._active[path] = LeftOut(path, reason)
-        return path not in self._active
-
-    def _stored(self, address: Address) -> bool:
-        try:
-            return self._whole.store.stat(address) is not None and not self._whole.store.ignores(address)
-        except KnowledgeError:
-            return False
-
     def _page(self, path: str) -> WrittenPage:
         record = self._selection.records[path]
-        self._used = []
+        self._files.used.clear()
         reads = self._index_view.reads
         reads.clear()
         text = parsed_document(self._collection, record.address)
@@ -325,7 +301,7 @@ class Publication:
         return WrittenPage(
             record.revision,
             targets=targets,
-            files=sorted(set(self._used)),
+            files=sorted(set(self._files.used)),
             notes=self._notes_of(path),
             shown=sorted(address.path for address in reads.shown if address.is_document),
             named=sorted(address.path for address in reads.named - {record.address} if address.is_document),
@@ -425,7 +401,7 @@ class Publication:
         """The paths of the logo and of the favicon; "" for one that is not shown."""
         settings = self._site.settings
         logo, favicon = (
-            path if picture_fits(self._whole, path) and self._attach(path) else ""
+            path if picture_fits(self._whole, path) and self._files.attach(path) else ""
             for path in (settings.logo, settings.favicon)
         )
         return logo, favicon
@@ -496,20 +472,24 @@ class Publication:
         )
         self._folder.put("404.html", from_root(html, url_parts(self._url).path or "/").encode("utf-8", "replace"))
 
-    def _frame(self, files: Iterable[str]) -> None:
-        """Write styles, scripts, pictures and other files, the feed and the list of addresses for search engines."""
+    def _frame(self, files: Iterable[str]) -> dict[str, Json]:
+        """Write styles, scripts, pictures and other files, the feed and the list of addresses for search engines.
+
+        Returns:
+            What the next publication may know of the files.
+        """
         for name, asset in assets().items():
             if name not in {"app.js", "graph.js", "editor.js"}:
                 self._folder.put(f"{OWN}/static/{name}", asset.content)
         if self._style:
             self._folder.put(f"{OWN}/style.css", self._style.encode())
-        for path in dict.fromkeys([*files, *filter(None, self._pictures)]):
-            self._folder.put(path, self._whole.store.read(Address(path)))
+        known = self._files.write(self._folder, dict.fromkeys([*files, *filter(None, self._pictures)]))
         self._folder.put(".nojekyll", b"")
         if self._url:
             self._folder.put("sitemap.xml", self._sitemap().encode())
             self._folder.put("robots.txt", f"User-agent: *\nAllow: /\nSitemap: {self._url}sitemap.xml\n".encode())
             self._folder.put(f"{OWN}/feed.atom", self._feed().encode())
+        return known
 
     def _address(self, path: str) -> str:
         return f"{self._url}{quote(self._outputs.pages[path].removesuffix(START))}"

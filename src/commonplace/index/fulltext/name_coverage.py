@@ -35,6 +35,10 @@ _UP_TO = {str(level): re.compile(f"[0-{level}]") for level in range(1, 7)}
 """Finds the next section of a level or a higher rank."""
 
 
+WHOLE = 0.999
+"""Share of a query above which it counts as whole: shares are sums of rounded numbers."""
+
+
 class NameCoverage(NamedTuple):
     """Shares of a query, 0 to 1."""
 
@@ -46,6 +50,11 @@ class NameCoverage(NamedTuple):
     """Ordinals of sections with the share `title`; some may be in `headings`, too."""
     named: AbstractSet[int] = frozenset()
     """Ordinals of sections whose own heading has only words of the query, and one that the names have not."""
+
+    @property
+    def whole(self) -> AbstractSet[int]:
+        """The ordinals of sections whose headings and names together contain the whole query."""
+        return {ordinal for ordinal, share in self.headings.items() if share > WHOLE}
 
 
 NOT_COVERED = NameCoverage()

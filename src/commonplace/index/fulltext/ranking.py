@@ -388,11 +388,15 @@ def reranked_by_section(
 def _without_heading_bonus(
     sections: Sequence[tuple[int, float]], coverage: NameCoverage, best: float
 ) -> Sequence[tuple[int, float]]:
-    """The sections with scores that are comparable between documents."""
+    """The sections with scores that are comparable between documents.
+
+    A section that the query names whole, first its document and then its heading, keeps its bonus.
+    """
     if not coverage.named:
         return sections[:1]
     bonus = HEADING_BONUS * best / SECTION_WEIGHT
-    return [(ordinal, score - bonus if ordinal in coverage.named else score) for ordinal, score in sections]
+    partly = coverage.named - (coverage.whole if coverage.title else set())
+    return [(ordinal, score - bonus if ordinal in partly else score) for ordinal, score in sections]
 
 
 def named_sections(

@@ -6,7 +6,9 @@ import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -27,6 +29,8 @@ _MARKS: Sequence[tuple[tuple[str, ...], Mapping[str, str]]] = (
     (("visibility", "status", "access"), {word: word for word in ("private", "draft", "internal", "secret", "hidden")}),
 )
 """Keys of the front matter, and the words with which each leaves the page out, as the report shows them."""
+MAX_KEYS = 4_000
+"""Maximum number of keys of the front matter of which it is remembered whether they mark a page."""
 _MARK_KEYS = frozenset(key for keys, _ in _MARKS for key in keys)
 
 
@@ -110,6 +114,7 @@ def _reason(path: str, values: Mapping[str, Json], rules: PublishRules) -> str:
     return ""
 
 
+@lru_cache(MAX_KEYS)
 def _is_mark(key: str) -> bool:
     return key.strip().lower() in _MARK_KEYS
 
@@ -290,22 +295,22 @@ class WrittenPage:
     """Changes with what links may name in it."""
 
 
-_LISTS = ("notes", "shown", "named")
-"""The entries of a written page that are lists of texts, besides those that it must have."""
+_LISTS = ("targets", "files", "notes", "shown", "named")
+"""The entries of a written page that are lists of texts; it must have the first two."""
 
 
 def earlier_pages(stored: object) -> Iterator[tuple[str, WrittenPage]]:
     """The pages of the last publication by path; one whose entry has another form is written again."""
     for path, entry in cast("dict[str, object]", stored).items() if isinstance(stored, dict) else ():
         values = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
-        revision, targets, files = values.get("revision"), _texts(values.get("targets")), _texts(values.get("files"))
-        if isinstance(revision, str) and targets is not None and files is not None:
-            notes, shown, named = (_texts(values.get(key)) or [] for key in _LISTS)
+        revision, lists = values.get("revision"), _lists(values)
+        if isinstance(revision, str) and lists and "targets" in values and "files" in values:
             parts = scalar_text(cast("Json", values.get("parts")))  # "" in those of an earlier version
-            yield path, WrittenPage(revision if parts else "", targets, files, notes, shown, named, parts)
+            yield path, WrittenPage(revision if parts else "", *lists, parts)
 
 
-def _texts(value: object) -> list[str] | None:
-    """The value if it is a list of texts; otherwise None."""
-    items = cast("list[object]", value) if isinstance(value, list) else [None]
-    return cast("list[str]", items) if {*map(type, items)} <= {str} else None
+def _lists(values: Mapping[str, object]) -> Sequence[list[str]]:
+    """The lists of a written page; none if one is no list of texts. All are checked at once: there are many pages."""
+    lists = cast("list[list[str]]", [values.get(key, []) for key in _LISTS])
+    is_whole = {*map(type, lists)} == {list} and {*map(type, chain.from_iterable(lists))} <= {str}
+    return lists if is_whole else ()

@@ -46,6 +46,24 @@ def test_a_page_whose_title_or_alias_is_the_query_comes_first(base: MakeBase) ->
     assert hits[0].score >= hits[1].score
 
 
+def test_a_section_that_the_query_names_whole_is_better_than_one_with_further_words(base: MakeBase) -> None:
+    """`vector push_back` is the page and the heading; the other page has more of both words, and others."""
+    other = "## vector::push_back (STL/CLR)\n\nAdds an element: vector push_back, push_back, vector.\n\n"
+    methods = "".join(f"## {name}\n\nSome words of {name} here.\n\n" for name in ("at", "back", "clear", "swap"))
+    made = base(
+        {
+            **{f"x{n}.md": f"# Page {n}\n\nA vector and push_back of words.\n" for n in range(20)},
+            "stl.md": f"# vector (STL/CLR)\n\n{other}",
+            "vector-class.md": f"# vector class\n\n{methods}## push_back\n\nAdds an element to the end.\n",
+        }
+    )
+    hits = made.index.search(SearchQuery(text="vector push_back")).hits
+    assert [(hit.record.address.path, hit.sections[0].path[-1]) for hit in hits[:2]] == [
+        ("vector-class.md", "push_back"),
+        ("stl.md", "vector::push_back (STL/CLR)"),
+    ]
+
+
 def test_pages_of_an_answer_with_a_titled_page_neither_overlap_nor_leave_anything_out(base: MakeBase) -> None:
     filler = "Other lines about something else entirely, and more of them.\n\n" * 30
     files = {f"x{n:02}.md": f"# Steph {n}\n\nSteph steph steph\n" for n in range(45)} | {"z.md": f"# Steph\n\n{filler}"}

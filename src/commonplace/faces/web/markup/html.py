@@ -36,13 +36,15 @@ class LinkHtml:
     """The HTML of a link."""
 
     open: str
-    """The start tag; the end tag is `</a>`."""
+    """The start tag."""
     embed: Callable[[str, str], str] | None = None
     """Returns the HTML of an image or embed, given its label and title; None for other links."""
     label: str | None = None
     """Text that replaces the label as written; None to keep the label."""
     url: str = ""
     """The URL on this server of the document or file; "" for other links."""
+    close: str = "</a>"
+    """The end tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ class HtmlWriter:
     """Byte offset of the piece in the source; -1 if headings get no ids, and boxes no place."""
     out: list[str] = field(default_factory=list[str])
     _quotes: list[Callout | None] = field(default_factory=list["Callout | None"])
-    _links: int = 0
+    _links: list[str] = field(default_factory=list[str])
+    """End tags of the links around what is written."""
     _align: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     _cell: int = 0
     _head: bool = False
@@ -221,8 +224,7 @@ class HtmlWriter:
             case "Paragraph":
                 self._end_paragraph()
             case "Link":
-                self._links -= 1
-                self.out.append("</a>")
+                self.out.append(self._links.pop())
             case "Heading":
                 self._end_heading(tag["Heading"] if isinstance(tag, dict) else "H6")
             case "BlockQuote":
@@ -322,11 +324,11 @@ class HtmlWriter:
         shown = self.scope.link(link_key(data, self.parsed.source[start:end], image=False))
         self.out.append(shown.open)
         if shown.label is None:
-            self._links += 1
+            self._links.append(shown.close)
             return
         for _ in _texts(events, "Link"):
             pass
-        self.out.append(f"{text_html(shown.label, links=False)}</a>")
+        self.out.append(f"{text_html(shown.label, links=False)}{shown.close}")
 
     def _image(self, data: dict[str, Any], events: Events) -> None:
         label = "".join(_texts(events, "Image"))
@@ -337,7 +339,7 @@ class HtmlWriter:
         text = escape(label or title or str(data["dest_url"]), quote=False)
         if self._links and not html.startswith("<img"):
             html = text  # an image that is itself a link would end the link around it
-        self.out.append(html or f"{shown.open}{text}</a>")
+        self.out.append(html or f"{shown.open}{text}{shown.close}")
 
     def _code(self, data: str | dict[str, str], events: Events) -> None:
         code = "".join(_texts(events, "CodeBlock"))

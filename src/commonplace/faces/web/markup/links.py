@@ -171,13 +171,18 @@ def page_link(url: str, dead: str = "", words: MessageCatalogue = ENGLISH_WORDS)
 
 
 def external_link(key: LinkKey) -> LinkHtml:
-    """A link to another server. External images become links and are never loaded."""
-    opening = f'<a class="external" href="{escape(key.destination)}">' if key.destination else '<a class="unresolved">'
+    """A link to another server. External images become links and are never loaded.
+
+    A link without a destination leads nowhere and is shown as it is written: `[=]()` may be a lambda of C++.
+    """
+    opening, close = f'<a class="external" href="{escape(key.destination)}">', "</a>"
+    if not key.destination:
+        opening, close = '<span class="unresolved">[', "]()</span>"
     if not key.image:
-        return LinkHtml(opening)
+        return LinkHtml(opening, close=close)
 
     def link(label: str, title: str) -> str:
-        return f"{opening}{escape(label or title or key.destination, quote=False)}</a>"
+        return f"{opening}{escape(label or title or key.destination, quote=False)}{close}"
 
     return LinkHtml("", link)
 

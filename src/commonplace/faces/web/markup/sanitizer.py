@@ -83,6 +83,9 @@ _UNNAMED = re.compile(r"<img(?![^>]*\salt=)")
 """An image without alternative text. It gets an empty one, so that screen readers do not read its file name."""
 _CANDIDATE = re.compile(r"(?:^|,)\s*([^\s,][^\s]*)")
 """The URL of each candidate of a `srcset`."""
+_ANCHOR = re.compile(r'<a(?:\s(?:[^>"]|"[^"]*")*)?>|</a>')
+_LEADS_NOWHERE = re.compile(r'<a(?![^\s>])(?!(?:[^>"]|"[^"]*")*?\s(?:href="[^"]|id=|name=))')
+"""The start of a link without a destination that is no place to link to, either."""
 _MEDIA = frozenset({"img", "audio", "video", "source"})
 
 Rebase = Callable[[str, bool], str]
@@ -130,7 +133,22 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
         link_rel=None,
         strip_comments=True,
     )
-    return _UNNAMED.sub('<img alt=""', clean) if "<img" in clean else clean
+    clean = _UNNAMED.sub('<img alt=""', clean) if "<img" in clean else clean
+    return _without_empty_links(clean) if _LEADS_NOWHERE.search(clean) else clean
+
+
+def _without_empty_links(html: str) -> str:
+    """The HTML with the text alone of links that lead nowhere: programs would count them as links."""
+    is_dropped = False
+
+    def tag(match: re.Match[str]) -> str:
+        nonlocal is_dropped
+        if match[0] == "</a>":
+            return "" if is_dropped else match[0]
+        is_dropped = _LEADS_NOWHERE.match(match[0]) is not None
+        return "" if is_dropped else match[0]
+
+    return _ANCHOR.sub(tag, html)
 
 
 def _place_of(value: str) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from commonplace.domain.query import Record
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import PageRequest, PageResponse, compressed
 from commonplace.faces.web.pages import base_title, page
 from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection
@@ -22,7 +22,7 @@ LISTED = 60
 """Maximum number of documents in the list beside the graph, those with most links first."""
 MAX_CACHED = 4
 """Maximum number of graphs whose JSON is cached."""
-_JSON: BoundedCache[bytes] = BoundedCache(MAX_CACHED)
+_JSON: BoundedCache[PageResponse] = BoundedCache(MAX_CACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,10 @@ def graph_json(request: PageRequest) -> PageResponse:
     """Nodes as title, URL, folder, type and tags; edges as pairs of indexes into the nodes; the version of both."""
     collection = _collection(request)
     key = (state_of(collection), request.urls.page(collection.name, ""))
-    data = _JSON.get(key)
-    if data is None:
-        data = _JSON.put(key, _encoded(request, collection), 1)
-    return PageResponse(data, "application/json")
+    return _JSON.get(key) or _JSON.put(key, _encoded(request, collection), 1)
 
 
-def _encoded(request: PageRequest, collection: Collection) -> bytes:
+def _encoded(request: PageRequest, collection: Collection) -> PageResponse:
     whole = GRAPHS.of(collection)
     depth = _depth(whole.nodes)
     nodes = [
@@ -86,4 +83,5 @@ def _encoded(request: PageRequest, collection: Collection) -> bytes:
     text = json.dumps({"nodes": nodes, "edges": whole.edges}, ensure_ascii=False, separators=(",", ":"))
     data = text.encode("utf-8", "replace")
     version = blake2b(data, digest_size=12).hexdigest()
-    return b'{"version":"' + version.encode() + b'",' + data[1:]
+    data = b'{"version":"' + version.encode() + b'",' + data[1:]
+    return PageResponse(data, "application/json", headers={"etag": f'"{version}"'}, compressed=compressed(data))

@@ -107,5 +107,6 @@ def test_an_external_image_is_a_link_and_never_loaded() -> None:
 
 
 def test_a_link_without_a_destination_leads_nowhere() -> None:
-    assert external_link(LinkKey(wiki=False, image=False, destination="")).open == '<a class="unresolved">'
+    html = external_link(LinkKey(wiki=False, image=False, destination=""))
+    assert f"{html.open}={html.close}" == '<span class="unresolved">[=]()</span>'
     assert page_link("/p/a?b&c").open == '<a class="page-link" href="/p/a?b&amp;c">'

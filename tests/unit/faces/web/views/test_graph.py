@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 
@@ -64,3 +65,12 @@ def test_an_empty_collection_and_a_large_one_have_a_page_each(pages: Pages) -> N
 def test_another_collection_has_no_graph(pages: Pages, view: View) -> None:
     with pytest.raises(NotFoundError):
         view(pages.request("@other"))
+
+
+def test_the_data_are_packed_once_for_each_state(pages: Pages) -> None:
+    first, again = (pages.get("/graph.json/@large", {"accept-encoding": "gzip"}) for _ in range(2))
+    assert json.loads(gzip.decompress(first.body)) == json.loads(pages.view(graph_json, "@large"))
+    assert (first.headers["etag"], first.headers["content-encoding"]) == (again.headers["etag"], "gzip")
+    assert pages.get("/graph.json/@large", {"if-none-match": first.headers["etag"]}).status == 304
+    plain = pages.get("/graph.json/@large", {})
+    assert json.loads(plain.body)["version"] in first.headers["etag"]
