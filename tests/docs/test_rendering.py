@@ -136,9 +136,10 @@ CASES: dict[str, Case] = {
     "`[text](mailto:…)`": has(
         "[a](mailto:x@example.org) [b](tel:112)", 'href="mailto:x@example.org"', 'href="tel:112"'
     ),
+    "`[text]()`": has("A lambda [=]() and [*a*]()", "lambda", ">[=]()</span>", ">[<em>a</em>]()</span>"),
     "`[text](obsidian://…)`": has(
         "[a](obsidian://x) [b](javascript:x) [c](data:x) [d](file:///x)",
-        "a</a>",
+        "<p>a b c d</p>",
         never=("obsidian:", "javascript:", "data:x", "file:"),
     ),
     "`^block-id` at": has("A block. ^my-block", 'id="^my-block"', never=(" ^my-block",)),

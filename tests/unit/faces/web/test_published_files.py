@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.json import Json
+from commonplace.domain.ports import Store
 from commonplace.domain.site_file import PublishRules
 from commonplace.faces.web import published_files
 from commonplace.faces.web.output_folder import OutputFolder
@@ -23,6 +25,21 @@ FILES = {
     "ignored/d.png": "four",
     ".commonplaceignore": "ignored/\n",
 }
+
+
+class CountedStore:
+    """A store that notes what is read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.paths: list[str] = []
+
+    def read(self, address: Address) -> bytes:
+        self.paths.append(address.path)
+        return self._store.read(address)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
 
 
 def test_files_that_are_not_there_ignored_excluded_or_unsafe_are_left_out(tmp_path: Path) -> None:
@@ -44,16 +61,10 @@ def test_only_changed_files_are_read_again(tmp_path: Path, monkeypatch: pytest.M
 
         def written(stored: Json) -> tuple[list[str], Json]:
             folder = OutputFolder(tmp_path / "out", base.folder)
-            read: list[str] = []
-            store = base.store
-            original = type(store).read
-            with monkeypatch.context() as patch:
-                patch.setattr(
-                    type(store), "read", lambda self, address: read.append(address.path) or original(self, address)
-                )
-                known = PublishedFiles(store, PublishRules(), frozenset(), stored).write(folder, names)
+            store = CountedStore(base.store)
+            known = PublishedFiles(store, PublishRules(), frozenset(), stored).write(folder, names)  # type: ignore[arg-type]
             folder.finish({})
-            return read, known
+            return store.paths, known
 
         read, known = written(None)
         assert read == names

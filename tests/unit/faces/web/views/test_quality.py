@@ -66,7 +66,7 @@ def test_every_place_of_a_broken_link_is_counted_and_named(pages: Pages) -> None
 def test_a_missing_file_is_called_a_file(pages: Pages) -> None:
     every = [*rows(pages.view(broken)), *rows(pages.view(broken, page="2"))]
     (row,) = [row for row in every if "recipee.png</a>" in row]
-    assert '<span class="count">a file</span>' in row
+    assert '<span class="count">· a file</span>' in row
     assert "Near:" not in row
 
 
