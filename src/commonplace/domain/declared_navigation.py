@@ -36,6 +36,13 @@ ReadText = Callable[[str], str]
 """Returns the text of a file by its path from the collection's root; "" if there is none."""
 
 
+def value_at(values: Mapping[str, Json], keys: Sequence[str]) -> Json:
+    """The value at a key inside the values at the keys before it; None for none, and for no key."""
+    for key in keys[:-1]:
+        values = mapping_of(values.get(key))
+    return values.get(keys[-1]) if keys else None
+
+
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key by which `Chapter 2` is before `Chapter 10`."""
     text = text.casefold()

@@ -24,6 +24,7 @@ from commonplace.domain.declared_navigation import (
     nav_list,
     summary,
     toctree,
+    value_at,
     words_of_name,
 )
 from commonplace.domain.json import Json, list_of, mapping_of, number_of, scalar_text, text_of
@@ -178,23 +179,15 @@ _STYLES: Mapping[str, _Style] = {
 }  # fmt: skip
 
 
-_KEYS = frozenset({
-    *(keys[0] for style in _STYLES.values() for keys in (style.position, *style.labels) if keys),
-    *("title", "nav_order", "nav_exclude", "parent", "grand_parent"),
-})  # fmt: skip
+_KEYS = frozenset(("title", "nav_order", "nav_exclude", "parent", "grand_parent")).union(
+    keys[0] for style in _STYLES.values() for keys in (style.position, *style.labels) if keys
+)
 """The keys of the front matter that decide about navigations."""
 
 
 def _declared(record: Record) -> Mapping[str, Json]:
     """The front matter of a page as far as it decides about navigations."""
-    values = record.frontmatter
-    return {key: values[key] for key in values if key in _KEYS}
-
-
-def _at(values: Mapping[str, Json], keys: Sequence[str]) -> Json:
-    for key in keys[:-1]:
-        values = mapping_of(values.get(key))
-    return values.get(keys[-1]) if keys else None
+    return {key: value for key, value in record.frontmatter.items() if key in _KEYS}
 
 
 @dataclass(slots=True)
@@ -230,7 +223,7 @@ class _Arranger:
     def label(self, path: str, style: _Style = _STYLES[""]) -> str:
         """The title of a page in the navigation."""
         record = self.pages[path]
-        labels = (text_of(_at(_declared(record), keys)) for keys in style.labels)
+        labels = (text_of(value_at(_declared(record), keys)) for keys in style.labels)
         is_named_after_file = style.words and record.title == _bare(path)
         title = _folder_title(record.title, style) if is_named_after_file else record.title
         return next(filter(None, labels), title)
@@ -312,10 +305,10 @@ class _Arranger:
         return _key(position, style, 0, record.date, name if style.by_name else self.label(path, style))
 
     def _position(self, path: str, style: _Style, name: str) -> float | None:
-        position = number_of(_at(_declared(self.pages[path]), style.position)) if style.position else None
-        if position is None and style.position:
-            text = text_of(_at(_declared(self.pages[path]), style.position))
-            position = float(text) if re.fullmatch(r"-?\d{1,9}(\.\d{1,9})?", text) else None
+        value = value_at(_declared(self.pages[path]), style.position)
+        position = number_of(value)
+        if position is None and re.fullmatch(r"-?\d{1,9}(\.\d{1,9})?", text_of(value)):
+            position = float(text_of(value))
         if position == 0 and style.zero_is_none:
             return None
         return _prefix(name) if position is None and style.numbered else position
@@ -384,8 +377,7 @@ def _key(position: float | None, style: _Style, kind: int, date: str, name: str)
 
 
 def _prefix(name: str) -> float | None:
-    number = _NUMBER.match(name)
-    return float(number[1][:9]) if number else None
+    return float(number[1][:9]) if (number := _NUMBER.match(name)) else None
 
 
 def _bare(path: str) -> str:
