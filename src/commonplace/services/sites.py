@@ -180,16 +180,16 @@ SITES = Sites()
 
 
 def site_with(
-    collection: Collection, records: Iterable[Record], known: KnownNavigation | None = None
+    collection: Collection, records: Iterable[Record], earlier: KnownNavigation | None = None
 ) -> tuple[Site, KnownNavigation]:
     """The site that a collection would have with only some of its documents, and its navigation for the next call.
 
     Args:
         collection: The collection.
         records: The records of these documents.
-        known: The navigation of an earlier call; None for none.
+        earlier: The navigation of an earlier call; None for none.
     """
-    return _site(collection, _SiteReader(collection.store), records, known)
+    return _site(collection, _SiteReader(collection.store), records, earlier)
 
 
 def _navigation(
@@ -197,14 +197,18 @@ def _navigation(
     read: Callable[[str], str],
     records: Mapping[str, Record],
     settings: SiteSettings,
-    known: KnownNavigation | None,
+    earlier: KnownNavigation | None,
 ) -> KnownNavigation:
-    """The navigation, built only if something that it depends on is not as for the known one."""
+    """The navigation, built only if something that it depends on is not as for the earlier one."""
     trees = collection.index.surroundings().sites
     about: list[object] = [build(), trees, settings.navigation, collection.shown_name("a-b"), collection.name]
     facts = _digest_of(repr([*about, *map(navigation_facts, records.values())]))
-    if known and known.facts == facts and all(_digest_of(read(path)) == text for path, text in known.texts.items()):
-        return known
+    if (
+        earlier
+        and earlier.facts == facts
+        and all(_digest_of(read(path)) == digest for path, digest in earlier.texts.items())
+    ):
+        return earlier
     texts: dict[str, str] = {}
 
     def noted(path: str) -> str:
@@ -221,18 +225,18 @@ def _digest_of(text: str) -> str:
 
 
 def _site(
-    collection: Collection, reader: _SiteReader, documents: Iterable[Record], known: KnownNavigation | None
+    collection: Collection, reader: _SiteReader, documents: Iterable[Record], earlier: KnownNavigation | None
 ) -> tuple[Site, KnownNavigation]:
     settings = declared_site(collection.store)
     records = {record.address.path: record for record in documents}
     trees = collection.index.surroundings().sites
-    known = _navigation(collection, reader.read, records, settings, known)
-    navigation = known.navigation
+    built_navigation = _navigation(collection, reader.read, records, settings, earlier)
+    navigation = built_navigation.navigation
     start = _start(collection, settings.start, navigation, records, trees)
     title = settings.title or next(filter(None, (site_title(tree, reader.read(tree.config)) for tree in trees)), "")
     if not title and start and fold(records[start].title) not in _GENERAL_TITLES:
         title = records[start].title
-    return Site(settings, navigation, start, title or collection.name), known
+    return Site(settings, navigation, start, title or collection.name), built_navigation
 
 
 def _start(

@@ -78,16 +78,16 @@ class PublishedFiles:
             What the next publication may know of them, which may be lost.
         """
         now = time.time_ns()
-        known: dict[str, Json] = {}
+        entries: dict[str, Json] = {}
         for path in paths:
             status = self._status(Address(path))
             before = list_of(self._stored.get(path))
             is_same = status is not None and before[1:] == [*status] and folder.earlier.get(path) == before[0]
             if is_same and folder.keeps(path):
-                known[path] = [*before]
+                entries[path] = [*before]
                 continue
             content = self._store.read(Address(path))
             folder.put(path, content)
             if status is not None and status.ctime_ns < now - RECENT_NS:
-                known[path] = [content_digest(content), *status]
-        return known
+                entries[path] = [content_digest(content), *status]
+        return entries

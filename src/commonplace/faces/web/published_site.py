@@ -133,8 +133,8 @@ class Publication:
             collection, self._selection, settings.publish, (*left, *ignored), withheld
         )
         self._alone = Collections(lambda: [self._collection])
-        known = known_navigation(folder.private.get("navigation"))
-        self._site, self._known_navigation = site_with(collection, self._selection.records.values(), known)
+        navigation = known_navigation(folder.private.get("navigation"))
+        self._site, self._known_navigation = site_with(collection, self._selection.records.values(), navigation)
         self._folder = folder
         self._url = url or settings.url
         self._files = PublishedFiles(collection.store, settings.publish, self._hidden, folder.private.get("sources"))
@@ -483,13 +483,13 @@ class Publication:
                 self._folder.put(f"{OWN}/static/{name}", asset.content)
         if self._style:
             self._folder.put(f"{OWN}/style.css", self._style.encode())
-        known = self._files.write(self._folder, dict.fromkeys([*files, *filter(None, self._pictures)]))
+        sources = self._files.write(self._folder, dict.fromkeys([*files, *filter(None, self._pictures)]))
         self._folder.put(".nojekyll", b"")
         if self._url:
             self._folder.put("sitemap.xml", self._sitemap().encode())
             self._folder.put("robots.txt", f"User-agent: *\nAllow: /\nSitemap: {self._url}sitemap.xml\n".encode())
             self._folder.put(f"{OWN}/feed.atom", self._feed().encode())
-        return known
+        return sources
 
     def _address(self, path: str) -> str:
         return f"{self._url}{quote(self._outputs.pages[path].removesuffix(START))}"
