@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.json import Json
 from commonplace.services import sites
 from commonplace.services.sites import KnownNavigation, Sites, known_navigation, site_findings, site_with
 from indexed import Indexed
@@ -76,7 +77,7 @@ def test_what_a_browser_refuses_and_a_page_named_twice_are_told(tmp_path: Path) 
         "plain.css": "/* @import url(https://a.example/x.css) */ p { background: url(data:image/png;base64,AAAA) }",
         "commonplace.yaml": "",
     }
-    cases = [
+    cases: list[tuple[str, dict[str, str]]] = [
         ("logo: x.svg\nfavicon: plain.svg\n", {"logo": "a script"}),
         ("favicon: x.svg\nstyle: plain.css\n", {"favicon": "a script"}),
         ("style: x.css\n", {"style": "//far.example/x.css"}),
@@ -126,5 +127,6 @@ def test_a_known_navigation_is_taken_as_long_as_all_that_it_was_built_of_is_the_
             base.write(path, text)
             before, known = known, again(known)
             assert known != before, path
-    for wrong in (None, [], {}, {"roots": [1]}, {"roots": [["a"]]}, {"roots": "x", "texts": 1}):
+    others: list[Json] = [None, [], {}, {"roots": [1]}, {"roots": [["a"]]}, {"roots": "x", "texts": 1}]
+    for wrong in others:
         assert known_navigation(wrong) is None or known_navigation(wrong) != first

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,7 +127,7 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Con
             yield made
 
 
-def fusion(connection: sqlite3.Connection, similarity: Similar | None, **more: bool | float) -> RankFusion:
+def fusion(connection: sqlite3.Connection, similarity: Similar | None, **more: Any) -> RankFusion:
     strict = bool(more.pop("strict", False))
     return RankFusion(connection, SearchQuery(text="how to swim", similarity=similarity, **more), strict)
 

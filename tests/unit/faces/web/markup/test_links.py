@@ -12,7 +12,12 @@ from commonplace.faces.web.markup.links import DocumentLinks, external_link, pag
 from commonplace.faces.web.markup.parser import LinkKey, parse, written_links
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.site.documents import LinkTarget
 from indexed import Indexed
+
+
+def embedded(target: LinkTarget, *part: str) -> str:
+    return f"[{target.title}:{':'.join(part)}]"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocumentLinks]:
             Urls("base"),
             document,
             page=document.address,
-            embedded=lambda target, *part: f"[{target.title}:{':'.join(part)}]",
+            embedded=embedded,
         )
 
 
