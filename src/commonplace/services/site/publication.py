@@ -306,7 +306,8 @@ def earlier_pages(stored: object) -> Iterator[tuple[str, WrittenPage]]:
         revision, lists = values.get("revision"), _lists(values)
         if isinstance(revision, str) and lists and "targets" in values and "files" in values:
             parts = scalar_text(cast("Json", values.get("parts")))  # "" in those of an earlier version
-            yield path, WrittenPage(revision if parts else "", *lists, parts)
+            targets, files, notes, shown, named = lists
+            yield path, WrittenPage(revision if parts else "", targets, files, notes, shown, named, parts)
 
 
 def _lists(values: Mapping[str, object]) -> Sequence[list[str]]:
