@@ -11,12 +11,14 @@ from difflib import get_close_matches
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 from unicodedata import normalize
+from urllib.parse import unquote
 
 from commonplace.domain.activity import record_read
-from commonplace.domain.addresses import Address, is_document_path, parse_document_address
+from commonplace.domain.addresses import Address, address_or_none, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.graphs import BLOCK_REFERENCE, shown_title, title_case
 from commonplace.domain.links import MAX_CUTS, documents_named
+from commonplace.domain.markdown.paths import joined
 from commonplace.domain.revisions import revision_of
 from commonplace.services.deletions import with_deletion
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
@@ -467,6 +469,41 @@ def _linked_document(collections: Collections, target: str, name: str | None) ->
             if record is not None:
                 return FoundDocument(collection, record)
     return None
+
+
+def declared_page(index: Index, reference: str, source: Address | None) -> Record | None:
+    """The page that a front matter or citation names without a fragment; None if there is none or several.
+
+    A path with its suffix counts from the folder of its page, as in a link, and from the root if nothing is there. Any
+    other reference is a name, as in a wikilink.
+
+    Args:
+        index: The index of the collection.
+        reference: The reference, without the fragment.
+        source: The page that has it; None for the root.
+    """
+    for name in dict.fromkeys((reference, unquote(reference))):
+        if is_document_path(name) and not name.startswith("/"):
+            place = joined(source.folder if source else "", name)
+            address = address_or_none(place) if place else None
+            if address and (record := index.record(address)):
+                return record
+        if record := index.find(name, source):
+            return record
+    return None
+
+
+def reference_from_base(index: Index, reference: str, source: Address) -> str:
+    """The reference of a call, whose path counts from the root, as the front matter of a page can have it.
+
+    It begins with `/` if it would name another page from the folder of its page.
+    """
+    path = reference.partition("#")[0]
+    at_root = address_or_none(path) if is_document_path(path) else None
+    if at_root is None or index.record(at_root) is None:
+        return reference
+    page = declared_page(index, path, source)
+    return reference if page is None or page.address == at_root else f"/{reference}"
 
 
 def reference_splits(text: str) -> list[tuple[str, str]]:

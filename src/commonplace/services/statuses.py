@@ -177,7 +177,7 @@ class CollectionStatuses:
         for name, fragment in collections.reference_splits(reference):
             if not name and fragment:
                 return address, fragment
-            record = self._collection.index.find(name, address) if name else None
+            record = collections.declared_page(self._collection.index, name, address) if name else None
             if record is not None:
                 return record.address, fragment
         if reference.startswith("#"):

@@ -16,6 +16,19 @@ PAGES = {
     "expired.md": "---\nexpires: 2020-01-01\n---\n# Server port campaign\n\nport of the server\n",
 }
 
+AS_WRITTEN = {
+    "new.md": PAGES["new.md"],
+    "dec/1.md": "# Port 1\n\n## Status\n\nAccepted\n\nSuperceded by [2](2.md)\n\n## Port\n\nserver port\n",
+    "dec/2.md": "# Network 2\n\n## Status\n\nAccepted\n\n## Rest\n\nserver port of the second, with many other words\n",
+    "dec/3.md": "# Port 3\n\n| Status | Superseded by [2](2.md) |\n|--|--|\n| Day | 2020-01-01 |\n\nserver port\n",
+    "key.md": "---\nsuperseded-by: dec/2.md\n---\n# Port key\n\nserver port\n",
+    "both.md": "---\nStatus: draft, superseded\n---\n# Port both\n\nserver port\n",
+    "day.md": "---\nValid-Until: 30.11.2020\n---\n# Port day\n\nserver port\n",
+    "month.md": "---\nexpires: November 2020\n---\n# Port month\n\nserver port\n",
+    "doubt.md": "---\nexpires: 3/4/2020\n---\n# Other\n\nNothing.\n",
+}
+"""Pages that do not hold, as people write it; two that hold, and one whose day is in doubt."""
+
 SAID = "old.md (Port of the server) is superseded by new.md: it comes after what holds."
 """What a search says whose words are the title of a page that lapsed."""
 
@@ -65,3 +78,26 @@ def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
             "This page is superseded by new.md"
             in server.ask("GET", "/p/old", headers={"Accept": "text/html"}).body.decode()
         )
+
+
+def test_every_face_reads_a_status_as_people_write_it(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", AS_WRITTEN)
+    lapsed = dict.fromkeys(("dec/1.md", "dec/3.md", "key.md"), "SUPERSEDED by dec/2.md")
+    lapsed |= {"both.md": "SUPERSEDED", "day.md": "EXPIRED", "month.md": "EXPIRED"}
+    shell = Shell(repo.path)
+    hits = shell("search", "server", "port", "--mode", "keyword", "--json").json["hits"]
+    assert {hit["path"] for hit in hits[:2]} == {"new.md", "dec/2.md"}
+    assert {hit["path"] for hit in hits[2:]} == set(lapsed)
+    issues = shell("check", "--json").json["findings"]
+    assert [issue["path"] for issue in issues if "counts as no day" in issue["message"]] == ["doubt.md"]
+    with agent("mcp", repo.path, "--no-embed") as notes, served(repo.path) as server:
+        text = notes.text("search", query="server port")
+        rows = server.ask("GET", "/api/v1/search?q=server+port").json["results"]
+        for path, mark in lapsed.items():
+            assert max(text.index("new.md"), text.index("dec/2.md#")) < text.index(f"{path}#")
+            assert mark in notes.text("read", page=path).splitlines()[0]
+            assert mark.split()[0].lower() in str(shell("read", path, "--json").json["status"])
+            (row,) = (row for row in rows if row["path"] == path.removesuffix(".md"))
+            assert row["snippet"].startswith(f"[{mark}]")
+            page = server.ask("GET", f"/p/{path.removesuffix('.md')}", headers={"Accept": "text/html"}).body.decode()
+            assert f"This page is {mark.split()[0].lower()}" in page or "This page expired" in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from commonplace.domain.addresses import Address
@@ -12,6 +14,7 @@ from commonplace.domain.status import (
     declared_statuses,
     due_review,
     next_review,
+    reviewed_fields,
     status_names,
     status_on,
     unread_days,
@@ -48,6 +51,31 @@ PAGES = {
     "status: frobnicated": (Status.CURRENT, ""),
     "status: {a: 1}": (Status.CURRENT, ""),
     "status: 7": (Status.CURRENT, ""),
+    "Status: Deprecated": (Status.RETIRED, ""),
+    "superseded-by: new.md": (Status.SUPERSEDED, "new.md"),
+    "supersededBy: new.md": (Status.SUPERSEDED, "new.md"),
+    "Superceded by: new.md": (Status.SUPERSEDED, "new.md"),
+    "superseded_by: none": (Status.CURRENT, ""),
+    "superseded: true": (Status.SUPERSEDED, ""),
+    "superseded: new.md": (Status.SUPERSEDED, "new.md"),
+    "superseded: 2026-01-01": (Status.SUPERSEDED, ""),
+    "status: Superceded by 0005.md": (Status.SUPERSEDED, "0005.md"),
+    "status: draft, superseded": (Status.SUPERSEDED, ""),
+    "status: [accepted, superseded]": (Status.SUPERSEDED, ""),
+    "status: accepted; supersedes [B](b.md)": (Status.CURRENT, ""),
+    "status: Accepted, superseded by [B](b.md) on 2021-01-01": (Status.SUPERSEDED, "b.md"),
+    "status: superseded by ADR-5 (2021-01-01)": (Status.SUPERSEDED, "ADR-5"),
+    "status: Superseded, see [B](b.md)": (Status.SUPERSEDED, "b.md"),
+    "status: deprecated in favor of [N](n.md)": (Status.RETIRED, "n.md"),
+    "status: Deprecated since 2.0": (Status.RETIRED, ""),
+    "status: partially superseded by x.md": (Status.CURRENT, ""),
+    "status: proposed | accepted | superseded": (Status.CURRENT, ""),
+    "status: '{proposed | accepted | … | superseded by [ADR-0005](0005.md)}'": (Status.CURRENT, ""),
+    "Valid-Until: 14.06.2026": (Status.EXPIRED, ""),
+    "expires: 2026-05": (Status.EXPIRED, ""),
+    "expires: 2026-06": (Status.CURRENT, ""),
+    "expires: May 31, 2026": (Status.EXPIRED, ""),
+    "expires: 3/4/2020": (Status.CURRENT, ""),
     f"superseded_by: {'x' * 5000}": (Status.SUPERSEDED, ""),
 }
 
@@ -66,13 +94,49 @@ def test_decision_records_declare_it_in_their_text() -> None:
         "# 1. A\n\n## Status\n\nDeprecated\n": ("deprecated", ""),
         "# 1. A\n\n* Status: superseded by [B](b.md)\n* Date: 2020-01-01\n": ("superseded", "b.md"),
         "# 1. A\n\n**Status:** Rejected.\n": ("rejected", ""),
+        "# A\n\n## Status\n\nAccepted\n\nSuperceded by [9. B](0009-b.md)\n": ("superseded", "0009-b.md"),
+        "# A\n\n## Status\n\n- Accepted 2020-02-01\n- Superseded by [B](b.md) 2021-01-01\n": ("superseded", "b.md"),
+        "# A\n\n## 2. Status\n\n| Date | Is |\n|--|--|\n| 2020-01-01 | Superseded by [B](b.md) |\n": (
+            "superseded",
+            "b.md",
+        ),
+        "# A\n\n## Status: Superseded by [B](b.md)\n\nx\n": ("superseded", "b.md"),
+        "# A\n\n## Status\n\nThis was superseded by [B](b.md).\n": ("superseded", "b.md"),
+        "# A\n\n## Status\n\n~~Accepted~~ Superseded by [B](b.md)\n": ("superseded", "b.md"),
+        "# A\n\n## Status\n\n- [ ] Proposed\n- [x] Rejected\n- [ ] Superseded\n": ("rejected", ""),
+        "# A\n\n| Status | Superseded by [B](b.md) |\n|---|---|\n| Date | 2020 |\n": ("superseded", "b.md"),
+        "# A\n\n- Status: Accepted\n- Superseded by: [B](b.md)\n": ("superseded", "b.md"),
+        "# A\n\n- Status: rejected\n- Superseded by: -\n": ("rejected", ""),
         "# 1. A\n\n~~~md\n```\nStatus: superseded\n~~~\n\nStatus: rejected\n": ("rejected", ""),
     }
     for text, expected in cases.items():
         (declared,) = _declared(text)
         assert (declared.word, declared.by) == expected
-    for text in ("# A\n\n## Status\n\nThe server answers 404.\n", "# A\n\nStatus: 200 OK means done.\n", "", "# A\n"):
-        assert _declared(text) == ()
+
+
+def test_texts_that_declare_no_status() -> None:
+    choices = "What is the status, such as proposed, accepted, rejected, deprecated, superseded, etc.?"
+    for text in (
+        "## Status\n\nThe server answers 404.\n",
+        "Status: 200 OK means done.\n",
+        "",
+        f"## Status\n\n{choices}\n",
+        "## Status\n\nProposed | Accepted | Rejected | Superseded by [B](b.md)\n",
+        "## Status\n\n- Proposed\n- Accepted\n- Deprecated\n- Superseded\n",
+        "## Status\n\nDeprecated headers are ignored.\n",
+        "## Status\n\n```\nDeprecated\n```\n<!-- Superseded by x -->\n",
+        "## Status codes\n\nDeprecated\n",
+    ):
+        assert _declared(f"# A\n\n{text}") == (), text
+
+
+@pytest.mark.parametrize(
+    "text", ["- " * 150, "| " * 2_000, "~~" * 2_000, "<!--" * 1_000, "superseded " * 90, ", (" * 99]
+)
+def test_reading_a_status_takes_linear_time(text: str) -> None:
+    begun = time.process_time()
+    assert _declared(f"---\nstatus: '{text}'\n---\n# A\n\n## Status\n\n{text}\n") is not None
+    assert time.process_time() - begun < 0.2
 
 
 def test_a_section_declares_it_in_the_attributes_of_its_heading() -> None:
@@ -97,12 +161,19 @@ def test_the_day_of_a_review() -> None:
     for (last, period), day in cases.items():
         assert due_review({"last_reviewed_on": last, "review_in": period})[0] == day
     assert due_review({"review-by": "2026-02-03"}) == ("2026-02-03", "review-by")
+    assert due_review({"Review By": "November 2026"}) == ("2026-11-30", "Review By")
+    assert due_review({"Reviewed": "1.1.2026", "review-in": "1 month"})[0] == "2026-02-01"
     assert due_review({"review_by": "soon"}) == ("", "")
 
 
+def test_a_review_is_noted_in_the_spelling_of_the_page() -> None:
+    fields = reviewed_fields({"Review-By": "30.11.2026", "lastReviewed": "2026-01"}, "2026-06-15")
+    assert fields == {"lastReviewed": "2026-06-15", "Review-By": "2026-12-15"}
+
+
 def test_days_that_are_not_read_are_named_with_their_keys() -> None:
-    values = {"expires": "29/11/2026", "Valid-Until": "2027-01-01", "review_by": "2026-02-31", "expiry": "2027-01-01"}
-    assert [key for key, _ in unread_days(values)] == ["expires", "Valid-Until", "review_by"]
+    values = {"expires": "3/4/2026", "Valid-Until": "2027-01-01", "review_by": "2026-02-31", "expiry": "29/11/2026"}
+    assert [key for key, _ in unread_days(values)] == ["expires", "review_by"]
     assert unread_days({"expires": "never", "review_by": "{{date}}", "review-by": "2027-01-01", "a": "b"}) == []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.status import Status
@@ -34,6 +35,14 @@ PAGES = {
     "two.md": "---\nsuperseded_by: one.md\n---\n# Two\n\ncircle\n",
     "chain.md": "---\nsuperseded_by: old.md\n---\n# Chain\n\nlink\n",
     "self.md": "---\nsuperseded_by: self.md\n---\n# Self\n\nmirror\n",
+    "dec/a.md": "---\nsuperseded_by: b.md\n---\n# First\n\nfolder\n",
+    "dec/b.md": "# Beside\n",
+    "dec/c.md": "---\nstatus: superseded by [it](../b.md)\n---\n# Third\n\nfolder\n",
+    "dec/d.md": "---\nsuperseded-by: /b.md\n---\n# Fourth\n\nfolder\n",
+    "dec/e.md": "---\nSuperceded by: dec/b.md\n---\n# Fifth\n\nfolder\n",
+    "dec/f.md": "---\nstatus: superseded by [x](with%20blank.md)\n---\n# Sixth\n\nfolder\n",
+    "dec/with blank.md": "# With blank\n",
+    "b.md": "# At the top\n",
     "lost.md": "---\nsuperseded_by: nowhere.md\n---\n# Lost\n\nlost\n",
 }
 
@@ -143,3 +152,12 @@ def test_a_change_of_the_status_counts_at_once(tmp_path: Path) -> None:
         base.write("a.md", "# Cat\n\ncat cat cat\n")
         base.index.sync()
         assert _paths(search([base.collection], SearchQuery(text="cat"))) == ["a.md", "b.md"]
+
+
+def test_what_replaces_a_page_counts_from_its_folder_and_then_from_the_top(base: Indexed) -> None:
+    statuses = CollectionStatuses(base.collection)
+    places = {name: statuses.at(Address(f"dec/{name}.md")).by for name in "acdef"}
+    assert places == {"a": "dec/b.md", "c": "b.md", "d": "b.md", "e": "dec/b.md", "f": "dec/with blank.md"}
+    for name, place in places.items():
+        links = base.collection.index.links_from(Address(f"dec/{name}.md"))
+        assert [link.target.path for link in links if link.target] == [place], name

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from commonplace.domain.addresses import is_document_path
 from commonplace.domain.citations import COPY_KEYS, SOURCES_KEY, TARGET_KEYS, read_citation
 from commonplace.domain.documents import LinkKind, Section
 from commonplace.domain.json import JsonObject
-from commonplace.domain.status import REPLACED_KEYS, replacement_in
+from commonplace.domain.status import REPLACED_KEYS, is_replacement_key, plain_key, replacement_in
 from commonplace.domain.yaml_edits import YamlNode
 
-_BY_KEYS = "|".join(("by", *(key.replace("_", "[_-]") for key in REPLACED_KEYS if key.islower())))
+_BY_KEYS = "|".join(("by", *(key.replace("_", "[_-]?") for key in REPLACED_KEYS)))
 _BY = re.compile(rf"(?i)(?<![\w-])(?:{_BY_KEYS})=(?:\"([^\"]*)\"|'([^']*)'|([^\s}}]+))".encode())
 
 
@@ -28,7 +29,10 @@ class Reference(NamedTuple):
 
 def declares_references(values: JsonObject) -> bool:
     """Whether a front matter may have references."""
-    return any(values.get(key) for key in (*REPLACED_KEYS, "status", SOURCES_KEY))
+    return any(
+        value and (key == SOURCES_KEY or plain_key(key) == "status" or is_replacement_key(key))
+        for key, value in values.items()
+    )
 
 
 def references_of(key: str, value: YamlNode) -> list[Reference]:
@@ -39,7 +43,15 @@ def references_of(key: str, value: YamlNode) -> list[Reference]:
     if "[[" in place.text:
         return []
     reference = replacement_reference(key, place.text) if place.kind == "scalar" else ""
-    return [Reference(LinkKind.FRONTMATTER, reference, place)] if reference else []
+    return [Reference(kind_of(reference), reference, place)] if reference else []
+
+
+def kind_of(reference: str) -> LinkKind:
+    """The kind of link whose rules a reference follows: a path with its suffix counts from its page first, as links do.
+
+    Any other one is a name, as in a wikilink.
+    """
+    return LinkKind.MARKDOWN if is_document_path(reference.partition("#")[0]) else LinkKind.FRONTMATTER
 
 
 def replacement_reference(key: str, text: str) -> str:

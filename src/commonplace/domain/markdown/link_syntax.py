@@ -19,6 +19,7 @@ from commonplace.domain.markdown.declared_references import (
     Reference,
     declares_references,
     heading_references,
+    kind_of,
     references_of,
     replacement_reference,
 )
@@ -466,7 +467,11 @@ def _reference_link(reference: str, start: int) -> Link | None:
     collection, target, fragment = parse_wiki(reference) or ("", "", "")
     first, last = path_range(reference, collection)
     span = Span(start + len(reference[:first].encode()), start + len(reference[:last].encode()))
-    return Link(LinkKind.FRONTMATTER, target, reference, fragment, "", collection, target_span=span) if target else None
+    if not target:
+        return None
+    kind = kind_of(reference)
+    target = unquote(target) if kind is LinkKind.MARKDOWN else target
+    return Link(kind, target, reference, fragment, "", collection, target_span=span)
 
 
 def _property_links(source: bytes, span: Span) -> Iterator[Link]:

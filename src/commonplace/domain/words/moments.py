@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from calendar import monthrange
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -90,15 +91,87 @@ def _day(moment: datetime, *, end: bool) -> datetime:
 
 
 def normal_date(value: Json) -> str:
-    """A date or timestamp as `YYYY-MM-DD…`; "" if the value is neither."""
+    """A date or timestamp as `YYYY-MM-DD…`; "" if the value is neither, or may be one of two days."""
     if not isinstance(value, str):
         return ""
     text = value.strip()
     match = _WRITTEN_DAY.match(text)
     if not match:
+        return _named_day(text)
+    day = _iso_day(int(match[1]), int(match[2]), int(match[3]))
+    return day and day + text[match.end() :]
+
+
+def normal_day(value: Json, *, end: bool = False) -> str:
+    """The day that a value names, as `YYYY-MM-DD`; "" if it names none, or may be one of two days.
+
+    Args:
+        value: A date, a timestamp or a month (`2026-11`, `11/2026`, `November 2026`).
+        end: Whether a month means its last day instead of its first.
+    """
+    if day := normal_date(value)[:10]:
+        return day
+    parts = _parts_of(value, _MONTH_FORMS) if isinstance(value, str) else None
+    if parts is None or not (first := _iso_day(*parts)):
         return ""
+    return _iso_day(*parts[:2], monthrange(*parts[:2])[1]) if end else first
+
+
+_MONTH_NAMES = (
+    "jan january januar janvier enero gennaio", "feb february februar février febrero febbraio",
+    "mar march märz maerz mrz mars marzo", "apr april avril avr abril aprile", "may mai mayo maggio",
+    "jun june juni juin junio giugno", "jul july juli juillet juil julio luglio", "aug august août agosto",
+    "sep sept september septembre septiembre settembre", "oct october okt oktober octobre octubre ottobre",
+    "nov november novembre noviembre", "dec december dez dezember décembre diciembre dicembre",
+)  # fmt: skip
+_MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
+_MONTHS = 12
+_NAME = r"(?P<n>[^\W\d_]{3,10})\.?"
+_NAMED_DAYS = (
+    re.compile(rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: (?:of|de))? {_NAME}(?: de)?,? (?P<y>\d{{4}})"),
+    re.compile(rf"{_NAME} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})"),
+    re.compile(r"(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})[日号]"),
+    re.compile(r"(?P<y>\d{4})년 ?(?P<m>\d{1,2})월 ?(?P<d>\d{1,2})일"),
+    re.compile(r"(?P<d>\d{1,2})\. ?(?P<m>\d{1,2})\. ?(?P<y>\d{4})"),
+)
+_EITHER_ORDER = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})")
+_MONTH_FORMS = (
+    re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})"),
+    re.compile(r"(?P<m>\d{1,2})[/.](?P<y>\d{4})"),
+    re.compile(r"(?P<y>\d{4})年(?P<m>\d{1,2})月"),
+    re.compile(rf"{_NAME},? (?P<y>\d{{4}})"),
+)
+_MAX_DAY_CHARS = 40
+
+
+def _month_number(name: str) -> int:
+    """The number of a month by its name in English, German, French, Spanish or Italian, or a short form; else 0."""
+    return _MONTH_NUMBERS.get(name.casefold(), 0)
+
+
+def _named_day(text: str) -> str:
+    """The day of a text such as `29 November 2026` or `30.11.2026`; "" for `3/4/2026`, which may be one of two."""
+    if either := _EITHER_ORDER.fullmatch(text):
+        first, second, year = int(either[1]), int(either[3]), int(either[4])
+        if first != second and max(first, second) <= _MONTHS:
+            return ""
+        return _iso_day(year, min(first, second), max(first, second))
+    parts = _parts_of(text, _NAMED_DAYS)
+    return _iso_day(*parts) if parts else ""
+
+
+def _parts_of(text: str, forms: Sequence[re.Pattern[str]]) -> tuple[int, int, int] | None:
+    """The year, month and day in a text of one of these forms; day 1 in a form without it, month 0 for no name."""
+    words = " ".join(text.split()) if len(text) <= _MAX_DAY_CHARS else ""
+    match = next(filter(None, (form.fullmatch(words) for form in forms)), None)
+    if match is None:
+        return None
+    parts = match.groupdict()
+    return int(parts["y"]), int(parts.get("m") or 0) or _month_number(parts.get("n") or ""), int(parts.get("d") or 1)
+
+
+def _iso_day(year: int, month: int, day: int) -> str:
     try:
-        day = date(int(match[1]), int(match[2]), int(match[3])).isoformat()
+        return date(year, month, day).isoformat()
     except ValueError:
         return ""
-    return day + text[match.end() :]

@@ -28,7 +28,7 @@ from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record, iso_timestamp
 from commonplace.domain.status import reviewed_day
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, declared_page
 from commonplace.services.health.citing_texts import CitingTexts, without_link_targets
 from commonplace.services.past import section_blame
 from commonplace.services.statuses import CollectionStatuses
@@ -219,16 +219,8 @@ class CitationRules:
     def _page(self, source: Address, target: str) -> Record | None:
         key = (source.folder, target)
         if key not in self._pages:
-            self._pages[key] = self._found(source, target) if target else None
+            self._pages[key] = declared_page(self._collection.index, target, source) if target else None
         return self._pages[key] if target else self._collection.index.record(source)
-
-    def _found(self, source: Address, target: str) -> Record | None:
-        """The page at a path that counts from the page's folder, as in a link; else the page of this path or name."""
-        try:
-            linked = self._collection.index.record(parse_address(normpath(f"{source.folder}/{target}").lstrip("/")))
-        except KnowledgeError:  # a title is no path
-            linked = None
-        return linked or self._collection.index.find(target, source)
 
     def file(self, source: Address, target: str) -> tuple[Address, bytes] | None:
         """A file of the base, named from the page's folder or from the root."""

@@ -22,7 +22,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.links import LinkLookup, ambiguous_targets, lookup_keys, resolve
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import iso_timestamp
-from commonplace.domain.status import EXPIRY_KEYS, due_review, expiry_day, unread_days
+from commonplace.domain.status import due_review, expiry_day, unread_days
 from commonplace.services.collections import Collection
 from commonplace.services.health.citations import collection_citation_findings, page_citation_findings
 from commonplace.services.health.contradictions import ClaimIndex
@@ -133,13 +133,8 @@ def _past_review(record: Record, today: str) -> Iterator[Finding]:
             yield finding_of("stale", message)
 
     for key, written in unread_days(record.frontmatter):
-        message = f"{key} is {written[:40]!r}, which counts as no day. Write it like `{_key_of_day(key)}: 2027-01-31`."
+        message = f"{key} is {written[:40]!r}, which counts as no day. Write it like `{key}: 2027-01-31`."
         yield finding_of("stale", message)
-
-
-def _key_of_day(key: str) -> str:
-    """The spelling of a key of a day that is read: `valid_until` of `Valid-Until`."""
-    return key if key in EXPIRY_KEYS else key.casefold().replace("-", "_")
 
 
 def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> Iterator[LocatedFinding]:

@@ -29,8 +29,8 @@ from commonplace.domain.query import (
     SyncReport,
 )
 from commonplace.domain.sites import SiteTree, Surroundings
-from commonplace.domain.status import REPLACED_KEYS, DeclaredStatus
-from commonplace.services.collections import reference_splits
+from commonplace.domain.status import DeclaredStatus, is_replacement_key
+from commonplace.services.collections import declared_page, reference_splits
 
 WITHHELD = "(unpublished page)"
 """The text in the place of the name of a page that is not published, in English."""
@@ -338,7 +338,9 @@ class PublishedIndex:
     def is_hidden(self, reference: str, source: Address | None = None) -> bool:
         """Whether a reference of a page, such as a path, title or id with a fragment, names what is not published."""
         names = [name for name, _ in reference_splits(reference.removeprefix("[[").partition("]]")[0]) if name]
-        record = next((record for name in names if (record := self._index.find(name, source)) is not None), None)
+        record = next(
+            (record for name in names if (record := declared_page(self._index, name, source)) is not None), None
+        )
         if record is not None:
             return record.address in self._hidden
         return "://" not in reference and any(self._is_left_out(path) for path in _paths(names, source))
@@ -356,7 +358,8 @@ class PublishedIndex:
             listed = sources if isinstance(sources, (list, tuple)) else [sources]
             values[SOURCES_KEY] = [self._withheld if number in cited else item for number, item in enumerate(listed, 1)]
         return {
-            key: self._shown_value(value, address, is_reference=key in REPLACED_KEYS) for key, value in values.items()
+            key: self._shown_value(value, address, is_reference=is_replacement_key(key))
+            for key, value in values.items()
         }
 
     def _hides(self, citation: Citation, address: Address) -> bool:

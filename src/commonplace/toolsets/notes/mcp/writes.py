@@ -14,7 +14,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.tokens import tokens_of
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, reference_from_base
 from commonplace.services.health.citations import placed_citation
 from commonplace.services.writes import WriteRequest, require_moves
 from commonplace.services.writes.documents import read_to_edit
@@ -282,7 +282,7 @@ def _change(change: Change, fragment: str, collection: Collection, address: Addr
         fields=change.fields,
         task=change.task,
         done=change.done,
-        by=change.by,
+        by=reference_from_base(collection.index, change.by, address),
         reason=change.reason,
         sources=_lines(change.sources, collection, address),
     )

@@ -31,7 +31,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.wikitext import is_wikitext
-from commonplace.domain.status import history_of, kept_texts, lapsed_sections
+from commonplace.domain.status import REPLACED_KEYS, history_of, kept_texts, lapsed_sections, spelled_key
 from commonplace.domain.yaml_loader import load
 
 MAX_LEVEL = 6
@@ -92,9 +92,10 @@ def superseded_page(document: Document, by: str, reason: str) -> bytes:
         )
     if by.partition("#")[0] in {document.address.path, document.address.id}:
         raise InvalidInputError("A page does not supersede itself.", kind="argument", hint="Name another page in by.")
-    fields: dict[str, Json] = {"superseded_by": by}
-    if "status" in document.frontmatter.values:
-        fields["status"] = "superseded"
+    values = document.frontmatter.values
+    fields: dict[str, Json] = {spelled_key(values, *REPLACED_KEYS): by}
+    if (status := spelled_key(values, "status")) in values:
+        fields[status] = "superseded"
     if reason:
         fields["superseded_reason"] = " ".join(reason.split())
     return set_fields(document, fields)
