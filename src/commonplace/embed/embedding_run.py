@@ -10,6 +10,7 @@ import threading
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -174,7 +175,8 @@ class EmbeddingRun:
         """The texts' vectors, computed by two threads; None if stopped."""
         middle = (len(texts) + 1) // 2
         # Both threads are new, because a thread cannot raise its lowered priority again.
-        threads = [_EncoderThread(self._model, part, self._stop) for part in (texts[:middle], texts[middle:]) if part]
+        parts = filter(None, (texts[:middle], texts[middle:]))
+        threads = [_EncoderThread(self._model, part, self._stop) for part in parts]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -184,7 +186,7 @@ class EmbeddingRun:
                 raise thread.failure
         if any(thread.unfinished for thread in threads):
             return None
-        made = [vectors for thread in threads for vectors in thread.made]
+        made = list(chain.from_iterable(thread.made for thread in threads))
         return np.concatenate(made) if made else np.empty((0, 0), np.float32)
 
 

@@ -235,6 +235,10 @@ def installed(models: Path) -> bool:
         return False
 
 
+def _tokens(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else MAX_TOKENS
+
+
 def open_folder(folder: Path) -> ModelFolder:
     """The metadata of the model in a folder.
 
@@ -251,13 +255,12 @@ def open_folder(folder: Path) -> ModelFolder:
     manifest = _object(folder / MANIFEST)
     limits = _object(folder / "sentence_bert_config.json")
     prompts = _object(folder / "config_sentence_transformers.json").get("prompts")
-    tokens = manifest.get("tokens") or limits.get("max_seq_length")
     digests = manifest.get("files")
     return ModelFolder(
         name=str(manifest.get("name") or folder.name),
         graph=graph,
         tokenizer=folder / TOKENIZER,
-        tokens=tokens if isinstance(tokens, int) and tokens > 0 else MAX_TOKENS,
+        tokens=_tokens(manifest.get("tokens") or limits.get("max_seq_length")),
         prompts=_prompts(prompts if isinstance(prompts, Mapping) else {}),
         digests={name: str(digest) for name, digest in digests.items()} if isinstance(digests, Mapping) else {},
     )

@@ -74,8 +74,9 @@ class SiteFinder:
             return [self._declared]
         if self._off:
             return []
-        if self._root is None:
-            return None
+        return None if self._root is None else self._search(document_folders)
+
+    def _search(self, document_folders: Iterable[str]) -> list[SiteTree]:
         folders = {"", *self._folders("")}
         for folder in document_folders:
             parts = folder.split("/")[:MAX_DEPTH]

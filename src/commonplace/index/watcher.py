@@ -143,13 +143,19 @@ class Watcher:
             )
 
 
+def _touches_history(git: str, events: set[tuple[int, str]]) -> bool:
+    """Whether the history may have changed.
+
+    A new commit or a switch of branches always changes the log of HEAD. When Git's index is unlocked, the store can
+    update its pending entries, which it does when its history is queried.
+    """
+    return any(path == f"{git}logs/HEAD" or (kind, path) == (DELETED, f"{git}index.lock") for kind, path in events)
+
+
 def _changes(root: Path, events: set[tuple[int, str]]) -> FileChanges:
     top = f"{root}/"
     git = f"{top}.git/"
-    # A new commit or a switch of branches always changes the log of HEAD. When Git's index is unlocked, the store can
-    # update its pending entries, which it does when its history is queried.
-    history = any(path == f"{git}logs/HEAD" or (kind, path) == (DELETED, f"{git}index.lock") for kind, path in events)
-    changes = FileChanges(scan=len(events) > EVENT_THRESHOLD, history=history)
+    changes = FileChanges(scan=len(events) > EVENT_THRESHOLD, history=_touches_history(git, events))
     # During a commit, most events are in Git's own folder; they are skipped.
     for kind, path in sorted([event for event in events if not event[1].startswith(git)], key=itemgetter(1)):
         if path.endswith(IGNORE_FILES):

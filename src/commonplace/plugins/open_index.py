@@ -188,15 +188,7 @@ class OpenIndex:
         further = {**(metadata if isinstance(metadata, dict) else {}), **fields}
         document = self._entry(identifier, collection)
         if document is None:
-            title, kind = str(values.get("title") or identifier), str(values.get("entry_type") or DEFAULT_TYPE)
-            top = {
-                key: further.pop(key) for key in ("tags", "summary", "importance", "date", "status") if key in further
-            }
-            entry = NewEntry(
-                entry_type=kind, title=title, body=str(body or ""), fields=top, metadata=further, id=identifier,
-                allow_undeclared=True, at_top=("links", "sources"),
-            )  # fmt: skip
-            typed_entries.create_entry(collection, entry)
+            typed_entries.create_entry(collection, _new_entry(values, further))
             return
         named = {"title": values["title"]} if values.get("title") else {}
         text = body if isinstance(body, str) else None
@@ -354,6 +346,17 @@ def _body(collections: Collections, kb_name: str, path: str) -> str:
     with suppress(KnowledgeError):
         return collections.get(kb_name).index.document(parse_document_address(path)).body
     return ""
+
+
+def _new_entry(values: Mapping[str, Json], further: dict[str, Json]) -> NewEntry:
+    """A new entry of an older server's values; what belongs at the top of the front matter leaves `further`."""
+    identifier = str(values.get("id") or "")
+    top = {key: further.pop(key) for key in ("tags", "summary", "importance", "date", "status") if key in further}
+    return NewEntry(
+        entry_type=str(values.get("entry_type") or DEFAULT_TYPE), title=str(values.get("title") or identifier),
+        body=str(values.get("body") or ""), fields=top, metadata=further, id=identifier, allow_undeclared=True,
+        at_top=("links", "sources"),
+    )  # fmt: skip
 
 
 def _row(document: FoundDocument) -> dict[str, Any]:

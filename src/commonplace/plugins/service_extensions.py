@@ -493,10 +493,9 @@ def _kind(hint: object) -> tuple[str, list[Json]]:
     if origin in {Union, UnionType}:
         parts = [part for part in get_args(hint) if part is not NoneType]
         return _kind(parts[0]) if len(parts) == 1 else ("text", [])
-    if origin is Literal:
-        return "select", [plain(option) for option in get_args(hint)]
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return "select", [plain(option.value) for option in hint]
+    if origin is Literal or (isinstance(hint, type) and issubclass(hint, Enum)):
+        values = get_args(hint) or [option.value for option in cast("type[Enum]", hint)]
+        return "select", list(map(plain, values))
     if isinstance(hint, str):  # an unevaluated annotation
         written = hint.partition("[")[0].partition("|")[0].strip()
         hint = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "date": date}.get(written, hint)

@@ -87,22 +87,20 @@ def _codes(handler: object) -> Iterator[CodeType]:
         if function is None or function.__code__ in seen:
             continue
         seen.add(function.__code__)
-        package = function.__module__.partition(".")[0]
         for code in _nested(function.__code__):
             yield code
-            named = [getattr(type(owner), name, None) for name in code.co_names] if owner is not None else []
-            found_globals = [function.__globals__.get(name) for name in code.co_names]
-            waiting += [MethodType(element, owner) for element in named if isinstance(element, FunctionType)]
-            waiting += [
-                found_global
-                for found_global in found_globals
-                if isinstance(found_global, FunctionType) and _is_in(found_global, package)
-            ]
-            waiting += _imported(code, function)
+            waiting += _named(code, function, owner)
 
 
-def _is_in(function: Callable[..., object], package: str) -> bool:
-    return function.__module__.partition(".")[0] == package
+def _named(code: CodeType, function: FunctionType, owner: object) -> Iterator[object]:
+    """What a function's code names: methods of its object, functions of its package, and what it imports."""
+    methods = [getattr(type(owner), name, None) for name in code.co_names] if owner is not None else []
+    yield from (MethodType(method, owner) for method in methods if isinstance(method, FunctionType))
+    package = function.__module__.partition(".")[0]
+    for value in map(function.__globals__.get, code.co_names):
+        if isinstance(value, FunctionType) and value.__module__.partition(".")[0] == package:
+            yield value
+    yield from _imported(code, function)
 
 
 def _imported(code: CodeType, function: FunctionType) -> Iterator[object]:
@@ -126,11 +124,7 @@ def _imports(code: CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _needs(code: CodeType) -> Iterator[str]:
-    for constant in (value for value in code.co_consts if isinstance(value, str)):
-        if _WRITES.search(constant):
-            yield "it writes to tables of the older server"
-        if _SELECT.search(constant):
-            yield from (f"it reads the table {name}" for name in _TABLE.findall(constant) if name.lower() not in TABLES)
+    yield from _needed_tables(code)
     for module, _ in _imports(code):
         if module in _OWN_WRITERS:
             yield f"it writes files by {module}"
@@ -139,6 +133,14 @@ def _needs(code: CodeType) -> Iterator[str]:
         request = step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and before.opname.startswith("LOAD_FAST")
         if request and before.argval == "db" and not hasattr(OpenIndex, str(step.argval)) and step.argval != "close":
             yield f"it uses db.{step.argval}"
+
+
+def _needed_tables(code: CodeType) -> Iterator[str]:
+    for constant in (value for value in code.co_consts if isinstance(value, str)):
+        if _WRITES.search(constant):
+            yield "it writes to tables of the older server"
+        if _SELECT.search(constant):
+            yield from (f"it reads the table {name}" for name in _TABLE.findall(constant) if name.lower() not in TABLES)
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

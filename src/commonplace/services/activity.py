@@ -225,18 +225,9 @@ def undo_session(
         UndoConflictError: later writes changed the same places. Nothing was written.
     """
     accesses = [access for access in _of_session(services, session) if access.is_write]
-    written = [access for access in accesses if not access.proposal]
-    undoable = [access for access in written if access.commit or access.files is not None]
-    chosen = [access for access in undoable if when in {None, access.when}]
+    chosen = [access for access in accesses if _is_undoable(access) and when in {None, access.when}]
     if not chosen:
-        proposals = list(dict.fromkeys(access.proposal for access in accesses if access.proposal))
-        only = f" It only proposed: {', '.join(proposals[:MAX_PROPOSALS_NAMED])}." if proposals and not written else ""
-        raise InvalidInputError(
-            f"This session wrote nothing of what is served that can be undone.{only}",
-            kind="session",
-            hint="Withdraw or decline what it proposed, or undo the commit that accepted it; take other text from the"
-            " trash.",
-        )
+        raise _nothing_to_undo(accesses)
     undos = [
         _collection_undo(services, base, [access for access in chosen if access.base == base], pages, message, person)
         for base in dict.fromkeys(access.base for access in chosen)
@@ -251,6 +242,23 @@ class _CollectionUndo:
     collection: Collection
     run: Callable[..., UndoReceipt]
     """Takes it back; with `tries` it only finds out whether that can be done. `has_others` is as in `undo`."""
+
+
+def _is_undoable(access: Access) -> bool:
+    """Whether a write is known by its commit or its texts, and was not only proposed."""
+    return not access.proposal and (bool(access.commit) or access.files is not None)
+
+
+def _nothing_to_undo(accesses: Sequence[Access]) -> InvalidInputError:
+    proposals = list(dict.fromkeys(access.proposal for access in accesses if access.proposal))
+    is_only_proposed = proposals and all(access.proposal for access in accesses)
+    only = f" It only proposed: {', '.join(proposals[:MAX_PROPOSALS_NAMED])}." if is_only_proposed else ""
+    return InvalidInputError(
+        f"This session wrote nothing of what is served that can be undone.{only}",
+        kind="session",
+        hint="Withdraw or decline what it proposed, or undo the commit that accepted it; take other text from the"
+        " trash.",
+    )
 
 
 def _collection_undo(

@@ -181,15 +181,20 @@ def _question(number: int, value: Json) -> GoldenQuestion:
     unknown = sorted(value.keys() - _KEYS)
     if unknown:
         raise _broken(f"{where} has the unknown key {unknown[0][:40]!r}")
-    question, pages, budget = value.get("question"), value.get("pages"), value.get("budget", DEFAULT_BUDGET)
+    question, budget = value.get("question"), value.get("budget", DEFAULT_BUDGET)
     if not isinstance(question, str) or not question.strip():
         raise _broken(f"{where} has no question")
-    named = [pages] if isinstance(pages, str) else pages
-    if not isinstance(named, Sequence) or not named or not all(isinstance(page, str) and page for page in named):
-        raise _broken(f"{where} names no pages")
+    pages = _pages(where, value.get("pages"))
     if not isinstance(budget, int) or isinstance(budget, bool) or not MIN_BUDGET <= budget <= MAX_BUDGET:
         raise _broken(f"{where} has a budget that is not a number from {MIN_BUDGET} to {MAX_BUDGET:,}")
-    return GoldenQuestion(question.strip(), tuple(str(page) for page in named), budget)
+    return GoldenQuestion(question.strip(), pages, budget)
+
+
+def _pages(where: str, value: Json) -> tuple[str, ...]:
+    named = [value] if isinstance(value, str) else value
+    if not isinstance(named, Sequence) or not named or not all(isinstance(page, str) and page for page in named):
+        raise _broken(f"{where} names no pages")
+    return tuple(map(str, named))
 
 
 def _broken(reason: str) -> ConfigError:

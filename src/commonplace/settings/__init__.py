@@ -162,6 +162,10 @@ def _secret_in(path: Path, variable: str) -> str:
         ) from error
 
 
+def _listed(value: str | Sequence[str]) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value
+
+
 def _with_remotes(flags: Flags) -> Flags:
     """The given flags, with the URLs in `kb` moved to `replica_of`.
 
@@ -169,8 +173,7 @@ def _with_remotes(flags: Flags) -> Flags:
         ConfigError: both folders and remotes are given.
     """
     given_remotes = {name: flag for name, flag in flags.items() if flag is not None}
-    named, also = given_remotes.get("kb", ()), given_remotes.get("replica_of", ())
-    texts = [named] if isinstance(named, str) else named
+    texts, also = (_listed(given_remotes.get(name, ())) for name in ("kb", "replica_of"))
     remotes = [text for text in texts if is_remote(text)]
     if not remotes and not (texts and also):
         return given_remotes
@@ -179,7 +182,7 @@ def _with_remotes(flags: Flags) -> Flags:
             "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
         )
     del given_remotes["kb"]
-    return {**given_remotes, "replica_of": [*remotes, *([also] if isinstance(also, str) else also)]}
+    return {**given_remotes, "replica_of": [*remotes, *also]}
 
 
 def default_settings(environment: Environment = os.environ) -> Settings:

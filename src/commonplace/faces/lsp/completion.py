@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from lsprotocol.types import (
@@ -207,13 +207,19 @@ def _values(page: EditorPage, present: Mapping[str, Json], field: str) -> Sequen
     kind = present.get("type")
     declared = schema.types.get(kind) if isinstance(kind, str) else None
     options = declared.fields[field].options if declared and field in declared.fields else ()
+    records = index.list(ListQuery(sort="updated", descending=True, limit=MAX_VALUES_READ)).records
+    counts = _counts(record.frontmatter.get(field) for record in records)
+    return list(dict.fromkeys((*options, *sorted(counts, key=lambda count: (-counts[count], count)))))
+
+
+def _counts(values: Iterable[Json]) -> dict[str, int]:
+    """How often each text occurs in values and lists of values; long texts are left out."""
     counts: dict[str, int] = {}
-    for record in index.list(ListQuery(sort="updated", descending=True, limit=MAX_VALUES_READ)).records:
-        value = record.frontmatter.get(field)
+    for value in values:
         for element in value if isinstance(value, list) else [value]:
             if isinstance(element, str) and 0 < len(element) <= LIMIT:
                 counts[element] = counts.get(element, 0) + 1
-    return list(dict.fromkeys((*options, *sorted(counts, key=lambda count: (-counts[count], count)))))
+    return counts
 
 
 def _item(

@@ -23,7 +23,7 @@ from lsprotocol.types import (
 
 from commonplace.domain.addresses import Address, fold, parse_document_address
 from commonplace.domain.document_reader import Fragments, find_fragment
-from commonplace.domain.documents import Link, LinkKind, Severity, Span
+from commonplace.domain.documents import Document, Link, LinkKind, Severity, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import RULES
 from commonplace.domain.links import is_stub, is_text, link_key
@@ -181,23 +181,27 @@ def _for_link(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> I
         yield f"Create {address.path}", _create_page(pages, page, address, link.label or address.stem)
 
 
+def _nearest(document: Document, fragment: str) -> Sequence[object]:
+    """The names of the parts of a page that are most similar to a fragment; none for one that it has."""
+    try:
+        find_fragment(document, fragment)
+    except NotFoundError as error:
+        nearest = error.context.get("nearest")
+        return nearest if isinstance(nearest, list | tuple) else ()
+    return ()
+
+
 def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
     link, target = resolved.link, pages.target(page, resolved)
     if target is None or not link.span.end:
         return
-    nearest: Sequence[object] = ()
     fragments = Fragments(target.page.document)
-    try:
-        find_fragment(target.page.document, link.fragment)
-    except NotFoundError as error:
-        found_nearest = error.context.get("nearest")
-        nearest = found_nearest if isinstance(found_nearest, list | tuple) else ()
     source = page.document.source
     start = source.find(b"#", link.target_span.end or link.span.start, link.span.end)
     end = start + 1 + len(link.fragment.encode())
     if start < 0 or source[start + 1 : end] != link.fragment.encode():  # the fragment is escaped in the source
         return
-    for name in nearest[:MAX_NEAREST]:
+    for name in _nearest(target.page.document, link.fragment)[:MAX_NEAREST]:
         heading = str(name)
         section = next((element for element in target.page.document.sections if element.heading == heading), None)
         if section is not None:

@@ -33,8 +33,8 @@ from commonplace.faces.rest.endpoint import (
     RestContract,
     RestRequest,
     RestResponse,
+    document,
 )
-from commonplace.faces.rest.openapi import document
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
 from commonplace.faces.write_output import in_no_commit, new_finding_json, retained_list
 from commonplace.services.collections import UNFINISHED_SECONDS

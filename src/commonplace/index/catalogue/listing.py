@@ -57,13 +57,7 @@ class Condition:
             self._add(f"({either})", *(bound for form in forms for bound in (form, form + MAX_CODE_POINT)))
         if filter_.types:
             self._add(f"f.type_folded IN ({_marks(filter_.types)})", *map(fold, filter_.types))
-        for tag in map(_bare_tag, filter_.tags):
-            self._add(
-                "f.id IN (SELECT file FROM tags WHERE tag = ? OR (tag >= ? AND tag < ?))", tag, f"{tag}/", f"{tag}0"
-            )
-        if filter_.any_tags:
-            tags = list(map(_bare_tag, filter_.any_tags))
-            self._add(sql("f.id IN (SELECT file FROM tags WHERE tag IN (", _marks(tags), "))"), *tags)
+        self._add_tags(list(map(_bare_tag, filter_.tags)), list(map(_bare_tag, filter_.any_tags)))
         self._add_days("f.day", filter_.date_from, filter_.date_to)
         self._add_days("f.created_day", filter_.created_from, filter_.created_to)
         self._add_days("f.updated_day", filter_.updated_from, filter_.updated_to)
@@ -87,6 +81,15 @@ class Condition:
     def _add(self, sql: str, *values: str | int) -> None:
         self._parts.append(sql)
         self.values += values
+
+    def _add_tags(self, tags: Sequence[str], any_tags: Sequence[str]) -> None:
+        """Add that a document has all of some tags, or tags below them, and at least one of others."""
+        for tag in tags:
+            self._add(
+                "f.id IN (SELECT file FROM tags WHERE tag = ? OR (tag >= ? AND tag < ?))", tag, f"{tag}/", f"{tag}0"
+            )
+        if any_tags:
+            self._add(sql("f.id IN (SELECT file FROM tags WHERE tag IN (", _marks(any_tags), "))"), *any_tags)
 
     def _add_days(self, column: str, first: str, last: str) -> None:
         if first or last:

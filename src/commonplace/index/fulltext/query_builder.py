@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import tantivy
 from tantivy import Occur, Query
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter
 from commonplace.domain.query_parser import Expression, Leaf, PhraseTerms
 from commonplace.domain.ranking import TIE
@@ -217,6 +218,18 @@ class SearchScope:
         )
 
 
+def _keys(addresses: Iterable[Address]) -> frozenset[int]:
+    return frozenset(document_key(address.path) for address in addresses)
+
+
+def _ranges(filter_: Filter) -> tuple[tuple[str, int | None, int | None], ...]:
+    """The ranges of numbers that a filter states, with that of its own day."""
+    if not (filter_.date_from or filter_.date_to):
+        return filter_.dates
+    first, last = day_number(filter_.date_from) or 1, day_number(filter_.date_to) or LAST_DAY
+    return (*filter_.dates, (DAY_FIELD, first, last))
+
+
 def scope_of(connection: sqlite3.Connection, filter_: Filter) -> SearchScope:
     """The scope of a filter.
 
@@ -237,16 +250,13 @@ def scope_of(connection: sqlite3.Connection, filter_: Filter) -> SearchScope:
     )
     keys = None if rest == Filter() else frozenset(matching_keys(connection, rest))
     if filter_.among is not None:
-        among = frozenset(document_key(address.path) for address in filter_.among)
+        among = _keys(filter_.among)
         keys = among if keys is None else among & keys
-    ranges = filter_.dates
-    if filter_.date_from or filter_.date_to:
-        ranges = (*ranges, (DAY_FIELD, day_number(filter_.date_from) or 1, day_number(filter_.date_to) or LAST_DAY))
     return SearchScope(
         groups=groups,
-        ranges=ranges,
+        ranges=_ranges(filter_),
         keys=keys,
-        without=frozenset(document_key(address.path) for address in filter_.without),
+        without=_keys(filter_.without),
     )
 
 

@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from commonplace.faces.rest.endpoint import Endpoint
-from commonplace.faces.rest.openapi import COMMON_STATUSES, document
+from commonplace.faces.rest.endpoint import COMMON_STATUSES, Endpoint, document
 from commonplace.toolsets.cascade.rest import CASCADE_REST
 from commonplace.toolsets.wiki.rest.endpoints import WIKI_REST
 
