@@ -93,7 +93,7 @@ def _codes(handler: object) -> Iterator[CodeType]:
 
 
 def _named(code: CodeType, function: FunctionType, owner: object) -> Iterator[object]:
-    """What a function's code names: methods of its object, functions of its package, and what it imports."""
+    """The things that a function's code names: methods of its object, functions of its package, and what it imports."""
     methods = [getattr(type(owner), name, None) for name in code.co_names] if owner is not None else []
     yield from (MethodType(method, owner) for method in methods if isinstance(method, FunctionType))
     package = function.__module__.partition(".")[0]

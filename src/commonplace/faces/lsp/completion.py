@@ -213,7 +213,7 @@ def _values(page: EditorPage, present: Mapping[str, Json], field: str) -> Sequen
 
 
 def _counts(values: Iterable[Json]) -> dict[str, int]:
-    """How often each text occurs in values and lists of values; long texts are left out."""
+    """Number of times that each text occurs in values and lists of values; long texts are left out."""
     counts: dict[str, int] = {}
     for value in values:
         for element in value if isinstance(value, list) else [value]:

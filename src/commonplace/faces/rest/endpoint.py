@@ -1,4 +1,4 @@
-"""What every REST contract shares: models of requests and errors, endpoints, and the OpenAPI 3.1 document of them."""
+"""The parts of every REST contract: models of requests and errors, endpoints, and the OpenAPI 3.1 document of them."""
 
 from __future__ import annotations
 
