@@ -8,14 +8,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from sources import ROOT
 
-from commonplace.faces.cli.app import command_modules, parsed_commands
+from commonplace.faces.cli.app import command_function, command_modules, parsed_commands
 from commonplace.faces.cli.options import CommonOptions
 from commonplace.faces.cli.session import CliDependencies
 from commonplace.registration import toolset_commands
@@ -127,8 +126,8 @@ def _choices(annotation: object) -> tuple[str, ...]:
 
 def _command(name: str) -> Iterator[str]:
     command = dict(_parsed())[name]
-    module = import_module(command_modules(toolset_commands())[name])
-    summary, examples, rest = _told(inspect.getdoc(module.command) or "")
+    function, shape = command_function(name, command_modules(toolset_commands())[name])
+    summary, examples, rest = _told(inspect.getdoc(function) or "")
     usage = " ".join(["commonplace", name, *map(_usage, _arguments(command))])
     yield f"## {name}\n\n{summary}\n\n```\n{usage} [OPTIONS]\n\n{examples}\n```\n"
     if rest:
@@ -136,7 +135,6 @@ def _command(name: str) -> Iterator[str]:
     own = [parameter for parameter in _options(command) if parameter.name not in CommonOptions.__dataclass_fields__]
     if own:
         yield from _table(own)
-    shape = (module.__doc__ or "").partition("\n\n")[2].strip()
     if shape:
         yield f"{shape}\n"
 

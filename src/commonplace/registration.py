@@ -92,7 +92,7 @@ class ToolsetRegistration:
     rest_alone: bool = False
     """Whether the toolset's REST API is served only by servers that exclude other toolsets."""
     commands: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Modules of the toolset's commands, by command name."""
+    """Modules of the toolset's commands, by command name; a module has `NAME_command`, and `NAME_JSON`, for each."""
     check_bundle: str = ""
     """Location of a function from a `Collection` to its `BundleReport`; "" if the toolset has no format of bundles."""
     confined: bool = True

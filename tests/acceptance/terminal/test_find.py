@@ -179,5 +179,5 @@ def test_without_a_terminal_it_says_what_to_use(folder: Path) -> None:
 
 
 def test_the_library_of_screens_is_loaded_only_to_show_one() -> None:
-    program = "import sys, commonplace.faces.cli.everyday.find as one; sys.exit('prompt_toolkit' in sys.modules)"
+    program = "import sys, commonplace.faces.cli.commands.find as one; sys.exit('prompt_toolkit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], timeout=60, check=False).returncode == 0

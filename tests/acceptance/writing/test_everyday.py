@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.faces.cli.everyday.editor import editor_command
+from commonplace.faces.cli.commands.new import editor_command
 from shell import Shell
 from support import GitRepo, MakeRepo
 

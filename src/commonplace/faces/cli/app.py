@@ -23,44 +23,48 @@ from commonplace.faces.cli.failures import EXIT_CODES, FAILED, PIPE_CLOSED, USAG
 from commonplace.faces.cli.output import Output, json_text, terminal
 from commonplace.faces.cli.session import CliDependencies
 
-OWN_COMMANDS = (
-    "mcp",
-    "serve",
-    "lsp",
-    "keys",
-    "brief",
-    "search",
-    "read",
-    "list",
-    "links",
-    "related",
-    "log",
-    "diff",
-    "write",
-    "add",
-    "restore",
-    "proposals",
-    "activity",
-    "audit",
-    "backup",
-    "undo",
-    "publish",
-    "check",
-    "review",
-    "doctor",
-    "index",
-    "status",
-    "model",
-    "resident",
-    "embed-worker",
-)
-"""Modules of `commands`, in the order of the help.
-
-Commands of toolsets are listed after these and `EVERYDAY_COMMANDS`.
-"""
-EVERYDAY_COMMANDS = ("find", "new", "open", "mv", "rm", "recent", "tags", "wanted", "orphans")
-"""Modules of `everyday`; listed after `OWN_COMMANDS`."""
-LAST_COMMANDS = ("connect", "completion")
+OWN_COMMANDS: Mapping[str, str] = {
+    "mcp": "mcp",
+    "serve": "serve",
+    "lsp": "mcp",
+    "keys": "serve",
+    "brief": "brief",
+    "search": "search",
+    "read": "read",
+    "list": "listing",
+    "links": "links",
+    "related": "listing",
+    "log": "history",
+    "diff": "history",
+    "write": "write",
+    "add": "add",
+    "restore": "restore",
+    "proposals": "proposals",
+    "activity": "sessions",
+    "audit": "sessions",
+    "backup": "publish",
+    "undo": "sessions",
+    "publish": "publish",
+    "check": "check",
+    "review": "check",
+    "doctor": "doctor",
+    "index": "upkeep",
+    "status": "upkeep",
+    "model": "upkeep",
+    "resident": "upkeep",
+    "embed-worker": "upkeep",
+    "find": "find",
+    "new": "new",
+    "open": "new",
+    "mv": "write",
+    "rm": "write",
+    "recent": "listing",
+    "tags": "listing",
+    "wanted": "listing",
+    "orphans": "links",
+}
+"""The module in `commands` of each command, in the order of the help. Commands of toolsets are listed after these."""
+LAST_COMMANDS: Mapping[str, str] = {"connect": "connect", "completion": "connect"}
 """Commands that are listed last."""
 
 NAME = "commonplace"
@@ -90,11 +94,18 @@ def command_modules(added: Mapping[str, str]) -> dict[str, str]:
         added: Modules of the toolsets' commands, by name.
     """
     own, last = (
-        {name: f"commonplace.faces.cli.commands.{name.replace('-', '_')}" for name in names}
-        for names in (OWN_COMMANDS, LAST_COMMANDS)
+        {name: f"commonplace.faces.cli.commands.{module}" for name, module in modules.items()}
+        for modules in (OWN_COMMANDS, LAST_COMMANDS)
     )
-    everyday = {name: f"commonplace.faces.cli.everyday.{name}" for name in EVERYDAY_COMMANDS}
-    return {**own, **everyday, **added, **last}
+    return {**own, **added, **last}
+
+
+def command_function(name: str, module: str) -> tuple[Command, str]:
+    """The function `NAME_command` of a module, and the form of its JSON from `NAME_JSON`; "" for a command without."""
+    imported, attribute = import_module(module), name.replace("-", "_")
+    return cast("Command", getattr(imported, f"{attribute}_command")), getattr(
+        imported, f"{attribute.upper()}_JSON", ""
+    )
 
 
 def run(argv: Sequence[str], parts: CliDependencies) -> int:
@@ -126,9 +137,7 @@ def _app(modules: Mapping[str, str], parts: CliDependencies) -> typer.Typer:
     app = typer.Typer(name=NAME, help=_help(SUMMARY), epilog=_epilog(), rich_markup_mode=None, add_completion=False)
     app.callback()(_main)
     for name, where in modules.items():
-        module = import_module(where)
-        command = cast("Command", module.command)
-        _, _, shape = (module.__doc__ or "").partition("\n\n")
+        command, shape = command_function(name, where)
         text = inspect.getdoc(command) or ""
         app.command(name, help=_help(text), short_help=_short(text), epilog=shape.replace("`", ""))(
             BoundCommand(name, command, parts)

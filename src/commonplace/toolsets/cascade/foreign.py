@@ -21,7 +21,7 @@ from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json, finite_json
 from commonplace.domain.private_files import user_umask
 from commonplace.toolsets.cascade.rules.concepts import BROKEN, Fact, ForeignNode
-from commonplace.toolsets.cascade.rules.health import outside_line
+from commonplace.toolsets.cascade.rules.values import outside_line
 
 MAX_ANSWER_BYTES = 16_000_000
 """Maximum number of bytes that a server may write before it answers; above, it is terminated."""

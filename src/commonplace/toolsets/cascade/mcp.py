@@ -23,9 +23,9 @@ from commonplace.faces.mcp.toolset import (
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes.overwrites import WriteRequest
 from commonplace.services.writes.recorded import RecordedWrites, record_new_findings, recording_writes
-from commonplace.toolsets.cascade.rules.health import health_json, not_asked
 from commonplace.toolsets.cascade.rules.output import contributor_json, raw_json, resolved_json
-from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
+from commonplace.toolsets.cascade.rules.values import health_json, not_asked
+from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_search
 from commonplace.toolsets.cascade.service.captures import Capture
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
 from commonplace.toolsets.cascade.service.concept_search import ConceptHit
@@ -71,11 +71,11 @@ def get_links(call: Call, arguments: GetLinks) -> ToolResult:
             },
             "outgoing": [
                 {"raw": link.raw, "target": link.target, "id": link.id, "layers": list(link.layers)}
-                for link in concept_links.outgoing(cascade, resolved)
+                for link in concept_search.outgoing(cascade, resolved)
             ],
             "incoming": [
                 {"id": link.id, "layer": link.layer, "raw": link.raw}
-                for link in concept_links.incoming(cascade, resolved.id)
+                for link in concept_search.incoming(cascade, resolved.id)
             ],
         },
     )
@@ -110,7 +110,7 @@ def _findings_of(call: Call, done: RecordedWrites, identifier: str) -> list[NewF
     """The findings that a capture newly causes; its links may lead into any layer."""
     cascade, path, rule = _cascade(call), f"{identifier}.md", "broken_link"
     new = [finding for finding in findings_of_writes(call.services.collections, done).shown if finding.rule != rule]
-    for link in concept_links.outgoing(cascade, cascade.resolve(identifier, dated=False)):
+    for link in concept_search.outgoing(cascade, cascade.resolve(identifier, dated=False)):
         if link.id is None:
             message = f"The link to {shortened(link.raw)!r} leads nowhere."
             new.append(NewFinding(path=path, severity=RULES[rule], rule=rule, message=message))

@@ -201,8 +201,8 @@ CASCADE = ToolsetRegistration(
     rest="commonplace.toolsets.cascade.rest:CASCADE_REST",
     rest_alone=True,
     commands={
-        "resolve": "commonplace.toolsets.cascade.cli.resolve",
-        "conflicts": "commonplace.toolsets.cascade.cli.conflicts",
+        "resolve": "commonplace.toolsets.cascade.cli",
+        "conflicts": "commonplace.toolsets.cascade.cli",
     },
     check_bundle="commonplace.toolsets.cascade.service.captures:check_bundle",
     confined=False,

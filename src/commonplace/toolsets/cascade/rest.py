@@ -12,10 +12,9 @@ from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.rest.endpoint import Endpoint, QueryParameters, RestContract, RestRequest, RestResponse
 from commonplace.services.services import Services
-from commonplace.toolsets.cascade.rules.health import health_json
 from commonplace.toolsets.cascade.rules.output import raw_json, resolved_json, to_markdown
-from commonplace.toolsets.cascade.rules.values import ResolvedConcept
-from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
+from commonplace.toolsets.cascade.rules.values import ResolvedConcept, health_json
+from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_search
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
 
 # One function per endpoint: one query of the cascade, and one answer.
@@ -212,8 +211,8 @@ def _page(
 
 
 def _linked(cascade: Cascade, resolved: ResolvedConcept) -> tuple[list[str], list[str]]:
-    targets = (link.id for link in concept_links.outgoing(cascade, resolved) if link.id)
-    sources = (link.id for link in concept_links.incoming(cascade, resolved.id))
+    targets = (link.id for link in concept_search.outgoing(cascade, resolved) if link.id)
+    sources = (link.id for link in concept_search.incoming(cascade, resolved.id))
     return list(dict.fromkeys(targets)), list(dict.fromkeys(sources))
 
 

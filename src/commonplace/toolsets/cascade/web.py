@@ -38,7 +38,7 @@ from commonplace.toolsets.cascade.rules.concepts import (
 )
 from commonplace.toolsets.cascade.rules.output import to_markdown
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, EffectiveSection, ResolvedConcept
-from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
+from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_search
 from commonplace.toolsets.cascade.service.cascade import (
     EMPTY_OVERVIEW,
     Cascade,
@@ -47,7 +47,7 @@ from commonplace.toolsets.cascade.service.cascade import (
     Disagreement,
 )
 from commonplace.toolsets.cascade.service.cascade import conflicts as find_conflicts
-from commonplace.toolsets.cascade.service.concept_links import followed
+from commonplace.toolsets.cascade.service.concept_search import followed
 from commonplace.toolsets.cascade.service.layers import FolderLayer
 
 # URLs of concepts, and rendering of the links in a concept's text.
@@ -385,7 +385,7 @@ def _effective(request: PageRequest, identifier: str) -> PageResponse:
     cascade = cascade_of(request)
     resolved = cascade.resolve(identifier)
     sections, notes = _sections(request, resolved)
-    incoming = concept_links.incoming(cascade, identifier)
+    incoming = concept_search.incoming(cascade, identifier)
     text = to_markdown(resolved)
     return page(
         request,

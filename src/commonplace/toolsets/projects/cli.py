@@ -1,10 +1,4 @@
-"""`commonplace projects`: the store of project knowledge from the command line.
-
-As JSON: `list`: `{"projects": [{"project_id", "has_main", "file_count", "updated"}]}`; `show`: `{"project_id", "main",
-"files": [{"filename", "title", "keywords", "updated"}]}`; `status` and `sync`: as the tools `get_storage_status` and
-`sync_storage`; `sync --dry-run`: `{"would_commit": [LINE], "remote_status"}`; `import`: `{"project_id", "imported":
-[NAME]}`.
-"""
+"""`commonplace projects`: the store of project knowledge from the command line."""
 
 from __future__ import annotations
 
@@ -54,7 +48,13 @@ class ProjectOptions:
             raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
 
 
-def command(
+PROJECTS_JSON = """As JSON: `list`: `{"projects": [{"project_id", "has_main", "file_count", "updated"}]}`; `show`:
+`{"project_id", "main", "files": [{"filename", "title", "keywords", "updated"}]}`; `status` and `sync`: as the tools
+`get_storage_status` and `sync_storage`; `sync --dry-run`: `{"would_commit": [LINE], "remote_status"}`; `import`:
+`{"project_id", "imported": [NAME]}`."""
+
+
+def projects_command(
     session: Session,
     action: Annotated[ProjectsAction, typer.Argument(metavar="list|show|import|status|sync")] = "list",
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)] = None,

@@ -1,10 +1,4 @@
-"""`commonplace add`: files and web pages as sources, each with a Markdown page beside it.
-
-As JSON: `{"items": [{"collection", "file", "page", "title", "kind", "size", "action", "commit", "notes": [..]}]}`;
-`file` is the path of the bytes as they came, `page` that of their text, `size` is in bytes, and `action` is `created`,
-or `unchanged` if the same bytes were added before. Of several sources, `failed` has those that could not be added:
-`[{"source", "error": {"code", "message", ..}}]`.
-"""
+"""`commonplace add`: files and web pages as sources, each with a Markdown page beside it."""
 
 from __future__ import annotations
 
@@ -24,8 +18,13 @@ from commonplace.services.services import Services
 from commonplace.services.sources import AddedSource, add_source, citation_lines, is_url, too_large
 from commonplace.services.writes import WriteRequest
 
+ADD_JSON = """As JSON: `{"items": [{"collection", "file", "page", "title", "kind", "size", "action", "commit", "notes":
+[..]}]}`; `file` is the path of the bytes as they came, `page` that of their text, `size` is in bytes, and `action`
+is `created`, or `unchanged` if the same bytes were added before. Of several sources, `failed` has those that could
+not be added: `[{"source", "error": {"code", "message", ..}}]`."""
 
-def command(
+
+def add_command(
     session: Session,
     sources: Annotated[list[str], typer.Argument(metavar="FILE|URL...", help="Files, or URLs of http or https.")],
     *,

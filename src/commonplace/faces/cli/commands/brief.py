@@ -1,8 +1,4 @@
-"""`commonplace brief`: what an agent gets at the start of a session, within a budget of tokens.
-
-As JSON: `{"since", "tokens", "lines": [..]}`; `since` is in ISO 8601 UTC, for a commit its id and the words that name
-it, null for no moment.
-"""
+"""`commonplace brief`: what an agent gets at the start of a session, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +23,11 @@ ENVELOPE = 80
 """Quarters of a token for what the JSON has beside its lines."""
 
 
-def command(
+BRIEF_JSON = """As JSON: `{"since", "tokens", "lines": [..]}`; `since` is in ISO 8601 UTC, for a commit its id and
+the words that name it, null for no moment."""
+
+
+def brief_command(
     session: Session,
     task: Annotated[str, typer.Argument(metavar="[TASK]", help="What you are about to do, in words.")] = "",
     *,

@@ -1,9 +1,4 @@
-"""`commonplace check`: what is wrong with the pages.
-
-As JSON: `{"documents", "counts": {"error", "warning", "info"}, "findings": [{"collection", "path", "line", "severity",
-"rule", "message", "lines"}]}`; `line` is 0 for what is about the whole file, and `lines` has the lines of all places.
-With `--questions` it begins with `"questions"` instead of `"documents"`.
-"""
+"""Commands that judge pages: what is wrong with them, and what is to be reviewed."""
 
 from __future__ import annotations
 
@@ -18,14 +13,17 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.json import Json
+from commonplace.domain.status import due_review, next_review
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, Output, one_line
+from commonplace.faces.cli.pages import addressed
 from commonplace.faces.cli.session import Session
 from commonplace.services.checks import QUESTIONS_FILE, check_pages, check_questions, history_gaps
 from commonplace.services.collections import Collections
 from commonplace.services.findings import Issue
+from commonplace.services.reviews import ReviewItem, mark_reviewed, queue_of, shown_item
 
 HISTORY_SECONDS = 600.0
 """Timeout in seconds for the dates of the history, which some findings depend on."""
@@ -33,7 +31,12 @@ MAX_PLACES = 10
 """Maximum number of places that are named for one sentence to a person at a terminal."""
 
 
-def command(
+CHECK_JSON = """As JSON: `{"documents", "counts": {"error", "warning", "info"}, "findings": [{"collection", "path",
+"line", "severity", "rule", "message", "lines"}]}`; `line` is 0 for what is about the whole file, and `lines` has the
+lines of all places. With `--questions` it begins with `"questions"` instead of `"documents"`."""
+
+
+def check_command(
     session: Session,
     *,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out what is only worth knowing.")] = False,
@@ -162,4 +165,71 @@ def _json(problem: Issue) -> dict[str, Json]:
         "rule": problem.rule,
         "message": problem.message,
         "lines": [*(problem.lines or (problem.line,))],
+    }
+
+
+REVIEW_JSON = """As JSON: `{"items": [{"collection", "path", "line", "rule", "reason", "owners": [..], "call":
+{"tool", "page", ..}}]}`; with `--done` `{"collection", "path", "revision", "commit", "next_review"}`."""
+
+
+def review_command(
+    session: Session,
+    *,
+    owner: Annotated[str, typer.Option("--owner", metavar="NAME", help="Only pages of this owner.")] = "",
+    done: Annotated[str, typer.Option("--done", metavar="PAGE", help="Note that this page was reviewed today.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="With --done: who reviewed it.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="DAY", help="With --done: day of the next review.")] = "",
+) -> None:
+    """List what is to be reviewed, with the reason.
+
+    Examples:
+        commonplace review
+        commonplace review --owner @docs-team
+        commonplace review --done runbooks/restore.md --by Ada
+        commonplace review --json | jq '.items[].call'
+
+    Listed are quotations that their source does not have any more, sources that are gone, superseded or changed,
+    replacements that are not there, contradictions, pages past their day of review, and unanswered golden questions.
+    The owner of a page is `owner` in its front matter, else what CODEOWNERS says. --done sets last_reviewed_on, and
+    review_by to --until, else by the page's own review_in, else to a day in half a year.
+    """
+    exclusive(**{"--owner": owner or None, "--done": done or None})
+    if done:
+        with session.opened_for_writing(commit=True) as collections:
+            collection, address = addressed(collections, session.relative(done))
+            receipt = mark_reviewed(collection, address, by, until)
+            values = collection.index.document(address).frontmatter.values
+            if session.out.as_json:
+                written: dict[str, Json] = {
+                    "path": address.path,
+                    "revision": receipt.revision,
+                    "commit": receipt.commit,
+                    "next_review": due_review(values)[0],
+                }
+                session.out.json({"collection": collection.name, **written})
+                return
+            session.out.line(one_line(f"Reviewed: {address.path}; {next_review(values)}"))
+        return
+    with session.opened() as collections:
+        gaps = history_gaps(collections.members, HISTORY_SECONDS)
+        items = queue_of(collections.members, owner)
+        session.out.message("\n".join(gaps))
+        if session.out.as_json:
+            session.out.json({"items": [_item_json(item) for item in items]})
+            return
+        for item in items:
+            name = f"{item.collection.name}:" if len(collections.members) > 1 else ""
+            session.out.line(one_line(name + shown_item(item)), INDENT)
+        session.out.message(f"{amount(len(items), 'item')} to review.")
+
+
+def _item_json(item: ReviewItem) -> dict[str, Json]:
+    return {
+        "collection": item.collection.name,
+        "path": item.path,
+        "line": item.line,
+        "rule": item.rule,
+        "reason": item.reason,
+        "owners": list(item.owners),
+        "call": dict(item.call),
     }

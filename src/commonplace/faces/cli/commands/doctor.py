@@ -1,8 +1,4 @@
-"""`commonplace doctor`: what is wrong with the installation and the folders.
-
-As JSON: `{"count", "findings": [{"check", "severity", "subject", "message", "hint", "command"}], "looked_at": [..]}`;
-`count` is of errors and warnings, `findings` also has what is worth knowing (`info`), `looked_at` what is in order.
-"""
+"""`commonplace doctor`: what is wrong with the installation and the folders."""
 
 from __future__ import annotations
 
@@ -24,8 +20,12 @@ from commonplace.faces.cli.output import BOLD, FAINT, GREEN, INDENT, RED, one_li
 from commonplace.faces.cli.session import Session, require_files
 from commonplace.services import diagnostics
 
+DOCTOR_JSON = """As JSON: `{"count", "findings": [{"check", "severity", "subject", "message", "hint", "command"}],
+"looked_at": [..]}`; `count` is of errors and warnings, `findings` also has what is worth knowing (`info`),
+`looked_at` what is in order."""
 
-def command(
+
+def doctor_command(
     session: Session,
     *,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out what is in order.")] = False,

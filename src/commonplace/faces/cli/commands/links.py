@@ -1,11 +1,4 @@
-"""`commonplace links`: what a page links to and what links to it, or what is wrong with the links of all pages.
-
-As JSON: for a page `{"page": {"collection", "id", "path", "title", "revision"}, "out": [..], "back": [..]}`, with
-`--out` or `--back` only that list; each link is `{"collection", "id", "path", "title", "target", "fragment", "label",
-"kind", "relation", "broken", "sentence"}`, the first four being of the page at its other end and null where there is
-none. For `--broken` `{"total", "broken": [{"collection", "path", "line", "target"}]}`, for `--orphans` `{"total",
-"orphans": [..]}` with the records of `list`. With `--at` also `"at": {folder: commit}`.
-"""
+"""Commands on links: those of a page both ways, those that lead nowhere, and pages that none leads to."""
 
 from __future__ import annotations
 
@@ -35,7 +28,14 @@ class EndOptions:
     back: Annotated[bool, typer.Option("--back", help="Only what links to the page.")] = False
 
 
-def command(
+LINKS_JSON = """As JSON: for a page `{"page": {"collection", "id", "path", "title", "revision"}, "out": [..], "back":
+[..]}`, with `--out` or `--back` only that list; each link is `{"collection", "id", "path", "title", "target",
+"fragment", "label", "kind", "relation", "broken", "sentence"}`, the first four being of the page at its other end
+and null where there is none. For `--broken` `{"total", "broken": [{"collection", "path", "line", "target"}]}`, for
+`--orphans` `{"total", "orphans": [..]}` with the records of `list`. With `--at` also `"at": {folder: commit}`."""
+
+
+def links_command(
     session: Session,
     page: OptionalPageArgument = None,
     *,
@@ -194,3 +194,16 @@ def _link_json(neighbour: LinkedDocument) -> dict[str, Json]:
         "broken": document is None and resolved.target is None,
         "sentence": resolved.sentence,
     }
+
+
+ORPHANS_JSON = """As JSON: as `links --orphans`."""
+
+
+def orphans_command(session: Session) -> None:
+    """List the pages that no other page links to.
+
+    Examples:
+        commonplace orphans
+        commonplace orphans --json
+    """
+    links_command(session, ends=EndOptions(), orphans=True)

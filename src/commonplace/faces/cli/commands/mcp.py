@@ -1,4 +1,4 @@
-"""`commonplace mcp`: serve folders to an agent."""
+"""Commands that serve folders on standard input and output: to an agent, and to an editor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commonplace.faces.cli.options import (
     require_consistent_replicas,
     require_layers_alone,
 )
-from commonplace.faces.cli.session import HttpOptions, Session
+from commonplace.faces.cli.session import HttpOptions, Session, require_files
 from commonplace.settings import Flags, about, names_layers, require_folders
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
@@ -52,7 +52,7 @@ class McpOptions:
         }
 
 
-def command(
+def mcp_command(
     session: Session,
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
@@ -89,3 +89,22 @@ def command(
         session.dependencies.serve_http(
             settings, HttpOptions(mcp_only=True, sse="instead" if serving.transport == "sse" else "off")
         )
+
+
+def lsp_command(
+    session: Session, paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None
+) -> None:
+    """Serve folders of Markdown to an editor: the Language Server Protocol on standard input and output.
+
+    Examples:
+        commonplace lsp
+        commonplace lsp ~/notes
+
+    PATHs are the folders to serve, by default those that the editor has open. docs/editors.md has the entries for
+    VS Code, Neovim, Helix, Zed and Emacs. The server writes nothing: the editor makes every edit. Needs the
+    libraries of the extra lsp; if they are missing, the command prints how to install them here.
+    """
+    given_values: Flags = {"kb": paths} if paths else {}
+    if any("://" in path for path in paths or session.flags.get("kb") or ()):
+        require_files(session, "An editor")
+    session.dependencies.serve_editor(session.configured(given_values))

@@ -1,16 +1,4 @@
-"""`commonplace proposals`: what waits for a person, and the decision on it.
-
-As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "author", "client", "caller", "when", "tip",
-"word", "accepted_as", "edited", "accepted_before"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`, and
-`edited` names the files whose text was edited before it was accepted; `accepted_before` has `commit` and `pages` of
-each part that was accepted. The list is `{"proposals": [..]}`.
-`show` adds `messages`, `total`, `offset`, `left_out` (changed paths that cannot be accepted here) and `files`, each
-with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`, `base`, `proposed`, `current`, `diff`,
-`now` (path of the page, if others have moved it since), `conflicts` (`line`, `base`, `proposed`, `current`),
-`new_findings` and `mended`: of one page, those of accepting it alone. `accept` adds `commit`, `branch` (if the
-proposal began on another one), `written`, `removed`, `left_out`, `new_findings`, and with `--dry-run` `mended`;
-`push` gives `{"pushed": TEXT}`.
-"""
+"""`commonplace proposals`: what waits for a person, and the decision on it."""
 
 from __future__ import annotations
 
@@ -86,7 +74,19 @@ class DecisionOptions:
     ] = None
 
 
-def command(
+PROPOSALS_JSON = """As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "author", "client",
+"caller", "when", "tip", "word", "accepted_as", "edited", "accepted_before"}`; `state` is `open`, `accepted`,
+`declined` or `withdrawn`, and `edited` names the files whose text was edited before it was accepted;
+`accepted_before` has `commit` and `pages` of each part that was accepted. The list is `{"proposals": [..]}`. `show`
+adds `messages`, `total`, `offset`, `left_out` (changed paths that cannot be accepted here) and `files`, each with
+`path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`, `base`, `proposed`, `current`, `diff`, `now`
+(path of the page, if others have moved it since), `conflicts` (`line`, `base`, `proposed`, `current`),
+`new_findings` and `mended`: of one page, those of accepting it alone. `accept` adds `commit`, `branch` (if the
+proposal began on another one), `written`, `removed`, `left_out`, `new_findings`, and with `--dry-run` `mended`;
+`push` gives `{"pushed": TEXT}`."""
+
+
+def proposals_command(
     session: Session,
     action: Annotated[ProposalsAction, typer.Argument(metavar="ACTION", hidden=True)] = "list",
     identifier: Annotated[str, typer.Argument(metavar="ID", hidden=True)] = "",

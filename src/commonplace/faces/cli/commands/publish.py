@@ -1,8 +1,4 @@
-"""`commonplace publish`: the pages of a base as files.
-
-As JSON: `{"pages", "rendered", "written", "removed", "files", "redirects", "left_out": [{"path", "reason"}], "broken":
-[{"path", "target"}], "search"}`; `search` is whether the pages can be searched.
-"""
+"""Commands that copy a folder: its pages as files for the web, and a backup of what is in no remote."""
 
 from __future__ import annotations
 
@@ -20,13 +16,18 @@ from commonplace.settings import require_folders
 if TYPE_CHECKING:
     from commonplace.services.site.publication import PublishReport
 
+
 DATE_SECONDS = 600.0
 """Timeout in seconds for the dates of the history, which pages show."""
 SHOWN = 20
 """Maximum number of pages that the report names on a terminal."""
 
 
-def command(
+PUBLISH_JSON = """As JSON: `{"pages", "rendered", "written", "removed", "files", "redirects", "left_out": [{"path",
+"reason"}], "broken": [{"path", "target"}], "search"}`; `search` is whether the pages can be searched."""
+
+
+def publish_command(
     session: Session,
     folder: Annotated[str, typer.Argument(metavar="FOLDER")],
     out: Annotated[str, typer.Argument(metavar="OUT")],
@@ -87,3 +88,32 @@ def _report(session: Session, report: PublishReport, out: str) -> None:
         f"{amount(report.redirects, 'redirect')} in {out}: {report.written:,} written, {report.removed:,} removed; "
         f"{len(report.left_out):,} left out, {amount(len(report.broken), 'broken link')}."
     )
+
+
+BACKUP_JSON = """As JSON: `{"backup", "files": [..]}`, or with `--restore` `{"restored", "files": [..]}`."""
+
+
+def backup_command(
+    session: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")],
+    *,
+    restore: Annotated[bool, typer.Option("--restore", help="Put back what FILE has.")] = False,
+) -> None:
+    """Back up what is in no remote, while servers run; or restore it.
+
+    Examples:
+        commonplace backup /backups/commonplace.tar.gz
+        commonplace backup /backups/commonplace.tar.gz --restore
+
+    A backup has access keys (as digests) with their limits, the logs of writes and activity, the trash, the settings
+    file, the file of --keys, and the proposals of the served folders. It has no pages: these are in Git. Its file is
+    for its owner alone. Restore it into an empty state folder, before the server starts. Settings and keys that exist
+    stay as they are.
+    """
+    back_up = session.dependencies.back_up
+    names = back_up(session.settings, file, restore)
+    if session.out.as_json:
+        session.out.json({"restored" if restore else "backup": str(file), "files": [*names]})
+        return
+    done = "Restored" if restore else "Backed up"
+    session.out.line(f"{done} {len(names)} files.")

@@ -1,9 +1,4 @@
-"""`commonplace read`: a page as it is in its file, or a part of it.
-
-As JSON: `{"collection", "id", "path", "title", "revision", "frontmatter": {..}, "heading": [..], "first_line",
-"text"}`; with `--outline` instead of the last four `"outline": [{"level", "heading", "anchor", "line"}]`; with
-a moment in `--at` also `"at": {FOLDER: COMMIT}`. What lapsed or is a draft also has `"status": {"status", "by"}`.
-"""
+"""`commonplace read`: a page as it is in its file, or a part of it."""
 
 from __future__ import annotations
 
@@ -29,8 +24,13 @@ from commonplace.services.past import as_of, is_moment, moment_of
 from commonplace.services.reads import TextPassage
 from commonplace.services.statuses import CollectionStatuses
 
+READ_JSON = """As JSON: `{"collection", "id", "path", "title", "revision", "frontmatter": {..}, "heading": [..],
+"first_line", "text"}`; with `--outline` instead of the last four `"outline": [{"level", "heading", "anchor",
+"line"}]`; with a moment in `--at` also `"at": {FOLDER: COMMIT}`. What lapsed or is a draft also has `"status":
+{"status", "by"}`."""
 
-def command(
+
+def read_command(
     session: Session,
     page: PageArgument,
     section: Annotated[str | None, typer.Option(metavar="HEADING", help='One section: "Set-up > Linux".')] = None,

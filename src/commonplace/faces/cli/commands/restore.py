@@ -1,10 +1,4 @@
-"""`commonplace restore`: a page as it was at a commit, or what the trash keeps; without a page, what the trash keeps.
-
-As JSON: `{"collection", "path", "revision", "commit", "from", "action", "kept": [..]}`; `action` is `created`,
-`updated` or `unchanged`, `from` the commit or the item of the trash, and `kept`, where `--force` has replaced
-uncommitted text, says where that is. The list: `{"items": [{"collection", "path", "revision", "size", "loss", "when",
-"until"}]}`, newest first, with the size in bytes, `loss` `deleted` or `replaced`, and dates in ISO 8601 UTC.
-"""
+"""`commonplace restore`: a page as it was at a commit, or what the trash keeps; without a page, the list of that."""
 
 from __future__ import annotations
 
@@ -36,8 +30,14 @@ from commonplace.services.history import RestoreReport
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.recorded import RecordedWrites, recording_writes
 
+RESTORE_JSON = """As JSON: `{"collection", "path", "revision", "commit", "from", "action", "kept": [..]}`; `action`
+is `created`, `updated` or `unchanged`, `from` the commit or the item of the trash, and `kept`, where `--force` has
+replaced uncommitted text, says where that is. The list: `{"items": [{"collection", "path", "revision", "size",
+"loss", "when", "until"}]}`, newest first, with the size in bytes, `loss` `deleted` or `replaced`, and dates in ISO
+8601 UTC."""
 
-def command(
+
+def restore_command(
     session: Session,
     page: OptionalPageArgument = None,
     at: Annotated[
@@ -93,7 +93,7 @@ def _bring_back(session: Session, page: str, how: tuple[str, str, str], *, force
             intent=WriteRequest(message=message),
             force=force,
         )
-        _show(session, collections, (restored, done), source, in_no_commit(copies))
+        _show_restored(session, collections, (restored, done), source, in_no_commit(copies))
 
 
 def _target(item: TrashItem | None, to: str) -> Address:
@@ -133,7 +133,7 @@ def _item_json(collection: Collection, item: TrashItem) -> dict[str, Json]:
     }
 
 
-def _show(
+def _show_restored(
     session: Session,
     collections: Collections,
     done: tuple[RestoreReport, RecordedWrites],

@@ -1,12 +1,4 @@
-"""`commonplace search`: ranked pages with the section that answers.
-
-As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "path", "title", "revision", "type",
-"tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`, where what declares a status also has
-`"status": {"status", "by"}`; with `--facets` also `"facets":
-[{"name", "values": [{"value", "count"}]}]`, the value "" counting pages that have none; with `--max-tokens` `{"query",
-"total", "sections": [{"collection", "id", "path", "title", "revision", "heading": [..], "anchor", "text"}]}`; with
-`--at` also `"at": {folder: commit}`.
-"""
+"""`commonplace search`: ranked pages with the section that answers."""
 
 from __future__ import annotations
 
@@ -20,11 +12,19 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.query import SEARCH_MODES, SearchMode, SearchQuery, StatusChoice
 from commonplace.domain.tokens import QUARTERS, beginning, size_of
-from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first
-from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.options import AtOption
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, json_text, one_line, shown
-from commonplace.faces.cli.pages import page_name, path_of, place_json, status_json
+from commonplace.faces.cli.pages import (
+    FilterOptions,
+    PagingOptions,
+    SearchSort,
+    highlighter,
+    newest_first,
+    page_name,
+    path_of,
+    place_json,
+    status_json,
+)
 from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
@@ -68,7 +68,15 @@ class RankingOptions:
     at: AtOption = ""
 
 
-def command(
+SEARCH_JSON = """As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "path", "title",
+"revision", "type", "tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`, where what
+declares a status also has `"status": {"status", "by"}`; with `--facets` also `"facets": [{"name", "values":
+[{"value", "count"}]}]`, the value "" counting pages that have none; with `--max-tokens` `{"query", "total",
+"sections": [{"collection", "id", "path", "title", "revision", "heading": [..], "anchor", "text"}]}`; with `--at`
+also `"at": {folder: commit}`."""
+
+
+def search_command(
     session: Session,
     query: Annotated[list[str], typer.Argument(metavar="QUERY", hidden=True)],
     filters: FilterOptions,

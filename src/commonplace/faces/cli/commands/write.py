@@ -1,17 +1,9 @@
-"""`commonplace write`: create, change, rename or delete one page.
-
-As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated": [PATH..], "kept": [{"path",
-"revision", "place", "restore"}..]}`; `action` is `created`, `updated`, `unchanged`, `renamed`, `deleted` or, with
-`--dry-run`, `planned`; `revision` is "" after a deletion, `commit` "" when nothing was committed, and `updated` names
-the other pages whose links a rename rewrites (with `--dry-run`, those whose links a deletion would break). `kept` is
-there where text was deleted, or was replaced and is in no commit: `place` is `commit` (with `commit`), `trash` (with
-`until`) or `object`, and `staged` is true for text that only Git's index had. `findings` has what the write newly
-causes, as rows `{"path", "line", "severity", "rule", "message"}`, and `more_findings` the number of further ones.
-"""
+"""Commands that change a page: write, move and delete it."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,8 +14,10 @@ import typer
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy, recording_retained
 from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError, InvalidInputError
+from commonplace.domain.findings import NewFindings
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
+from commonplace.domain.words.amounts import amount
 from commonplace.domain.yaml_loader import load
 from commonplace.faces.cli.options import PageArgument, exclusive, pair
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
@@ -31,8 +25,11 @@ from commonplace.faces.cli.pages import located
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
 from commonplace.faces.write_output import (
+    ignored_lines,
     in_no_commit,
     kept_title_lines,
+    moved_link_lines,
+    named_pages,
     new_finding_json,
     new_finding_lines,
     not_rewritten_lines,
@@ -47,7 +44,9 @@ from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes import WriteReceipt, WriteRequest
 from commonplace.services.writes.links_after import LinksAfter, RedirectedLink, redirected_by
 from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_address
+from commonplace.services.writes.overwrites import RewrittenLinks
 from commonplace.services.writes.recorded import RecordedWrites, recording_writes
+from commonplace.services.writes.renames import links_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +129,17 @@ REMOVES_TEXT = frozenset({"", "--section", "--delete"})
 """Changes that delete or replace text without naming the old text."""
 
 
-def command(
+WRITE_JSON = """As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated": [PATH..], "kept":
+[{"path", "revision", "place", "restore"}..]}`; `action` is `created`, `updated`, `unchanged`, `renamed`, `deleted`
+or, with `--dry-run`, `planned`; `revision` is "" after a deletion, `commit` "" when nothing was committed, and
+`updated` names the other pages whose links a rename rewrites (with `--dry-run`, those whose links a deletion would
+break). `kept` is there where text was deleted, or was replaced and is in no commit: `place` is `commit` (with
+`commit`), `trash` (with `until`) or `object`, and `staged` is true for text that only Git's index had. `findings`
+has what the write newly causes, as rows `{"path", "line", "severity", "rule", "message"}`, and `more_findings` the
+number of further ones."""
+
+
+def write_command(
     session: Session,
     page: PageArgument,
     file: Annotated[str | None, typer.Argument(metavar="FILE", hidden=True)] = None,
@@ -373,3 +382,133 @@ def _show(
         out.line(line)
     for line in retained_lines(copies):
         out.line(out.styled("", line))
+
+
+MV_JSON = """As JSON: as `write --rename`. For a folder, `path` is its new path with a slash at the end, `id` and
+`revision` are "", and `moved` has the new path of each file by its old one; `ignored` has the files that stay
+because ignore files exclude them."""
+
+
+def mv_command(
+    session: Session,
+    page: PageArgument,
+    target: Annotated[str, typer.Argument(metavar="NEW", hidden=True)],
+    *,
+    consent: CommitOptions,
+) -> None:
+    """Move or rename a page or a folder, and rewrite every link to it.
+
+    Examples:
+        commonplace mv idea notes/idea
+        commonplace mv notes/idea archive/
+        commonplace mv notes/idea plan --dry-run
+        commonplace mv notes/ archive/2026/
+
+    A NEW without a slash and without .md is a new name: the page stays in its folder (./plan is at the top). With a
+    slash at its end it is a folder, into which the page goes under its name; otherwise it is a path. With a slash at
+    the end of PAGE, the folder gets the path NEW, with all files in it, new ones too; ignored and hidden files and
+    symbolic links stay. Relative links in what moves are rewritten as well, and links to another page of a new name.
+    Moving back restores the links as they were written, from Git.
+    """
+    if page.strip().removeprefix("./").endswith("/"):
+        _move_folder(session, page.strip(), target.strip(), consent)
+        return
+    write_command(session, page, how=EditOptions(rename=target), consent=consent)
+
+
+@dataclass(frozen=True, slots=True)
+class _FolderMove:
+    """A move of a folder, made or planned."""
+
+    folder: str
+    """Old path, without a slash at its end."""
+    target: str
+    """New path."""
+    moves: Mapping[Address, Address]
+    """New address by old address of the files."""
+    links: RewrittenLinks
+    commit: str = ""
+    """The commit's id; "" for none."""
+    planned: bool = False
+    """Whether nothing was changed."""
+
+
+def _move_folder(session: Session, page: str, new: str, consent: CommitOptions) -> None:
+    if consent.revision:
+        raise ConfigError("A folder has no revision.", kind="option", hint="Leave --revision out.")
+    folder, target = (session.relative(other_page).removeprefix("./").strip("/") for other_page in (page, new))
+    with session.opened_for_writing(commit=not consent.no_commit) as collections, recording_writes() as done:
+        collection = collections.members[0]
+        if consent.dry_run:
+            plan = writes.preview_moves(collection, writes.require_moves(collection, folder, target), {})
+            move = _FolderMove(folder, target, plan.moves, links_of(plan), planned=True)
+        else:
+            moves, receipt = writes.rename_folder(collection, folder, target, WriteRequest(message=consent.message))
+            move = _FolderMove(folder, target, moves, receipt.links, receipt.commit)
+        _show_move(session, collection, move, findings_of_writes(collections, done))
+
+
+def _show_move(session: Session, collection: Collection, move: _FolderMove, new: NewFindings) -> None:
+    out, links = session.out, move.links
+    if out.as_json:
+        out.json(_as_json(collection, move) | new_finding_json(new))
+        return
+    inside = f", with links rewritten in {len(links.rewritten)} of them" if links.rewritten else ""
+    mark = f"  commit {move.commit[:10]}" if move.commit else ""
+    verb, rewrote = ("Would move", "Would rewrite") if move.planned else ("Moved", "Rewrote")
+    folder, target = out.styled(BOLD, f"{move.folder}/"), out.styled(BOLD, f"{move.target}/")
+    out.line(f"{verb} {folder} to {target}: {amount(len(move.moves), 'file')}{inside}{mark}")
+    others = [address.path for address in links.updated if address not in links.pinned]
+    if others:
+        out.line(f"{rewrote} links in {named_pages(others)}")
+    for line in (
+        *moved_link_lines(paths(links.pinned), paths(links.gained)),
+        *ignored_lines(paths(links.ignored)),
+        *kept_title_lines({} if move.planned else own_titles(collection, move.moves.values())),
+        *not_rewritten_lines(paths(links.not_rewritten), would=move.planned),
+        *new_finding_lines(new),
+    ):
+        out.line(line)
+
+
+def _as_json(collection: Collection, move: _FolderMove) -> dict[str, Json]:
+    ignored, lost = list[Json](paths(move.links.ignored)), list[Json](paths(move.links.not_rewritten))
+    return {
+        "collection": collection.name,
+        "path": f"{move.target}/",
+        "id": "",
+        "revision": "",
+        "commit": move.commit,
+        "action": "planned" if move.planned else "renamed",
+        "updated": list[Json](paths(move.links.updated)),
+        "moved": {old.path: new.path for old, new in move.moves.items()},
+        **({"ignored": ignored} if ignored else {}),
+        **({"not_rewritten": lost} if lost else {}),
+    }
+
+
+RM_JSON = """As JSON: as `write --delete`."""
+
+
+def rm_command(session: Session, page: PageArgument, *, consent: CommitOptions) -> None:
+    """Delete a page. On a terminal it says which links would break, and asks.
+
+    Examples:
+        commonplace rm notes/idea
+        commonplace rm notes/idea --dry-run
+        commonplace rm notes/idea --force
+
+    A program needs --revision or --force. What no commit has goes to the trash for 30 days (see restore).
+    """
+    how = EditOptions(delete=True)
+    asks = not (consent.revision or consent.force or consent.dry_run) and sys.stdin.isatty() and not session.out.as_json
+    if asks:
+        write_command(session, page, how=how, consent=replace(consent, dry_run=True))
+        session.out.flush()
+        sys.stderr.write("Delete it? [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().casefold() not in {"y", "yes"}:
+            session.out.message("Nothing was deleted.")
+            return
+        consent = replace(consent, force=True)
+    write_command(session, page, how=how, consent=consent)

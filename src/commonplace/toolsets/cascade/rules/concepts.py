@@ -17,8 +17,7 @@ from commonplace.domain.findings import finding_of, merge_conflicts
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.json import Json
 from commonplace.domain.words.text_decoder import decoded
-from commonplace.toolsets.cascade.rules.dates import date_sort_key
-from commonplace.toolsets.cascade.rules.values import Attributes, Concept, ConceptSection
+from commonplace.toolsets.cascade.rules.values import Attributes, Concept, ConceptSection, date_sort_key
 
 CONCEPT_SUFFIX = ".md"
 CAPTURES = "captures/"

@@ -15,17 +15,18 @@ from commonplace.domain.records import aliases_of
 from commonplace.services.collections import Collections
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptTerms
 from commonplace.toolsets.cascade.rules.concepts import concept_address, concept_id, literal_id
-from commonplace.toolsets.cascade.rules.dates import date_sort_key
-from commonplace.toolsets.cascade.rules.health import LayerHealth, not_asked
 from commonplace.toolsets.cascade.rules.values import (
     Concept,
     ConceptSection,
     Contribution,
+    LayerHealth,
     LayerRank,
     ResolvedConcept,
     ValueDissent,
     contributor_cutoff,
+    date_sort_key,
     merged_values,
+    not_asked,
     precedence,
     resolve,
     scalar_as_text,

@@ -36,9 +36,14 @@ from commonplace.toolsets.cascade.rules.concepts import (
     masked_paths,
     read_concept,
 )
-from commonplace.toolsets.cascade.rules.dates import is_later
-from commonplace.toolsets.cascade.rules.health import LayerHealth, LayerState
-from commonplace.toolsets.cascade.rules.values import Concept, LayerRank, scalar_as_text
+from commonplace.toolsets.cascade.rules.values import (
+    Concept,
+    LayerHealth,
+    LayerRank,
+    LayerState,
+    is_later,
+    scalar_as_text,
+)
 from commonplace.toolsets.cascade.service.section_dates import SectionDates
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from commonplace.toolsets.cascade.rules.concepts import (
     read_concept,
     section_spans,
 )
-from commonplace.toolsets.cascade.rules.dates import date_sort_key
+from commonplace.toolsets.cascade.rules.values import date_sort_key
 
 
 def keys(body: str) -> list[str]:

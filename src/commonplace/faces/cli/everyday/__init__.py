@@ -1,1 +1,0 @@
-"""Commands for daily use: create, open, move and delete pages, and browse them."""
