@@ -22,8 +22,7 @@ from commonplace.settings import default_settings
 from commonplace.toolsets.cascade.rules.output import resolved_json
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 from commonplace.toolsets.cascade.service.cascade import Cascade
-from commonplace.toolsets.cascade.service.concept_search import incoming, outgoing
-from commonplace.toolsets.cascade.service.concept_search import search
+from commonplace.toolsets.cascade.service.concept_search import incoming, outgoing, search
 
 PART = "cascade"
 SIZES = (1_000, 10_000)
