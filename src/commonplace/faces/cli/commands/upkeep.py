@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -28,7 +25,6 @@ from commonplace.services.collections import Collection
 from commonplace.services.diagnostics import EMBED_COMMAND, embedding_status
 from commonplace.services.history import CollectionState
 from commonplace.services.searches import semantic_search_off
-from commonplace.settings import about
 
 INDEX_JSON = """As JSON: `{"collections": [{"collection", "documents", "sections", "links", "tags", "types": {TYPE:
 N}, "added", "updated", "removed", "unreadable": [{"path", "reason"}], "seconds"}]}`, without the last five under
@@ -294,74 +290,3 @@ def _show_status(session: Session, item: _FolderStatus) -> None:
         )
     if item.read_only:
         out.line(f"    nothing can be committed: {item.read_only}")
-
-
-ResidentAction: TypeAlias = Literal["status", "stop"]
-
-
-RESIDENT_JSON = """As JSON: `status` `{"wanted", "residents": [{"process", "sessions"}]}`; `stop` `{"stopped":
-[process, …]}`."""
-
-
-def resident_command(
-    session: Session,
-    action: Annotated[ResidentAction, typer.Argument(metavar="status|stop", hidden=True)] = "status",
-) -> None:
-    """Show or stop the processes that have everything loaded for sessions of mcp.
-
-    Examples:
-        commonplace resident
-        commonplace resident stop
-
-    With the setting `resident`, mcp runs in a process that the resident forks. A resident ends by itself some time
-    after its last session. Sessions that run are not ended by stop; each ends with its client.
-    """
-    running = list(running_residents())
-    if action == "stop":
-        for resident in running:
-            with suppress(ProcessLookupError):
-                os.kill(resident.process, signal.SIGTERM)
-        if session.out.as_json:
-            session.out.json({"stopped": [resident.process for resident in running]})
-        else:
-            session.out.line(f"Stopped: {amount(len(running), 'resident')}.")
-        return
-    if session.out.as_json:
-        rows = [{"process": resident.process, "sessions": resident.sessions} for resident in running]
-        session.out.json({"wanted": session.settings.resident, "residents": [*rows]})
-        return
-    for resident in running:
-        session.out.line(resident.text)
-    if not running:
-        session.out.line("No resident runs." if session.settings.resident else "No resident runs, and none is wanted.")
-
-
-EMBED_WORKER_JSON = """As JSON: `{"chunks"}`, the number of embedded chunks."""
-
-
-def embed_worker_command(
-    session: Session,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[COLLECTION…]", hidden=True)] = None,
-    *,
-    engine_url: Annotated[
-        list[str] | None, typer.Option("--engine-url", metavar="URL", help=about("engine_url"), show_default=False)
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="End when no page lacks a vector.")] = False,
-) -> None:
-    """Embed the pages of collections in the search cluster, beside other workers.
-
-    Examples:
-        commonplace embed-worker --engine-url https://search-1:9200
-        commonplace embed-worker --once notes
-
-    Collections are named in engine_vectors of the servers that follow them. Any number of workers on any machines share
-    the work, and one that is killed loses its current batch of 32 chunks. The model is that of the servers.
-    """
-    settings = session.configured({"engine_url": engine_url or None})
-    chunks = session.dependencies.run_embed_worker(
-        settings, names or [], once, lambda line: session.out.message(one_line(line))
-    )
-    if session.out.as_json:
-        session.out.json({"chunks": chunks})
-    else:
-        session.out.line(f"{chunks:,} chunks embedded.")
