@@ -72,15 +72,19 @@ class Outputs:
         """The output file of a section of the navigation."""
         return f"{OWN}/sections/{place}.html"
 
-    def target(self, url: str) -> str | None:
-        """The output file, with its fragment, of a URL of the server; None if it is not published."""
+    def target(self, url: str) -> tuple[str, str] | None:
+        """The output file and the fragment ("" for none) of a URL of the server; None if it is not published."""
         address, _, fragment = url.partition("#")
         path, _, query = address.partition("?")
         name, _, rest = path.lstrip("/").partition("/")
-        output = self._target(name, unquote(rest), query)
-        return f"{output}#{fragment}" if output and fragment else output
+        if name == "section" and rest:
+            limits = dict(parse_qsl(query))
+            if limits.keys() & {"from", "to"}:
+                fragment = f"{limits.get('from', '0')}-{limits.get('to', '')}"
+        output = self._target(name, unquote(rest))
+        return (output, fragment) if output else None
 
-    def _target(self, name: str, rest: str, query: str) -> str | None:
+    def _target(self, name: str, rest: str) -> str | None:
         rest = rest.removeprefix(f"{COLLECTION_MARK}{self._collection}/")
         if name == PREFIX.strip("/"):
             return f"{OWN}/static/{rest.removeprefix(f'{digest()}/')}"
@@ -90,9 +94,7 @@ class Outputs:
         if name == "tags" and rest:
             return self.tag(rest)
         if name == "section":
-            limits = dict(parse_qsl(query))
-            window = f"#{limits.get('from', '0')}-{limits.get('to', '')}" if limits.keys() & {"from", "to"} else ""
-            return self.section(rest) + window
+            return self.section(rest)
         return rest if name == "files" and rest and self._attach(rest) else None
 
     def _text(self, html: str) -> str:
@@ -118,7 +120,7 @@ class Outputs:
 
         def relative(url: str) -> str | None:
             target = self.target(unescape(url))
-            return escape(relative_url(target, output)) if target is not None else None
+            return escape(relative_url(target[0], output, target[1])) if target else None
 
         def anchor(match: re.Match[str]) -> str:
             href = _HREF.search(match[1])
@@ -180,12 +182,11 @@ def _free(output: str, taken: set[str]) -> str:
     return name
 
 
-def relative_url(target: str, output: str) -> str:
-    """The relative URL of an output file with its fragment, from another output file."""
-    path, mark, fragment = target.partition("#")
-    relative = posixpath.relpath(path, posixpath.dirname(output) or ".")
+def relative_url(target: str, output: str, fragment: str = "") -> str:
+    """The relative URL of an output file, at a fragment, from another output file."""
+    relative = posixpath.relpath(target, posixpath.dirname(output) or ".")
     quoted = quote(relative, safe="/-._~!$'()*+,=@")
-    return f"{quoted}{mark}{fragment}"
+    return f"{quoted}#{fragment}" if fragment else quoted
 
 
 _RELATIVE = re.compile(r'(?<![\w-])((?:href|src|data-src|data-css|action)=")(?![a-zA-Z][\w+.-]*:|[/#"])(?:\./)?')

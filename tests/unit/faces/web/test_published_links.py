@@ -6,7 +6,17 @@ import pytest
 
 from commonplace.faces.web.published_links import Outputs, relative_url
 
-PAGES = ["Home.md", "a b.md", "guide/index.md", "guide/README.md", "guide/x.md", "guide/X.md", "-/x.md", "note.txt"]
+PAGES = [
+    "Home.md",
+    "a b.md",
+    "c # d?.md",
+    "guide/index.md",
+    "guide/README.md",
+    "guide/x.md",
+    "guide/X.md",
+    "-/x.md",
+    "note.txt",
+]
 
 
 def outputs(hidden: frozenset[str] = frozenset()) -> Outputs:
@@ -24,18 +34,19 @@ def test_each_page_has_a_file_of_its_own_also_where_case_does_not_count() -> Non
 @pytest.mark.parametrize(
     ("url", "target"),
     [
-        ("/", "index.html"),
-        ("/p/a%20b#part", "a b.html#part"),
-        ("/p/@base/a%20b", "a b.html"),
-        ("/tags/x/y", "-/tags/x-y.html"),
-        ("/section/1.2?from=3", "-/sections/1.2.html#3-"),
-        ("/files/pic.png", "pic.png"),
+        ("/", ("index.html", "")),
+        ("/p/a%20b#part", ("a b.html", "part")),
+        ("/p/c%20%23%20d%3F#part", ("c # d?.html", "part")),
+        ("/p/@base/a%20b", ("a b.html", "")),
+        ("/tags/x/y", ("-/tags/x-y.html", "")),
+        ("/section/1.2?from=3", ("-/sections/1.2.html", "3-")),
+        ("/files/pic.png", ("pic.png", "")),
         ("/files/secret.png", None),
         ("/p/absent", None),
         ("/edit/a%20b", None),
     ],
 )
-def test_urls_of_the_server_lead_to_files(url: str, target: str | None) -> None:
+def test_urls_of_the_server_lead_to_files(url: str, target: tuple[str, str] | None) -> None:
     assert outputs().target(url) == target
 
 
@@ -70,5 +81,6 @@ def test_a_link_to_rows_of_a_section_leads_to_the_section_and_names_the_rows_for
 
 
 def test_a_relative_url_is_quoted_and_keeps_its_fragment() -> None:
-    assert relative_url("a/b c.html#d", "a/e.html") == "b%20c.html#d"
+    assert relative_url("a/b c.html", "a/e.html", "d") == "b%20c.html#d"
+    assert relative_url("a/b # c?.html", "a/e.html", "d") == "b%20%23%20c%3F.html#d"
     assert relative_url("b.html", "a/b/c.html") == "../../b.html"
