@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,10 +13,11 @@ from agent import agent
 from asgi.browsing import Pages
 from commonplace.domain.findings import RULES
 from commonplace.faces.lsp.diagnostics import diagnose
-from commonplace.faces.web.views.quality import findings
+from commonplace.faces.web.views.quality import findings, review
 from editor.desk import Desk
 from indexed import Indexed
 from shell import Shell
+from support import new_repo
 
 PLAIN = {
     "daily.md": "---\nid: daily\naliases: []\ntags: []\n---\nWords about the day.\n",
@@ -89,6 +91,24 @@ def test_every_face_has_the_findings_of_check(name: str, tmp_path: Path, cache_d
     declared = {(element["check"], element["severity"]) for element in doctor if element["check"] in RULES}
     assert declared == {(element["rule"], element["severity"]) for element in checked if element["path"] == "kb.yaml"}
     base.index.close()
+
+
+def test_every_face_with_findings_says_once_what_a_shallow_clone_cannot_tell(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    whole = new_repo(tmp_path / "whole", {"a.md": "# A\n"})
+    whole.commit("Second", **{"a.md": "# A\n\nText.\n"})
+    clone = tmp_path / "clone"
+    whole.git("clone", "--quiet", "--depth", "1", f"file://{whole.path}", str(clone))
+    for folder, times in ((clone, 1), (whole.path, 0)):
+        with agent("mcp", folder, "--toolset", "kb") as kb:
+            told = [json.dumps(kb.call(tool)) for tool in ("kb_qa_validate", "kb_qa_status")]
+        with agent("mcp", folder, "--toolset", "notes") as notes:
+            told += [notes.text("overview"), notes.run(notes.client.read_resource, f"notes://{folder.name}/review")]
+            told.append(notes.run(notes.client.get_prompt, "tidy_folder"))
+        with Pages(tmp_path / f"web-{times}", folder) as pages:
+            told += [pages.view(view) for view in (findings, review)]
+        told += [Shell(folder)(command).stderr for command in ("check", "review")]
+        assert [str(text).count("The clone is shallow") for text in told] == [times] * len(told), folder
 
 
 EXPECTED = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
@@ -18,6 +18,8 @@ from commonplace.services.deletions import cut_off
 from commonplace.services.evidence import EvidenceSection, fit, gather
 from commonplace.services.findings import Issue
 
+HISTORY_SECONDS = 600.0
+"""Timeout in seconds for the dates of the history, where a person waits at a terminal. Some findings depend on them."""
 MAX_NAMED = 5
 """Maximum number of found pages that the finding of a question names."""
 
@@ -38,18 +40,19 @@ def check_pages(collections: Collections, collection: Collection) -> list[Issue]
     return sorted(issues, key=lambda issue: (issue.path, issue.line, issue.rule))
 
 
-def history_gaps(collections: Sequence[Collection], timeout: float) -> list[str]:
+def history_gaps(collections: Iterable[Collection], timeout: float = 0) -> list[str]:
     """Sentences on what checks cannot tell: of a history that is not read in time, and of a shallow clone.
 
     Args:
         collections: The collections that are checked. Each is waited for until its pages have their dates.
         timeout: Timeout in seconds for each.
     """
-    late = [collection.name for collection in collections if not collection.index.wait_dated(timeout)]
+    checked = list(collections)
+    late = [collection.name for collection in checked if not collection.index.wait_dated(timeout)]
     unread = [
         f"{name}: The history is still being read, so changed sources are not told. Check again." for name in late
     ]
-    return [*unread, *filter(None, [cut_off([collection.store for collection in collections])])]
+    return [*unread, *filter(None, [cut_off([collection.store for collection in checked])])]
 
 
 def check_questions(collection: Collection) -> tuple[int, list[Issue]]:

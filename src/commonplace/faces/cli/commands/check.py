@@ -20,13 +20,11 @@ from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, Output, one_line
 from commonplace.faces.cli.pages import addressed
 from commonplace.faces.cli.session import Session
-from commonplace.services.checks import QUESTIONS_FILE, check_pages, check_questions, history_gaps
+from commonplace.services.checks import HISTORY_SECONDS, QUESTIONS_FILE, check_pages, check_questions, history_gaps
 from commonplace.services.collections import Collections
 from commonplace.services.findings import Issue
 from commonplace.services.reviews import ReviewItem, mark_reviewed, queue_of, shown_item
 
-HISTORY_SECONDS = 600.0
-"""Timeout in seconds for the dates of the history, which some findings depend on."""
 MAX_PLACES = 10
 """Maximum number of places that are named for one sentence to a person at a terminal."""
 

@@ -11,14 +11,12 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.session import Session
+from commonplace.services.checks import HISTORY_SECONDS
 from commonplace.settings import require_folders
 
 if TYPE_CHECKING:
     from commonplace.services.site.publication import PublishReport
 
-
-DATE_SECONDS = 600.0
-"""Timeout in seconds for the dates of the history, which pages show."""
 SHOWN = 20
 """Maximum number of pages that the report names on a terminal."""
 
@@ -52,7 +50,7 @@ def publish_command(
     require_folders(inner.settings.kb)
     with inner.opened() as collections:
         collection = collections.members[0]
-        collection.index.wait_dated(DATE_SECONDS)
+        collection.index.wait_dated(HISTORY_SECONDS)
         report = session.dependencies.publish(
             collection, inner.settings.kb[0], Path(out), url, not no_search, inner.settings.cache_dir
         )

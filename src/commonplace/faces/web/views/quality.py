@@ -13,6 +13,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.query import Record
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
+from commonplace.services.checks import history_gaps
 from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.findings import shown_lines
 from commonplace.services.links import WantedPage
@@ -136,6 +137,7 @@ def review(request: PageRequest) -> PageResponse:
         owner=owner,
         owners=owners[:MAX_OWNERS],
         edits=_editable(request, rows),
+        gaps=history_gaps(request.collections),
         number=number,
         last=last,
     )
@@ -168,6 +170,7 @@ def findings(request: PageRequest) -> PageResponse:
         rows=rows,
         total=sum(len(listed) for _, listed in shown),
         counts=counts,
+        gaps=history_gaps(request.collections),
         severity=severity,
         more=more,
         is_large=pages > MAX_READ_PAGES,

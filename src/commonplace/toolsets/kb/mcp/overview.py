@@ -18,6 +18,7 @@ from commonplace.domain.schema import Schema
 from commonplace.domain.schema_problems import schema_problems
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import findings, listing
+from commonplace.services.checks import history_gaps
 from commonplace.services.collections import Collection, find_document
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.findings import Issue
@@ -155,7 +156,9 @@ def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
         issues = _all_issues(call, collections.select(arguments.kb_name))
     leasts = findings.at_least(issues, Severity(arguments.severity))
     page, more = slice_of(leasts, arguments.offset, arguments.limit)
-    return {"issues": [show_issue(issue) for issue in page], "count": len(leasts), "truncated": more, "has_more": more}
+    shown: list[Json] = [show_issue(issue) for issue in page]
+    told = _told_gaps(collections.select(arguments.kb_name))
+    return {"issues": shown, "count": len(leasts), "truncated": more, "has_more": more, **told}
 
 
 def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
@@ -175,7 +178,14 @@ def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
         "assessments": [
             _show_kept(collection, assessment) for collection, assessment in collections[:SHOWN_ASSESSMENTS]
         ],
+        **_told_gaps(chosen),
     }
+
+
+def _told_gaps(chosen: Sequence[Collection]) -> JsonObject:
+    """The notice on what the checks cannot tell; nothing if they can tell everything."""
+    gaps = history_gaps(chosen)
+    return {"notice": " ".join(gaps)} if gaps else {}
 
 
 def _show_kept(collection: Collection, assessment: KeptAssessment) -> JsonObject:

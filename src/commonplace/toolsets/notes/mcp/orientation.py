@@ -14,8 +14,8 @@ from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
 from commonplace.services import brief as brief_service
 from commonplace.services import links as links_service
+from commonplace.services.checks import history_gaps
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.deletions import cut_off
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.services.past.moments import PAST_READY_SECONDS
 from commonplace.services.site.documents import mentions
@@ -109,8 +109,7 @@ def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> st
         all(map(answer.add, lines))  # up to the first that does not fit
     if empty and prefix:
         require_known_folder(chosen, prefix)
-    if cut := cut_off([collection.store for collection in chosen]):
-        answer.add(cut)
+    all(map(answer.add, history_gaps(chosen)))
     if empty:
         answer.add("No pages yet. " + next_call("write", page="index.md"))
     return answer.text()

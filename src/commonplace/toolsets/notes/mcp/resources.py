@@ -12,6 +12,7 @@ from commonplace.domain.query import ListQuery
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, ResourceSource
 from commonplace.services import findings, listing
+from commonplace.services.checks import history_gaps
 from commonplace.services.collections import FoundDocument
 from commonplace.services.listing import collection_names
 from commonplace.services.reviews import review_queue, shown_item
@@ -56,8 +57,9 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
             return ResourceContents(str(changes(call, NotesChanges(folder=folder))), "text/plain")
         case [name, "review"]:
             items = review_queue(call.services.collections.get(name))
-            text = "\n".join(line_of(shown_item(element), MAX_ITEM_CHARS) for element in items)
-            return ResourceContents(text or "Nothing is to be reviewed.", "text/plain")
+            lines = [line_of(shown_item(element), MAX_ITEM_CHARS) for element in items]
+            gaps = history_gaps([call.services.collections.get(name)])
+            return ResourceContents("\n".join([*(lines or ["Nothing is to be reviewed."]), *gaps]), "text/plain")
         case [name, "pages", *parts] if parts:
             return _page(call, name, "/".join(parts))
         case _:
@@ -159,7 +161,8 @@ def tidy_folder(call: Call, arguments: Mapping[str, str]) -> str:
         f"Tidy {folder or 'these pages'}: propose what mends each finding, the gravest first. When the user agrees, "
         "make the changes with edit, move or transaction. Change nothing else."
     )
-    return "\n".join([task, "", DATA, "", *(found_texts[:MAX_TOLD] or ["Nothing was found."]), *more])
+    found = found_texts[:MAX_TOLD] or ["Nothing was found."]
+    return "\n".join([task, "", DATA, "", *found, *more, *history_gaps(chosen)])
 
 
 def answer_with_sources(call: Call, arguments: Mapping[str, str]) -> str:
