@@ -18,12 +18,11 @@ from commonplace.domain.query import Record
 from commonplace.domain.ranking import query_words, rarity
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.status import BUILT_IN_NAMES, LAPSED, TextStatus, declared_statuses, status_on
 from commonplace.domain.words.amounts import amount
 from commonplace.domain.words.scripts import fold_text
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import EvidenceSection, by_paragraphs
-from commonplace.services.statuses import status_day
+from commonplace.services.statuses import CollectionStatuses
 
 SEARCH_SECONDS = 0.14
 """Seconds in which the files of one collection are listed and read, as of `TimeBudget`."""
@@ -154,7 +153,7 @@ def _sections(collection: Collection, address: Address, worths: Mapping[str, flo
     sections: list[EvidenceSection] = []
     for worth, section in scored[:MAX_SECTIONS]:
         text = document.source[section.content : section.end].decode("utf-8", "replace").strip()
-        status = _status(collection, document, section)
+        status = CollectionStatuses(collection).in_version(document, section.ordinal)
         anchors = (section.anchor,)
         made = EvidenceSection(collection, record, section.path, section.anchor, text, anchors, worth, status=status)
         sections += [made] if text else []
@@ -167,11 +166,3 @@ def _worth(document: Document, section: Section, worths: Mapping[str, float]) ->
     text = "\n".join((document.title, *section.path, text)).casefold()
     there = [worth for word, worth in worths.items() if word in text]
     return sum(there) if len(there) >= MIN_WORDS * len(worths) else 0.0
-
-
-def _status(collection: Collection, document: Document, section: Section) -> TextStatus | None:
-    """Whether the section holds by its page's own words; what replaces it is as it is written."""
-    names = BUILT_IN_NAMES if collection.status_names is None else collection.status_names
-    declared = [item for item in declared_statuses(document) if item.ordinal <= section.ordinal <= item.last]
-    statuses = [TextStatus(status_on(item, status_day(collection), names), item.by) for item in declared]
-    return next((status for status in statuses if status.status in LAPSED), statuses[-1] if statuses else None)

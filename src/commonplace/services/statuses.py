@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TypeAlias
 
 from commonplace.domain.addresses import Address
@@ -47,11 +48,6 @@ def other_status_notice(pages: int, status: str) -> str:
     return f"{amount(pages, 'page')} of another status than {status!r} would answer." if pages else ""
 
 
-def status_day(collection: collections.Collection) -> str:
-    """The day on which a collection is looked at: that of a past state, else today in UTC."""
-    return collection.day or datetime.now(UTC).date().isoformat()
-
-
 class CollectionStatuses:
     """The statuses of pages and sections of a collection, on the day on which the collection is looked at.
 
@@ -62,8 +58,12 @@ class CollectionStatuses:
     def __init__(self, collection: collections.Collection) -> None:
         self._collection = collection
         self._names = BUILT_IN_NAMES if collection.status_names is None else collection.status_names
-        self._day = status_day(collection)
-        self.declared: Mapping[Address, Sequence[DeclaredStatus]] = collection.index.statuses()
+        self._day = collection.day or datetime.now(UTC).date().isoformat()
+
+    @cached_property
+    def declared(self) -> Mapping[Address, Sequence[DeclaredStatus]]:
+        """The declarations of the pages, which wait for an index that is still being built."""
+        return self._collection.index.statuses()
 
     def status_of(self, declared: DeclaredStatus) -> Status:
         """The status that a declaration gives."""
@@ -91,9 +91,7 @@ class CollectionStatuses:
 
     def at(self, address: Address, ordinal: int = 0) -> TextStatus:
         """The status of a section, which is that of the page if the page lapsed; ordinal 0 for the page."""
-        every = [status for status in self.declared.get(address, ()) if status.ordinal <= ordinal <= status.last]
-        lapsed = next((status for status in every if self.status_of(status) in LAPSED), None)
-        declared = lapsed or (every[-1] if every else None)
+        declared = self._ruling(self.declared.get(address, ()), ordinal)
         if declared is None:
             return _HOLDS
         status = self.status_of(declared)
@@ -103,11 +101,15 @@ class CollectionStatuses:
         return TextStatus(status, place or declared.by, resolved=bool(place) or "://" in declared.by)
 
     def in_version(self, document: Document, ordinal: int) -> TextStatus:
-        """The status of a section of a version of a page; what replaces it is as it is written there."""
-        every = [status for status in declared_statuses(document) if status.ordinal <= ordinal <= status.last]
-        lapsed = next((status for status in every if self.status_of(status) in LAPSED), None)
-        declared = lapsed or (every[-1] if every else None)
+        """The status of a section of a version of a page, without the index; what replaces it is as written there."""
+        declared = self._ruling(declared_statuses(document), ordinal)
         return TextStatus(self.status_of(declared), declared.by) if declared else _HOLDS
+
+    def _ruling(self, every: Iterable[DeclaredStatus], ordinal: int) -> DeclaredStatus | None:
+        """The declaration that counts for a section: the first by which it does not hold, else the innermost."""
+        around = [status for status in every if status.ordinal <= ordinal <= status.last]
+        lapsed = next((status for status in around if self.status_of(status) in LAPSED), None)
+        return lapsed or (around[-1] if around else None)
 
     def in_file(self, document: Document, ordinal: int) -> TextStatus:
         """The status of a section of a page as served, with the place that replaces it, or of another version of it."""

@@ -161,3 +161,15 @@ def test_what_replaces_a_page_counts_from_its_folder_and_then_from_the_top(base:
     for name, place in places.items():
         links = base.collection.index.links_from(Address(f"dec/{name}.md"))
         assert [link.target.path for link in links if link.target] == [place], name
+
+
+def test_the_status_of_a_section_is_one_whether_it_is_read_from_the_index_or_from_its_page(base: Indexed) -> None:
+    statuses = CollectionStatuses(base.collection)
+    compared = 0
+    for record in base.index.records():
+        document = base.index.document(record.address)
+        for section in document.sections:
+            indexed, own = statuses.at(record.address, section.ordinal), statuses.in_version(document, section.ordinal)
+            assert (indexed.status, bool(indexed.by)) == (own.status, bool(own.by) and own.is_lapsed), section.heading
+            compared += own.is_lapsed
+    assert compared > 10
