@@ -35,7 +35,9 @@ _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(\S.*)|\s*)$")
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}\Z")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_FIELD = re.compile(r"^(?:\*\*|__)?([^\W_][\w /()'.-]{1,40}?)(?:\*\*|__)?\s?(?::|::)(?:\*\*|__)?\s+(\S.*)$")
+_FIELD = re.compile(
+    r"^(?:\*\*|__)?([^\W_][\w /()'.-]{1,40}?)(?:\*\*|__)?\s?(?:::?(?:\*\*|__)?\s+|(?<!\d)\uff1a(?:\*\*|__)?\s*)(\S.*)$"
+)
 _NOTE = re.compile(r"^>\s*\[!\w+\]")
 """The beginning of a note, which is written like a quotation, but says what the page says."""
 _DEFINITION = re.compile(r"^:\s+(\S.*)$")
@@ -57,15 +59,36 @@ _OF_MEASURE: Mapping[str, tuple[str, Fraction]] = {
     for unit, prefixes in _PREFIXED.items()
     for prefix in ("", *prefixes)
 }
+_SPACELESS_UNITS: tuple[tuple[str, tuple[tuple[str, int | Fraction], ...]], ...] = (
+    ("秒 秒間 秒钟 秒鐘", (("s", 1),)),
+    ("分 分間 分钟 分鐘", (("s", 60),)),
+    ("時間 小时 小時", (("s", 3_600),)),
+    ("日間 天", (("s", 86_400),)),
+    ("週間 周 週", (("s", 604_800),)),
+    ("度", (("度", 1), ("°c", 1), ("°f", 1))),
+    ("パーセント", (("%", 1),)),
+    ("円 日元", (("jpy", 1),)),
+    ("元", (("cny", 1),)),
+    ("¥", (("jpy", 1), ("cny", 1))),
+    ("毫克 ミリグラム", (("g", Fraction(1, 1000)),)),
+    ("克 グラム", (("g", 1),)),
+    ("公斤 千克 キログラム", (("g", 1_000),)),
+    ("毫升 ミリリットル", (("L", Fraction(1, 1000)),)),
+    ("升 リットル", (("L", 1),)),
+)
+"""The units of Chinese and Japanese texts with their meanings; `度` is a degree of any kind."""
+_SPACELESS_NAMES = sorted((name for names, _ in _SPACELESS_UNITS for name in names.split()), key=len, reverse=True)
 _OTHER_UNITS = ("rpm", "mph", "ft", "lb", "oz", "ppm", "ppb", "dpi", "EUR", "USD", "GBP", "CHF", "JPY", "t")
 _UNIT_NAME = (
     r"(?:%|°C|°F|[\u2103\u2109\uff05]|[kKMGT]i?B|ms|s|m|h|d|px|sec|seconds?|min|minutes?|hrs?|hours?|days?|weeks?"
-    rf"|months?|years?|bytes?|bits?|euros?|dollars?|€|\$|(?-i:{'|'.join((*_OF_MEASURE, *_OTHER_UNITS))}|[x\u00d7]\s?g))"
+    rf"|months?|years?|bytes?|bits?|euros?|dollars?|€|\$|(?-i:{'|'.join((*_OF_MEASURE, *_OTHER_UNITS))}|[x\u00d7]\s?g)"
+    rf"|{'|'.join(_SPACELESS_NAMES)})"
 )
-_UNIT = rf"(?:[\s-]?{_UNIT_NAME}(?:/{_UNIT_NAME}){{0,2}})"
+_UNIT = rf"(?:[\s-]?{_UNIT_NAME}(?:/(?:{_UNIT_NAME}|[\u65e5\u56de\u6b21\u4eba])){{0,2}})"
 _SIGN = r"(?:[-+\u2212\u2013](?<![^\s(|:=<>~].)|\bminus\s)"
 """A sign before a number; a dash between two words or numbers is none."""
-_BEFORE = rf"(?:(?=[\d$€])(?<!{_OTHER_WORD})(?<![.#/-])|{_SIGN}(?=[\d$€]))"
+_MONEY = "$€\u00a5\uffe5"
+_BEFORE = rf"(?:(?=[\d{_MONEY}])(?<!{_OTHER_WORD})(?<![.#/-])|{_SIGN}(?=[\d{_MONEY}]))"
 _AFTER = rf"(?!{_OTHER_WORD}|[/-])"
 _AMOUNT = r"\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?"
 """A number of limited length, so that what follows it is looked for a limited number of times."""
@@ -74,9 +97,9 @@ _VALUE = re.compile(
     r"|(?P<date>\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\s(?:January|February|March|April|May|June|July|August|September"
     r"|October|November|December)\s\d{4}\b)"
     r"|(?P<time>(?<![\w.:/-])\d{1,2}:[0-5]\d(?::[0-5]\d)?(?![\w:/-])(?:\s?[ap]m\b)?)"
-    rf"|(?P<quantity>{_BEFORE}[$€]?{_AMOUNT}(?:{_UNIT}|(?:-|\s?\u2013\s?){_AMOUNT}(?![:.]\d){_UNIT}?){_AFTER})"
+    rf"|(?P<quantity>{_BEFORE}[{_MONEY}]?{_AMOUNT}(?:{_UNIT}|(?:-|\s?\u2013\s?){_AMOUNT}(?![:.]\d){_UNIT}?){_AFTER})"
     r"|(?P<version>\bv?\d+(?:\.\d+)+(?:-[\w.]+)?\b|\bv\d+\b)"
-    rf"|(?P<number>\b0x[0-9a-f]+\b|{_BEFORE}[$€]?\d[\d,]*(?:\.\d+)?{_UNIT}?{_AFTER}|{_NUMBER_WORDS})"
+    rf"|(?P<number>\b0x[0-9a-f]+\b|{_BEFORE}[{_MONEY}]?\d[\d,]*(?:\.\d+)?{_UNIT}?{_AFTER}|{_NUMBER_WORDS})"
     r"|(?P<bool>\$?\b(?:true|false|enabled|disabled)\b|\b(?:on|off)(?=\sby\sdefault\b)"
     r"|(?<=:\s)(?:yes|no)(?=[\s.!]{0,9}\Z))",
     re.IGNORECASE,
@@ -139,6 +162,8 @@ _OF_PAGE = re.compile(
 """A field of a front matter that is about the page and not about its subject."""
 
 
+_ORIGIN = re.compile(r"(?i)sources?")
+"""A field that says where a text is from, and nothing about its subject."""
 _SCOPE = re.compile(
     r"(?i)(?:ms[. ])?(?:prod(?:uct)?|service|subservice|component|module|package|app(?:lication)?|library|platform|os"
     r"|operating system|region|country|location|site|environment|env|stage|edition|plan|tier|customer|client|tenant"
@@ -278,6 +303,8 @@ def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[Page
         return
     label = _FIELD.match(lines[0])
     field = label if len(lines) == 1 else None
+    if field and _ORIGIN.fullmatch(_plain(field[1])):
+        return
     if field and _kind(_plain(field[2]).rstrip(".")):
         yield from _field(heading, _plain(field[1]), field[2], began)
         return
@@ -330,7 +357,7 @@ def _row(header: Sequence[str], cells: Sequence[str], line: int, heading: str) -
         return
     for column, value in list(zip(header, cells, strict=False))[1:]:
         subject, kind = f"{cells[0]} > {column}", _kind(value)
-        values = list(_VALUE.finditer(value)) if not kind and _HINT.search(value) else []
+        values = list(_VALUE.finditer(value)) if kind in {"", "name"} and _HINT.search(value) else []
         if kind not in {"", "name"} and count_words(subject) >= MIN_SUBJECT_WORDS:
             yield PageClaim(f"cell {subject.casefold()} <{kind}>", value, line, subject, heading)
         elif 0 < len(values) <= MAX_VALUES and count_words(_VALUE.sub(" ", f"{subject} {value}")) >= MIN_WORDS:
@@ -353,12 +380,12 @@ def _kind(value: str) -> str:
 def count_words(text: str) -> int:
     """The number of words of two letters; where no blanks are between words, two characters count as a word."""
     runs = [match[0] for match in _RUN.finditer(text)] if has_runs(text) else []
-    return len(_WORD.findall(without_grams(text) if runs else text)) + sum(len(run) // 2 for run in runs)
+    return len(_WORD.findall(without_grams(text) if runs else text)) + sum(map(len, runs)) // 2
 
 
 def _group(value: re.Match[str]) -> str:
-    """The kind of a value; a number with a unit or a range is a number like any other."""
-    return "number" if value.lastgroup == "quantity" else value.lastgroup or ""
+    """The kind of a value; a version, and a number with a unit or a range, is a number like any other."""
+    return "number" if value.lastgroup in {"quantity", "version"} else value.lastgroup or ""
 
 
 def is_same_value(value: str, other: str) -> bool:
@@ -417,14 +444,14 @@ def _normal(value: str) -> str:
 
 
 _DASH = re.compile("[\u2212\u2013]")
-_WRITTEN_SIGN = re.compile(r"(?i)(?:-|minus)(?=[$€\d])")
+_WRITTEN_SIGN = re.compile(r"(?i)(?:-|minus)(?=[$€\u00a5\d])")
 _YES, _NO = frozenset({"yes", "true", "on", "enabled"}), frozenset({"no", "false", "off", "disabled"})
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
            "december")  # fmt: skip
 _LONG_DATE = re.compile(rf"(\d{{1,2}})({'|'.join(_MONTHS)})(\d{{4}})")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?([ap]m)?")
 _QUANTITY = re.compile(
-    r"[vV]?(-)?(€)?(\d{1,30}(?:\.\d{1,30})?)(?:-(\d{1,30}(?:\.\d{1,30})?))?-?([^\W\d]+|[%€$]|°[CFcf]|\u00d7g)?(/.+)?"
+    r"[vV]?(-)?([€\u00a5])?(\d{1,30}(?:\.\d{1,30})?)(?:-(\d{1,30}(?:\.\d{1,30})?))?-?([^\W\d]+|[%€$\u00a5]|°[CFcf]|\u00d7g)?(/.+)?"
 )
 _DAY = 86_400
 _UNIT_NAMES: tuple[tuple[str, tuple[tuple[str, int | Fraction], ...]], ...] = (
@@ -447,7 +474,7 @@ _UNIT_NAMES: tuple[tuple[str, tuple[tuple[str, int | Fraction], ...]], ...] = (
 )
 _UNITS: Mapping[str, tuple[tuple[str, int | Fraction], ...]] = {
     **{unicodedata.normalize("NFKC", name): (meaning,) for name, meaning in _OF_MEASURE.items()},
-    **{name: meanings for names, meanings in _UNIT_NAMES for name in names.split()},
+    **{name: meanings for names, meanings in (*_UNIT_NAMES, *_SPACELESS_UNITS) for name in names.split()},
 }
 """The meanings of each unit: a number of basic units each."""
 

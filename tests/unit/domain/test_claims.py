@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import random
 
-from commonplace.domain.claims import claims_of, claims_of_change, count_words, differs, is_same_value
+from commonplace.domain.claims import (
+    claims_of,
+    claims_of_change,
+    contradicting_claims,
+    count_words,
+    differs,
+    is_same_value,
+)
 
 
 def test_the_claims_of_a_text() -> None:
@@ -69,6 +76,13 @@ def test_one_value_in_two_forms_is_one_value() -> None:
         ("10-12 hours", "600\u2013720 minutes"),
         ("\u0661\u0668", "18"),
         ("3000 x g", "3,000 \u00d7 g"),
+        ("25度", "25 ℃"),
+        ("60分", "1時間"),
+        ("500円", "\uffe5500"),
+        ("50元", "\u00a550"),
+        ("60パーセント", "60\uff05"),
+        ("500毫克", "0.5 g"),
+        ("7.0", "7"),
         ("https://Example.org/", "https://example.org"),
     ):
         assert is_same_value(value, other), (value, other)
@@ -92,6 +106,11 @@ def test_other_values_are_no_forms_of_one_and_are_shown_as_they_are_written() ->
         ("5 mg/L", "5 mg/kg"),
         ("10-12 hours", "10-14 hours"),
         ("10-12 hours", "10 hours"),
+        ("25度", "26 ℃"),
+        ("500円", "500元"),
+        ("500円", "\u00a5600"),
+        ("30分", "1時間"),
+        ("7.5", "8"),
     ):
         assert not is_same_value(value, other), (value, other)
     opened = "The office on the old quay opens its doors at {} for all guests."
@@ -117,7 +136,22 @@ def test_words_of_texts_without_blanks_are_counted_by_their_characters() -> None
 
 def test_values_are_read_in_linear_time() -> None:
     """Twice the text takes no more than about twice the time; a quadratic rule would take minutes."""
-    for part in ("1,", "1,000", "1-", "-1 ", "minus ", "1 m/", "1.1", "18\u2013 ", ": yes", "水1"):
+    parts = (
+        "1,",
+        "1,000",
+        "1-",
+        "-1 ",
+        "minus ",
+        "1 m/",
+        "1.1",
+        "18\u2013 ",
+        ": yes",
+        "水1",
+        "1度/",
+        "1分鐘",
+        "\uff1a",
+    )
+    for part in parts:
         claims_of(f"The gateway of the shop answers {part * 10_000} x")
 
 
@@ -125,3 +159,28 @@ def test_a_value_with_escaped_points_is_that_value() -> None:
     (claim,) = claims_of("The gateway of the harbour office runs Python 3\\.11\\.2 since spring.\n")
     (other,) = claims_of("The gateway of the harbour office runs Python 3.12.0 since spring.\n")
     assert (claim.key, claim.value) == (other.key, "3.11.2")
+
+
+def test_a_number_and_a_version_are_values_of_one_kind_in_every_form_of_a_statement() -> None:
+    for text, values in (
+        ("The water of the big tank in the greenhouse is kept at pH {}.", ("7.5", "8")),
+        ("## Water of tanks\n\n- pH of the water: {}\n", ("7.5", "8")),
+        ("| Tank of fish | pH of water |\n|---|---|\n| Big tank | {} |\n", ("7.5", "8")),
+        ("| Tank of fish | pH of water |\n|---|---|\n| Big tank | pH {} |\n", ("7.5", "8")),
+        ("The server of the team needs release {} of the shell.", ("7.4.1", "8")),
+        ("成人的每日剂量为{}\uff0c分两次服用。", ("500mg", "600mg")),
+        ("成人的每日剂量为{}\uff0c分两次服用。", ("500毫克", "0.6g")),
+        ("温室の入場料は大人一人につき{}です。", ("500円", "1,000円")),
+        ("温室の水槽の温度は常に{}に保つ。", ("25.5度", "26℃")),
+        ("温室の水槽の湿度は常に{}に保つ。", ("60%", "65\uff05")),
+        ("## 水槽の管理\n\n- 水温\uff1a{}\n", ("25度", "26度")),
+        ("| 水槽 | 水の温度 |\n|---|---|\n| 大きい水槽 | {} |\n", ("25度", "26度")),
+    ):
+        first, second = (claims_of(text.format(value)) for value in values)
+        (found,) = contradicting_claims(first, second)
+        assert tuple(claim.value for claim in found) == values
+        assert not list(contradicting_claims(first, first))
+
+
+def test_a_full_width_colon_behind_a_digit_begins_no_field() -> None:
+    assert not claims_of("## 植物園の案内\n\n- 10\uff1a30 開園\n")
