@@ -29,6 +29,8 @@ MAX_STEM = 80
 PLAIN_KINDS = frozenset({"html", "md", "txt", "csv"})
 """Kinds that need no library to be read."""
 KINDS = ("pdf", "docx", "pptx", "xlsx", "epub", "html", "md", "txt", "csv")
+DIGEST_KEY = "sha256"
+"""Front-matter key of the digest of a stored source, on its page."""
 _MARKDOWN = frozenset({"md", "markdown", "mdx"})
 _HTML_NAMES = frozenset({"html", "htm", "xhtml"})
 _HTML = re.compile(rb"(?is)\A(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html|head|body)\b")
@@ -200,7 +202,7 @@ def source_page(source: SourceFile, file: tuple[str, str], converted: ConvertedT
         fields["sources"] = [{"url": source.url, "read": day, "copy": path}]
     else:
         fields["from"] = source.name
-    fields |= {"added": day, "sha256": digest_of(source.content)}
+    fields |= {"added": day, DIGEST_KEY: digest_of(source.content)}
     head = [line for key, value in fields.items() for line in entry_lines(key, value)]
     text = converted.text.strip("\n")
     top: Sequence[str] = () if _HEADING.match(text) else (f"# {_one_line(title)}", "")

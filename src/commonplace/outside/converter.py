@@ -31,6 +31,9 @@ _REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.spawn", "os.po
 _SLIDE = re.compile(r"<!-- Slide number: (\d+) -->")
 _TOP_HEADING = re.compile(r"(?m)^# ")
 _PICTURE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
+_INNER_LINK = re.compile(
+    r"(?<!\\)\[((?:\\.|\[[^\[\]\n]{0,40}\]|[^\[\]\\\n]){0,400})\]\((?!\w[\w+.-]{0,20}:)[^()\s]{0,1000}(?:\s\"[^\"\n]{0,400}\")?\)"
+)
 _CORE = {"title": "dc:title", "author": "dc:creator", "date": "dcterms:created"}
 _CHARSET = re.compile(rb"(?i)<meta[^>]+charset\s*=\s*[\"']?([\w-]{1,40})")
 _MANY_BLANKS = re.compile(r"\n{3,}")
@@ -122,12 +125,18 @@ def _marked_down(converter: str, stream: io.BytesIO, suffix: str) -> str:
 def _office(kind: str) -> Callable[[Path, str], dict[str, Any]]:
     def convert(path: Path, _: str) -> dict[str, Any]:
         raw = path.read_bytes()
-        text = _marked_down(f"{kind.capitalize()}Converter", io.BytesIO(raw), f".{kind}")
+        text = _PICTURE.sub(r"\1", _marked_down(f"{kind.capitalize()}Converter", io.BytesIO(raw), f".{kind}"))
+        text = without_inner_links(text)
         if kind == "pptx":
             text = _SLIDE.sub(r"## Slide \1", _TOP_HEADING.sub("### ", text))
         return {"text": text, **_zipped_facts(raw)}
 
     return convert
+
+
+def without_inner_links(text: str) -> str:
+    """A text with the words alone of links that lead to parts of its file, which are no pages of their own."""
+    return _INNER_LINK.sub(r"\1", text)
 
 
 def _zipped_facts(raw: bytes) -> dict[str, Any]:

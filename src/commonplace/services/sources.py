@@ -10,16 +10,20 @@ from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, TooLargeError
 from commonplace.domain.ports import Transaction
+from commonplace.domain.revisions import revision_of
 from commonplace.domain.sources import (
+    DIGEST_KEY,
     MAX_SOURCE_BYTES,
     ConvertedText,
     SourceFile,
     SourceReader,
+    digest_of,
     kind_of,
     source_page,
     stored_name,
 )
 from commonplace.services.collections import Collection
+from commonplace.services.health.page_rules import stored_file
 from commonplace.services.writes.documents import index_written
 from commonplace.services.writes.overwrites import UNCONDITIONAL, WriteReceipt, WriteRequest, note_write
 from commonplace.services.writes.recorded import record_write
@@ -79,12 +83,12 @@ def add_source(
         raise too_large(len(source.content))
     kind = kind_of(source)
     if earlier := _earlier(collection, source.content):
-        page = _page_of(earlier)
+        file, page = earlier
         if collection.store.stat(page) is not None:
             record = collection.index.record(page)
             size = len(source.content)
             title, headed = record.title if record else page.stem, _has_headings(collection, page)
-            return AddedSource(earlier, page, title, kind, size, created=False, commit="", has_headings=headed)
+            return AddedSource(file, page, title, kind, size, created=False, commit="", has_headings=headed)
     converted = ConvertedText("") if kind == "md" else reader.convert(kind, source)
     return _stored(collection, source, (kind, converted, title), intent)
 
@@ -109,8 +113,7 @@ def _stored(
     day = moment_of_write().date().isoformat()
     with collection.store.transaction(message, intent.author) as transaction:
         # Another process may have added the same bytes while these were being converted.
-        file = _earlier(collection, source.content) or _free(transaction, name)
-        page = _page_of(file)
+        file, page = _earlier(collection, source.content) or _free(transaction, name)
         created = not transaction.exists(page)
         text = source_page(source, (file.name, file.path), converted, title, day).encode()
         drafts = {page: text, file: source.content}  # a source that is a page stays as it came
@@ -127,11 +130,19 @@ def _stored(
     return AddedSource(file, page, title, kind, size, created, receipt.commit, converted.notes, headed)
 
 
-def _earlier(collection: Collection, content: bytes) -> Address | None:
-    """The stored source with the same bytes; None if there is none."""
-    for address, stat in collection.store.files(FOLDER):
+def _earlier(collection: Collection, content: bytes) -> tuple[Address, Address] | None:
+    """The stored source with the same bytes, wherever it was moved to, and its page; None if there is none."""
+    revision, digest = revision_of(content), digest_of(content)
+    for record in collection.index.records():
+        if record.revision == revision:
+            return record.address, record.address
+        if record.frontmatter.get(DIGEST_KEY) == digest:
+            file = stored_file(collection, record)
+            if file is not None and collection.store.read(file) == content:
+                return file, record.address
+    for address, stat in collection.store.files(FOLDER):  # the index may not have it yet
         if stat.size == len(content) and collection.store.read(address) == content:
-            return address
+            return address, _page_of(address)
     return None
 
 
@@ -145,13 +156,13 @@ def _page_of(file: Address) -> Address:
     return file if file.is_document else parse_address(f"{file.path.rpartition('.')[0]}.md")
 
 
-def _free(transaction: Transaction, name: str) -> Address:
-    """The first address of a name that neither a file nor a page has."""
+def _free(transaction: Transaction, name: str) -> tuple[Address, Address]:
+    """The first address of a name that neither a file nor a page has, and that of its page."""
     stem, _, suffix = name.rpartition(".")
     for number in range(1, MAX_NAMES):
         file = parse_address(f"{FOLDER}/{stem}{f'-{number}' if number > 1 else ''}.{suffix}")
         if not transaction.exists(file) and not transaction.exists(_page_of(file)):
-            return file
+            return file, _page_of(file)
     raise InvalidInputError("Too many sources have this name.", kind="source", hint="Give it another name.")
 
 

@@ -7,12 +7,13 @@ import sys
 import zipfile
 from datetime import datetime, time
 from pathlib import Path
+from time import thread_time
 
 import pytest
 
 from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError
 from commonplace.domain.sources import SourceFile, kind_of
-from commonplace.outside import conversion
+from commonplace.outside import conversion, converter
 from commonplace.outside.conversion import SourceAdapter
 from papers import book, docx, pdf, slides, xlsx
 
@@ -39,6 +40,16 @@ def test_each_format_keeps_its_text_and_what_it_says_of_itself() -> None:
     novel = converted("b.epub", book("It was a dark night.", "The end."))
     assert "<A book Bo 2020-02-02>" in novel
     assert "It was a dark night." in novel
+
+
+def test_links_to_parts_of_a_file_become_text_and_those_to_the_web_stay() -> None:
+    links = '<a href="c1.xhtml#n">next</a>, <a href="#n1">[1]</a>, <a href="https://example.org/a">web</a>'
+    novel = converted("b.epub", book(f"See {links}.", "The end."))
+    assert "See next, [1], [web](https://example.org/a)." in novel.replace("\\", "")
+    links = "[a " * 20_000 + "](" * 20_000
+    before = thread_time()
+    assert converter.without_inner_links(links) == links
+    assert thread_time() - before < 1
 
 
 def test_plain_files_are_decoded_and_tables_become_tables() -> None:

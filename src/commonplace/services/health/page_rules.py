@@ -22,6 +22,8 @@ from commonplace.domain.json import Json
 from commonplace.domain.links import LinkLookup, ambiguous_targets, lookup_keys, resolve
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import iso_timestamp
+from commonplace.domain.revisions import is_pointer
+from commonplace.domain.sources import DIGEST_KEY, digest_of
 from commonplace.domain.status import due_review, expiry_day, unread_days
 from commonplace.services.collections import Collection
 from commonplace.services.health.citations import collection_citation_findings, page_citation_findings
@@ -59,6 +61,7 @@ def collection_findings(
                     continue
                 yield from ((record.address, finding) for finding in text_rule_findings(raw))
                 yield from _same(record, raw, texts)
+                yield from ((record.address, finding) for finding in _changed_file(collection, record))
                 lines.add(record.address, raw[block_end(raw) :])
                 claims.add(record.address, raw)
     pages = {record.address for record in records}
@@ -84,6 +87,7 @@ def page_findings(
     """
     yield from record_findings(collection, record, datetime.now(UTC).date().isoformat())
     yield from text_rule_findings(document.raw)
+    yield from _changed_file(collection, record)
     yield from page_citation_findings(collection, record, document)
     yield from (finding for _, finding in link_findings(collection, links, document))
 
@@ -146,6 +150,30 @@ def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> 
     if first != record.address:
         message = f"{first.path} has the same text. Keep one, and link to it from the other."
         yield record.address, finding_of("same_text", message)
+
+
+def stored_file(collection: Collection, record: Record) -> Address | None:
+    """The file beside the page of a source, to which it links first; None if it has none, or the file is gone."""
+    for link in collection.index.links_from(record.address):
+        if link.target and not link.target.is_document and collection.store.stat(link.target) is not None:
+            return link.target
+    return None
+
+
+def _changed_file(collection: Collection, record: Record) -> Iterator[Finding]:
+    """The finding for a source whose file is not the one any more whose text its page has."""
+    digest = record.frontmatter.get(DIGEST_KEY)
+    file = stored_file(collection, record) if isinstance(digest, str) else None
+    if file is None:
+        return
+    with suppress(KnowledgeError):  # deleted meanwhile, or unreadable
+        raw = collection.store.read(file)
+        if digest_of(raw) != digest and f"sha256:{digest}".encode() not in (raw if is_pointer(raw) else b""):
+            message = (
+                f"{file.path} changed: it is not the file any more whose text this page has. Bring it back with "
+                "restore, or add the new file as a source of its own."
+            )
+            yield finding_of("source_changed", message)
 
 
 def link_findings(
