@@ -107,7 +107,7 @@ _STATUS_OR_FENCE = re.compile(
 _STATUS_HEADING = re.compile(r"(?i)(?:\d{1,3}(?:\.\d{1,3}){0,3}\.?\s+)?status(?:\s*[:\u2013\u2014-]\s*(\S.*)|\s*)\Z")
 _CLAUSE = re.compile(r"[,;|/()\n]|[.]\s|\s[-\u2013\u2014]\s")
 _CLAUSE_TAIL = re.compile(
-    r"(?::|\s+(?:on|since|as of|from|in|at|by|with|for|because|due|until|after|v?\d)\b).*\Z", re.DOTALL
+    r"(?::|\s+(?:on|since|as of|from|in|at|by|with|for|because|due|until|after|v?\d[\d.-]*)\b).*\Z", re.DOTALL
 )
 """The words behind the name of a status in its clause: `deprecated since 2.0`, `Superseded: see below`."""
 _DATE_TAIL = re.compile(r"[\s,]*\(?\s*(?:(?:on|since|at)\s+)?\d{4}-\d\d-\d\d\s*\)?\.?\Z")
@@ -130,6 +130,8 @@ _DECISION_WORDS = (
 _DECISION_NAMES = {word: BUILT_IN_NAMES[word] for word in _DECISION_WORDS}
 """The words that count in the text of a page; a front matter is read with all names."""
 _PLAIN_REPLACED = frozenset(key.replace("_", "") for key in REPLACED_KEYS)
+_EXPLAINED = re.compile(r"[^|:]{1,40}[|:](?!.*\b(?:19|20)\d\d\b)", re.DOTALL)
+"""The name of a status with a text behind it that has no year, as in a list of what the names mean."""
 _MARKS = "*_`\"'.!> \t"
 
 
@@ -379,18 +381,24 @@ def _word_in_text(document: Document) -> tuple[str, str]:
     Of several lines, one that does not hold counts. Lines of bare names are the choices of a template.
     """
     lines = _lines_of_section(document) or _head_lines(document.source, document.body_start)
-    stated: list[tuple[str, str, Status]] = []
-    bare = 0
-    for line in lines:
-        word, by = _word_and_replacement(line)
-        status = status_named(word, _DECISION_NAMES)
-        bare += word in _DECISION_NAMES and not by
-        if status is not None:
-            stated.append((word, by, status))
-    if bare >= MIN_CHOICES:
+    stated = [found for found in map(_stated_in, lines) if found]
+    if sum(word in _DECISION_NAMES and not by for word, by, _ in stated) >= MIN_CHOICES:
         return "", ""
+    explained = [found for found in stated if not found[1] and _EXPLAINED.match(found[0])]
+    stated = [found for found in stated if len(explained) == 1 or found not in explained]
     best = max(stated, key=lambda item: (item[2] in LAPSED, bool(item[1])), default=("", "", Status.CURRENT))
     return best[:2]
+
+
+def _stated_in(line: str) -> tuple[str, str, Status] | None:
+    """The status that a line states, and what replaces the page; None for a sentence, or a row that explains a name."""
+    word, by = _word_and_replacement(line)
+    status = status_named(word, _DECISION_NAMES)
+    clauses = _clauses(line)
+    if status is None or (not by and "|" in word and _EXPLAINED.match(word)):
+        return None
+    is_status = clauses[0] in _DECISION_NAMES or bool(_REPLACED.match(line.strip(_MARKS)))
+    return (word, by, status) if is_status else None
 
 
 def _lines_of_section(document: Document) -> list[str]:

@@ -101,6 +101,13 @@ def test_decision_records_declare_it_in_their_text() -> None:
             "b.md",
         ),
         "# A\n\n## Status: Superseded by [B](b.md)\n\nx\n": ("superseded", "b.md"),
+        "# A\n\n## Status\n\nProposed 2020-01-01\n\nAccepted 2020-02-01\n\nDeprecated 2021-02-03\n": (
+            "deprecated 2021-02-03",
+            "",
+        ),
+        "# A\n\n## Status\n\n| Rejected | 2021-02-03 |\n|--|--|\n": ("rejected | 2021-02-03", ""),
+        "# A\n\n## Status\n\nDeprecated: see below\n": ("deprecated: see below", ""),
+        "# A\n\n## Status\n\nAccepted: 2020-01-01\n\nRejected: 2021-02-03\n": ("rejected: 2021-02-03", ""),
         "# A\n\n## Status\n\nThis was superseded by [B](b.md).\n": ("superseded", "b.md"),
         "# A\n\n## Status\n\n~~Accepted~~ Superseded by [B](b.md)\n": ("superseded", "b.md"),
         "# A\n\n## Status\n\n- [ ] Proposed\n- [x] Rejected\n- [ ] Superseded\n": ("rejected", ""),
@@ -191,3 +198,17 @@ def test_a_setting_maps_other_names() -> None:
     for wrong in ("outdated", "=superseded", "outdated=gone"):
         with pytest.raises(ValueError, match=wrong):
             status_names((wrong,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| value | meaning |\n|---|---|\n| proposed | new |\n| accepted | in force |\n| deprecated | old |\n",
+        "| Status | Meaning |\n|---|---|\n| active | it runs |\n| retired | it is gone |\n",
+        "- Accepted: 5\n- Rejected: 3\n",
+        "We retired the old cluster, replaced by [this one](b.md).\n",
+        "Retired machines are in the cellar.\n",
+    ],
+)
+def test_a_section_that_explains_statuses_or_tells_of_other_things_declares_none(text: str) -> None:
+    assert not _declared(f"# A\n\n## Status\n\n{text}")
