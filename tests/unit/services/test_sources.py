@@ -8,6 +8,7 @@ from pathlib import Path
 from commonplace.domain.addresses import Address
 from commonplace.domain.sources import ConvertedText, SourceFile
 from commonplace.services.checks import check_pages
+from commonplace.services.reviews import queue_of
 from commonplace.services.sources import add_source, citation_lines
 from indexed import Indexed
 
@@ -86,6 +87,7 @@ def test_check_tells_a_stored_file_that_changed_and_nothing_of_a_pointer_to_it(t
             base.write("sources/a.txt", content)
             issues = check_pages(base.collections, base.collection)
             told.append([(issue.path, issue.message[:21]) for issue in issues if issue.rule == "source_changed"])
+            assert [(item.path, item.reason[:21]) for item in queue_of([base.collection])] == told[-1]
     assert told == [[], [("sources/a.md", "sources/a.txt changed")], []]
 
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from commonplace.domain.documents import Finding
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.sources import DIGEST_KEY
 from commonplace.services.collections import Collection
 from commonplace.services.health.page_rules import CONTRADICTING, DESCRIBES
 
@@ -110,5 +111,5 @@ class FindingCache:
             _FOUND[self._index] = self._next
 
 
-_OTHER_PAGES = (*CONTRADICTING, DESCRIBES)
+_OTHER_PAGES = (*CONTRADICTING, DESCRIBES, DIGEST_KEY)
 """Front-matter keys whose rules look at other files."""

@@ -25,6 +25,7 @@ from commonplace.domain.records import iso_timestamp
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.sources import DIGEST_KEY, digest_of
 from commonplace.domain.status import due_review, expiry_day, unread_days
+from commonplace.services.bounded_cache import BoundedCache
 from commonplace.services.collections import Collection
 from commonplace.services.health.citations import collection_citation_findings, page_citation_findings
 from commonplace.services.health.contradictions import ClaimIndex
@@ -32,6 +33,9 @@ from commonplace.services.history import last_change
 
 MAX_NAMED = 5
 """Maximum number of pages that a finding names."""
+_POINTED = re.compile(rb"(?m)^oid sha256:([0-9a-f]{64})$")
+_DIGESTS: BoundedCache[str] = BoundedCache(10_000)
+"""Digests of the files of sources, by state of the file."""
 _BLANKS = b" \t\r\n\v\f"
 MIN_SAME_BYTES = 70
 """Minimum length in bytes, without blanks, of a text whose repetition is a finding."""
@@ -61,7 +65,6 @@ def collection_findings(
                     continue
                 yield from ((record.address, finding) for finding in text_rule_findings(raw))
                 yield from _same(record, raw, texts)
-                yield from ((record.address, finding) for finding in _changed_file(collection, record))
                 lines.add(record.address, raw[block_end(raw) :])
                 claims.add(record.address, raw)
     pages = {record.address for record in records}
@@ -87,7 +90,6 @@ def page_findings(
     """
     yield from record_findings(collection, record, datetime.now(UTC).date().isoformat())
     yield from text_rule_findings(document.raw)
-    yield from _changed_file(collection, record)
     yield from page_citation_findings(collection, record, document)
     yield from (finding for _, finding in link_findings(collection, links, document))
 
@@ -110,7 +112,7 @@ def dead_anchor(target: Address, link: Link, line: int = 0) -> Finding:
 
 
 def record_findings(collection: Collection, record: Record, today: str) -> Iterator[Finding]:
-    """The findings of the rules in the record of a page: review dates, files that changed after it, its name.
+    """The findings of the rules in the record of a page: review dates, files that changed, its name.
 
     Args:
         collection: The collection.
@@ -120,6 +122,7 @@ def record_findings(collection: Collection, record: Record, today: str) -> Itera
     yield from _past_review(record, today)
     yield from (finding for _, finding in outdated(collection, record))
     yield from (finding for _, finding in declared(collection, record))
+    yield from _changed_file(collection, record)
     if reason := unportable(record.address.path):
         yield finding_of("unportable_name", f"{reason}. Rename it.")
 
@@ -167,13 +170,22 @@ def _changed_file(collection: Collection, record: Record) -> Iterator[Finding]:
     if file is None:
         return
     with suppress(KnowledgeError):  # deleted meanwhile, or unreadable
-        raw = collection.store.read(file)
-        if digest_of(raw) != digest and f"sha256:{digest}".encode() not in (raw if is_pointer(raw) else b""):
+        if _digest_of(collection, file) != digest:
             message = (
                 f"{file.path} changed: it is not the file any more whose text this page has. Bring it back with "
                 "restore, or add the new file as a source of its own."
             )
             yield finding_of("source_changed", message)
+
+
+def _digest_of(collection: Collection, file: Address) -> str:
+    """SHA-256 of a file, or of the one of a pointer of Git LFS; cached by the state of the file."""
+    key = collection.store.identity, file, collection.store.stat(file)
+    if known := _DIGESTS.get(key):
+        return known
+    raw = collection.store.read(file)
+    named = _POINTED.search(raw) if is_pointer(raw) else None
+    return _DIGESTS.put(key, named[1].decode() if named else digest_of(raw), 1)
 
 
 def link_findings(
