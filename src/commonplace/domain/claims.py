@@ -162,8 +162,6 @@ _OF_PAGE = re.compile(
 """A field of a front matter that is about the page and not about its subject."""
 
 
-_ORIGIN = re.compile(r"(?i)sources?")
-"""A field that says where a text is from, and nothing about its subject."""
 _SCOPE = re.compile(
     r"(?i)(?:ms[. ])?(?:prod(?:uct)?|service|subservice|component|module|package|app(?:lication)?|library|platform|os"
     r"|operating system|region|country|location|site|environment|env|stage|edition|plan|tier|customer|client|tenant"
@@ -186,8 +184,8 @@ def _texts(value: object) -> frozenset[str]:
     return frozenset(str(each).strip().casefold() for each in listed if isinstance(each, (str, int, float)))
 
 
-_NO_TEXT = ("    ", "\t", ">", "<", ":")
-"""Beginnings of lines of code, quotes, HTML and definitions."""
+_NO_TEXT = ("    ", "\t", ">", "<", ":", "Source: [")
+"""Beginnings of lines of code, quotes, HTML, definitions, and of the line that names the file of a source."""
 
 
 def claims_of(text: str) -> list[PageClaim]:
@@ -303,8 +301,6 @@ def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[Page
         return
     label = _FIELD.match(lines[0])
     field = label if len(lines) == 1 else None
-    if field and _ORIGIN.fullmatch(_plain(field[1])):
-        return
     if field and _kind(_plain(field[2]).rstrip(".")):
         yield from _field(heading, _plain(field[1]), field[2], began)
         return
