@@ -381,7 +381,7 @@ def _word_in_text(document: Document) -> tuple[str, str]:
     Of several lines, one that does not hold counts. Lines of bare names are the choices of a template.
     """
     lines = _lines_of_section(document) or _head_lines(document.source, document.body_start)
-    stated = _without_explained([found for found in map(_stated_in, lines) if found])
+    stated = _without_explained([statement for statement in map(_stated_in, lines) if statement])
     if sum(word in _DECISION_NAMES and not by for word, by, _ in stated) >= MIN_CHOICES:
         return "", ""
     best = max(stated, key=lambda item: (item[2] in LAPSED, bool(item[1])), default=("", "", Status.CURRENT))
@@ -390,8 +390,8 @@ def _word_in_text(document: Document) -> tuple[str, str]:
 
 def _without_explained(stated: list[tuple[str, str, Status]]) -> list[tuple[str, str, Status]]:
     """The stated ones without the names that a list of several explains, such as `Rejected: by the bank`."""
-    explained = [found for found in stated if not found[1] and _EXPLAINED.match(found[0])]
-    return [found for found in stated if len(explained) == 1 or found not in explained]
+    explained = [statement for statement in stated if not statement[1] and _EXPLAINED.match(statement[0])]
+    return [statement for statement in stated if len(explained) == 1 or statement not in explained]
 
 
 def _stated_in(line: str) -> tuple[str, str, Status] | None:

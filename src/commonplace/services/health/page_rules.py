@@ -181,8 +181,8 @@ def _changed_file(collection: Collection, record: Record) -> Iterator[Finding]:
 def _digest_of(collection: Collection, file: Address) -> str:
     """SHA-256 of a file, or of the one of a pointer of Git LFS; cached by the state of the file."""
     key = collection.store.identity, file, collection.store.stat(file)
-    if known := _DIGESTS.get(key):
-        return known
+    if digest := _DIGESTS.get(key):
+        return digest
     raw = collection.store.read(file)
     named = _POINTED.search(raw) if is_pointer(raw) else None
     return _DIGESTS.put(key, named[1].decode() if named else digest_of(raw), 1)

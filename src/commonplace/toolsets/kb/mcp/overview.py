@@ -157,8 +157,8 @@ def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
     leasts = findings.at_least(issues, Severity(arguments.severity))
     page, more = slice_of(leasts, arguments.offset, arguments.limit)
     shown: list[Json] = [show_issue(issue) for issue in page]
-    told = _told_gaps(collections.select(arguments.kb_name))
-    return {"issues": shown, "count": len(leasts), "truncated": more, "has_more": more, **told}
+    notice = _gap_notice(collections.select(arguments.kb_name))
+    return {"issues": shown, "count": len(leasts), "truncated": more, "has_more": more, **notice}
 
 
 def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
@@ -178,11 +178,11 @@ def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
         "assessments": [
             _show_kept(collection, assessment) for collection, assessment in collections[:SHOWN_ASSESSMENTS]
         ],
-        **_told_gaps(chosen),
+        **_gap_notice(chosen),
     }
 
 
-def _told_gaps(chosen: Sequence[Collection]) -> JsonObject:
+def _gap_notice(chosen: Sequence[Collection]) -> JsonObject:
     """The notice on what the checks cannot tell; nothing if they can tell everything."""
     gaps = history_gaps(chosen)
     return {"notice": " ".join(gaps)} if gaps else {}

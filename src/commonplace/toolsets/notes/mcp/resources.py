@@ -161,8 +161,8 @@ def tidy_folder(call: Call, arguments: Mapping[str, str]) -> str:
         f"Tidy {folder or 'these pages'}: propose what mends each finding, the gravest first. When the user agrees, "
         "make the changes with edit, move or transaction. Change nothing else."
     )
-    found = found_texts[:MAX_TOLD] or ["Nothing was found."]
-    return "\n".join([task, "", DATA, "", *found, *more, *history_gaps(chosen)])
+    lines = found_texts[:MAX_TOLD] or ["Nothing was found."]
+    return "\n".join([task, "", DATA, "", *lines, *more, *history_gaps(chosen)])
 
 
 def answer_with_sources(call: Call, arguments: Mapping[str, str]) -> str:
