@@ -123,7 +123,7 @@ class Publication:
         self._former, self._former_state = previous_paths(collection, records, MAX_COMMITS, stored)
         self._earlier = dict(earlier_pages(folder.state.get("pages")))
         folder.require_same(self._earlier, {*records, *(old for old, _, _ in self._former)})
-        self._selection: PublishedPages = select(tuple(records.values()), settings.publish)
+        self._selection: PublishedPages = select(tuple(records.values()), settings.publish, collection.store.read)
         self._whole = collection
         left = [old for old, path, _ in self._former if path not in self._selection.records]
         ignored, self._other_files = pages_and_others(path for path in files_in(base) if path not in records)

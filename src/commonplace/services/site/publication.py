@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -14,6 +15,7 @@ from typing import cast
 
 from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.findings import shortened
 from commonplace.domain.json import Json, list_of, number_of, scalar_text, text_of
 from commonplace.domain.ports import History
 from commonplace.domain.query import Record
@@ -23,15 +25,28 @@ from commonplace.services.site.published_view import PublishedIndex, PublishedSt
 from commonplace.services.sites import site_findings
 
 _FALSE, _TRUE = frozenset({"false", "no", "off", "0"}), frozenset({"true", "yes", "on", "1"})
-_MARKS: Sequence[tuple[tuple[str, ...], Mapping[str, str]]] = (
-    (("draft", "private"), dict.fromkeys(_TRUE, "true")),
-    (("publish", "published", "public"), dict.fromkeys(_FALSE, "false")),
-    (("visibility", "status", "access"), {word: word for word in ("private", "draft", "internal", "secret", "hidden")}),
+_HARMLESS: Sequence[tuple[tuple[str, ...], Callable[[str], bool]]] = (
+    (("draft", "private"), lambda word: word in _FALSE),
+    # Many generators give a day here.
+    (("publish", "published", "public"), lambda word: word in _TRUE or _DAY.match(word) is not None),
+    (
+        ("visibility", "status", "access"),
+        lambda word: word not in {"private", "draft", "internal", "secret", "hidden"},
+    ),
 )
-"""Keys of the front matter, and the words with which each leaves the page out, as the report shows them."""
+"""Keys of the front matter, and whether a word of their values leaves the page in. In doubt it is left out."""
+_DAY = re.compile(r"(?:19|20)\d\d(?:\D|$)")
+_FIRST = {**dict.fromkeys(_FALSE, "false"), **dict.fromkeys(_TRUE, "true")}
+"""The usual form of a word in the report."""
 MAX_KEYS = 4_000
 """Maximum number of keys of the front matter of which it is remembered whether they mark a page."""
-_MARK_KEYS = frozenset(key for keys, _ in _MARKS for key in keys)
+_MARK_KEYS = frozenset(key for keys, _ in _HARMLESS for key in keys)
+_UNREAD = frozenset({"bad_toml", "bad_yaml", "unterminated_frontmatter"})
+_MARK_LINE = re.compile(
+    rf"""^[ \t]*["']?(?:{"|".join(_MARK_KEYS)})["']?[ \t]*[:=]""".encode(), re.IGNORECASE | re.MULTILINE
+)
+MAX_HEAD_BYTES = 4_096
+"""Number of bytes at the start of a page in which marks are looked for if its front matter is not understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +93,21 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
     return tuple(finding.message for finding in site_findings(collection))
 
 
-def select(records: Sequence[Record], rules: PublishRules) -> PublishedPages:
-    """Select the pages that everybody may see.
+def select(records: Sequence[Record], rules: PublishRules, read: Callable[[Address], bytes]) -> PublishedPages:
+    """Select the pages that everybody may see. A mark that is not understood leaves its page out.
 
     Args:
         records: All pages.
         rules: The rules of the base.
+        read: Returns the bytes of a page; called if its front matter is not understood.
     """
     chosen: dict[str, Record] = {}
     left_out: list[LeftOut] = []
     for record in sorted(records, key=lambda record: record.address):
         reason = _reason(record.address.path, record.frontmatter, rules)
+        if not reason and any(finding.rule in _UNREAD for finding in record.findings):
+            has_mark = _MARK_LINE.search(read(record.address)[:MAX_HEAD_BYTES])
+            reason = "a mark in front matter that is not understood" if has_mark else ""
         if reason:
             left_out.append(LeftOut(record.address.path, reason))
         else:
@@ -104,11 +123,11 @@ def _reason(path: str, values: Mapping[str, Json], rules: PublishRules) -> str:
     flags: dict[str, list[str]] = {}
     for key in filter(_is_mark, values):
         flags.setdefault(key.strip().lower(), []).extend(_flags(values[key]))
-    for keys, words in _MARKS:
+    for keys, is_harmless in _HARMLESS:
         for key in keys:
-            word = next((word for word in flags.get(key, ()) if word in words), "")
+            word = next((word for word in flags.get(key, ()) if word and not is_harmless(word)), "")
             if word:
-                return f"{key}: {words[word]}"
+                return f"{key}: {_FIRST.get(word, shortened(word))}"
     if rules.only_marked and _TRUE.isdisjoint(flags.get("publish", ())):
         return "not marked with publish: true"
     return ""

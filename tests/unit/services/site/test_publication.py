@@ -1,4 +1,4 @@
-"""The former paths of pages, which a publication knows from the one before."""
+"""The pages that are published, and their former paths, which a publication knows from the one before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from commonplace.domain.json import Json
-from commonplace.services.site.publication import FormerPath, previous_paths
+from commonplace.domain.site_file import PublishRules
+from commonplace.services.site.publication import FormerPath, previous_paths, select
 from indexed import Indexed
 from support import GitRepo, new_repo
 
@@ -51,3 +52,38 @@ def test_former_paths_that_are_stored_are_those_of_the_commits(tmp_path: Path) -
         repo.commit("Edit", **{"other.md": f"# Other\n\n{number}\n"})
         renames, stored = former(repo, tmp_path, stored)
     assert list(renames) == []
+
+
+PUBLIC = (
+    "plain: 1",
+    "draft: false",
+    "publish: true",
+    "published: 2024-05-01",
+    "publish:",
+    "status: current",
+    "publish: yes",
+    "title: a: b",
+)
+LEFT_OUT = {
+    "publish: nein": "publish: nein",
+    "draft: ja": "draft: ja",
+    "draft: True": "draft: true",
+    "private: 1": "private: true",
+    "publish: 'false # x'": "publish: false # x",
+    "published: no": "published: false",
+    "Publish: [maybe]": "publish: maybe",
+    "status: private": "status: private",
+    "publish:false": "not understood",
+    "draft: true\ntitle: [": "draft: true",
+}
+
+
+def test_a_mark_that_is_not_understood_leaves_its_page_out(tmp_path: Path) -> None:
+    pages = {f"{number}.md": line for number, line in enumerate([*PUBLIC, *LEFT_OUT])}
+    files = {name: f"---\n{line}\n---\n# Page\n\nText.\n" for name, line in pages.items()}
+    with Indexed(tmp_path, {**files, "open.md": "---\ndraft: true\n\n# Never closed\n"}) as base:
+        selection = select(base.index.records(), PublishRules(), base.collection.store.read)
+    assert {pages[path] for path in selection.records} == set(PUBLIC)
+    reasons = {pages.get(left_out.path, "open"): left_out.reason for left_out in selection.left_out}
+    assert reasons.keys() == {*LEFT_OUT, "open"}
+    assert [line for line, reason in LEFT_OUT.items() if reason not in reasons[line]] == []
