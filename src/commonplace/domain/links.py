@@ -165,7 +165,7 @@ def name_keys(named: NamedDocument, sites: Sequence[SiteTree] = ()) -> frozenset
     address = named.address
     names = [address.path, named.id, named.title, *named.aliases, name_without_number(address.stem)]
     if address.name in INDEX_NAMES:
-        names += [address.folder, name_without_number(address.folder.rpartition("/")[2])]
+        names += [address.folder, name_without_number(address.folder.rpartition("/")[2]), "index"]
     return frozenset[str](named.blocks).union(*map(lookup_keys, names), graph_keys(address, sites))
 
 

@@ -5,7 +5,7 @@ Each version has its own folder, so that programs of two versions do not replace
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 45
+SCHEMA_VERSION = 46
 """Version of the index; incremented with every change of the tables, the full text's fields or the derived data."""
 FOLDER_PREFIX = "v"
 INDEX_FOLDER = f"{FOLDER_PREFIX}{SCHEMA_VERSION}"

@@ -166,7 +166,8 @@ def _stretched(written: str, old: Address, new: Address) -> str:
         return new.path
     for suffix in HTML_SUFFIXES:
         if written.endswith(suffix) and not old.path.endswith(suffix):
-            return new.id + suffix
+            is_index = new.name in INDEX_NAMES and bare.rpartition("/")[2] == f"index{suffix}"
+            return (f"{new.folder}/index" if new.folder else "index") + suffix if is_index else new.id + suffix
     names_folder = old.name in INDEX_NAMES and fold(bare.rpartition("/")[2]) != fold(old.stem)
     if names_folder and new.name in INDEX_NAMES:
         return new.folder + ("/" if written.endswith("/") and new.folder else "")

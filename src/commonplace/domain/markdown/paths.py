@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, document_suffixes, fold, is_document_path
 
+_INDEX_FILES = frozenset({"index.md", "index.html", "index.htm"})
+"""Names of the file that a generator makes of a folder's page, whatever that page is called."""
 INDEX_NAMES = ("index.md", "README.md", "readme.md", "Readme.md", "_index.md", "index.mdx")
 """Documents that represent their folder, in the order in which they are tried."""
 
@@ -43,13 +45,16 @@ def place_files(place: str | None) -> Iterator[str]:
     folder = place.rstrip("/")
     if folder and folder == place:
         yield place
-        if is_document_path(place):
+        above, _, own = place.rpartition("/")
+        is_index = own in _INDEX_FILES
+        if is_document_path(place) and not is_index:
             return
-        for suffix in document_suffixes():
+        for suffix in () if is_document_path(place) else document_suffixes():
             yield place + suffix
         for suffix in HTML_SUFFIXES:
             if place.endswith(suffix):
                 yield place.removesuffix(suffix) + MARKDOWN_SUFFIXES[0]
+        folder = above if is_index else folder
     for name in INDEX_NAMES:
         yield f"{folder}/{name}" if folder else name
 

@@ -62,6 +62,8 @@ def test_a_link_is_written_as_it_was(before: str, after: str) -> None:
         ("[x](../guide)", "guide/README.md", "manual/README.md", "[x](../manual)"),
         ("[x](../guide/)", "guide/index.md", "manual.md", "[x](../manual)"),
         ("[x](../guide/index.md)", "guide/index.md", "manual/index.md", "[x](../manual/index.md)"),
+        ("[x](../guide/index.html)", "guide/README.md", "manual/README.md", "[x](../manual/index.html)"),
+        ("[x](../guide/index.html)", "guide/README.md", "manual/plan.md", "[x](../manual/plan.html)"),
         ("[[guide]]", "guide/index.md", "manual/index.md", "[[manual]]"),
         ("[[deep/idea]]", "a/deep/idea.md", "b/flat/plan.md", "[[flat/plan]]"),
         ("[[idea]]", "idea.md", "notes/idea.md", "[[idea]]"),
