@@ -45,6 +45,7 @@ _UNREAD = frozenset({"bad_toml", "bad_yaml", "unterminated_frontmatter"})
 _MARK_LINE = re.compile(
     rf"""^[ \t]*["']?(?:{"|".join(_MARK_KEYS)})["']?[ \t]*[:=]""".encode(), re.IGNORECASE | re.MULTILINE
 )
+_OWN_RULES = re.compile(rb"^(exclude_docs|draft_docs)[ \t]*:", re.MULTILINE)
 MAX_HEAD_BYTES = 4_096
 """Number of bytes at the start of a page in which marks are looked for if its front matter is not understood."""
 
@@ -78,7 +79,10 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
         InvalidInputError: kind "publish": `commonplace.yaml` cannot be read, is wrong about publishing, or has another
             name.
     """
-    problems = [finding.message for finding in declared_site(collection.store).publish_findings]
+    settings = declared_site(collection.store)
+    problems = [finding.message for finding in settings.publish_findings]
+    if settings.publish == PublishRules():
+        problems += _unread_rules(collection)
     names = sorted(file.name for file in base.iterdir())
     problems += [f"{name} is not read. Name it {SITE_FILE}." for name in names if is_meant_as_site_file(name)]
     file = base / SITE_FILE
@@ -91,6 +95,14 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
             hint="Valid: `publish: {exclude: [internal, journal/diary.md], only_marked: true}`, one key or both.",
         )
     return tuple(finding.message for finding in site_findings(collection))
+
+
+def _unread_rules(collection: Collection) -> Iterator[str]:
+    """The configuration files whose own rules leave pages out. They are not read, so nobody knows which pages."""
+    for path in sorted({site.config for site in collection.index.lookup().sites if site.generator == "MkDocs"}):
+        content = collection.store.read(Address(path))
+        if key := next((match[1].decode() for match in _OWN_RULES.finditer(content)), ""):
+            yield f"{path} leaves pages out with {key}, which is not read. Name these pages in {SITE_FILE}."
 
 
 def select(records: Sequence[Record], rules: PublishRules, read: Callable[[Address], bytes]) -> PublishedPages:
