@@ -26,8 +26,8 @@ _HEADING_TAB = re.compile(rb"#{1,6} \[([^\]\r\n]*)\]\(#tab/[^)\r\n]*\)\s*$")
 _RULE = re.compile(rb" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$")
 _JSX_TABS = re.compile(rb"[ \t]*<Tabs(?:\s[^>]*)?>\s*$")
 _JSX_TABS_END = re.compile(rb"[ \t]*</Tabs>\s*$")
-_JSX_TAB = re.compile(rb"[ \t]*<TabItem(\s[^>]*)>\s*$")
-_JSX_TAB_END = re.compile(rb"[ \t]*</TabItem>\s*$")
+_JSX_TAB = re.compile(rb"[ \t]*<TabItem(\s[^>]*)>")
+_JSX_TAB_END = b"</TabItem>"
 _JSX_LABEL = re.compile(rb"""\b(label|value)=["']([^"'\r\n]*)["']""")
 _VERSION = re.compile(rb"""::: ?(?:moniker range|zone pivot)=["']([^"'\r\n]{0,200})["']\s*$""")
 _VERSION_END = re.compile(rb"::: ?(?:moniker|zone)-end\s*$")
@@ -243,19 +243,29 @@ class _Splitter:
         if end < 0:
             return None
         tabs: list[Piece] = []
-        depth, head, title = 0, 0, ""
+        depth, start, title = 0, 0, ""
         for number in range(self.at + 1, end):
             line = self.lines[number]
             if match := _JSX_TAB.match(line):
                 depth += 1
                 if depth == 1:
                     names = dict(_JSX_LABEL.findall(match[1]))
-                    head, title = number, _text(names.get(b"label") or names.get(b"value"))
-            elif _JSX_TAB_END.match(line):
+                    start = self.offsets[number] + match.end()
+                    title = _text(names.get(b"label") or names.get(b"value"))
+            elif not depth and line.strip():
+                return None  # text that no tab would show
+            if line.rstrip().endswith(_JSX_TAB_END):
                 depth -= 1
                 if not depth:
-                    tabs.append(Piece(_dedented(self._inside(head + 1, number)), -1, "tab", title))
-        return (Piece(b"", -1, "tabs", parts=tuple(tabs)), end + 1) if tabs else None
+                    tabs.append(Piece(self._jsx_text(start, number), -1, "tab", title))
+        return (Piece(b"", -1, "tabs", parts=tuple(tabs)), end + 1) if tabs and not depth else None
+
+    def _jsx_text(self, start: int, last: int) -> bytes:
+        """The text of a tab from a place in its first line to the end tag in its last one."""
+        first, _, others = (
+            self.text[start : self.offsets[last + 1]].rstrip().removesuffix(_JSX_TAB_END).partition(b"\n")
+        )
+        return first.lstrip() + b"\n" + _dedented(others)
 
     def version(self, match: re.Match[bytes]) -> tuple[Piece, int] | None:
         end = self._closing(_VERSION_END, _VERSION)

@@ -14,6 +14,8 @@ TABS = {
     "docfx at the end": "# [One](#tab/a)\nfirst\n# [Two *b*](#tab/b)\nsecond\n",
     "jsx": '<Tabs groupId="os">\n  <TabItem value="one" label="One" default>\n\n  first\n\n  </TabItem>\n'
     "  <TabItem value='Two *b*'>\n\n  second\n\n  </TabItem>\n</Tabs>\n",
+    "jsx in one line": '<Tabs>\n<TabItem label="One">first</TabItem>\n'
+    '  <TabItem value="Two *b*">\n    second</TabItem>\n</Tabs>\n',
     "myst": "````{tab-set}\n```{tab-item} One\nfirst\n```\n```{tab-item} Two *b*\n:sync: b\nsecond\n```\n````\n",
     "colon fences": "::::{tab-set}\n:::{tab-item} One\nfirst\n:::\n:::{tab-item} Two *b*\nsecond\n:::\n::::\n",
 }
@@ -139,6 +141,7 @@ def test_an_admonition_of_myst_is_one(text: str, kind: str, title: str, fold: st
         '::: moniker range="a"\nnever closed\n',
         "<Tabs>\nno items\n</Tabs>\n",
         "<Tabs>\n<TabItem>\nnever closed\n",
+        '<Tabs>\n<TabItem label="x">\na\n</TabItem>\nbetween tabs\n</Tabs>\n',
         "```{eval-rst}\n.. note:: x\n```\n",
         "```\n# [One](#tab/a)\n```\n",
         "text [!INCLUDE [x](y.md)] text\n",
