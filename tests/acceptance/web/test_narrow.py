@@ -1,4 +1,4 @@
-"""Pages on a phone and in a narrow window: drawers with and without scripts, a low header, targets for fingers."""
+"""Pages on a phone, in a narrow window and on paper: drawers, a low header, targets for fingers, all of the text."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ LONG = "".join(f"## Part {number}\n\n" + "Words about boats and ropes. " * 40 + 
 FILES = {
     "README.md": "# A harbour with quite a long name for its site\n\nSee [[Page 30]].\n",
     "long/a.md": f"# {'Longname' * 60}\n",
+    "folded.md": '# Folded\n\n=== "One"\n\n    first\n\n=== "Two"\n\n    second\n\n> [!note]- Note\n> third\n',
     "long/b.md": "# After a long name\n",
     **{f"many/page {number}.md": f"---\ntags: [a]\n---\n# Page {number}\n\n{LONG}" for number in range(90)},
 }
@@ -61,6 +62,16 @@ def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, serve
         expect(page.locator("#_ui-info")).to_be_hidden()
         page.locator(".info-button").click()
     expect(page.locator("#_ui-info .outline a").first).to_be_in_viewport()
+    page.context.close()
+
+
+def test_a_print_has_the_text_of_every_tab_and_folded_part(browser: Browser, server: Server) -> None:
+    page = page_of(browser, 1024, scripts=False)
+    opened(page, f"{server.url}/p/folded")
+    expect(page.get_by_text("second")).to_be_hidden()
+    page.emulate_media(media="print")
+    for text in ("first", "second", "third"):
+        expect(page.get_by_text(text, exact=True)).to_be_visible()
     page.context.close()
 
 

@@ -12,6 +12,16 @@ export function enhance(root) {
   startVersions(root);
 }
 
+// Where style sheets do not reach the content of a closed part, it is opened to be printed.
+if (!CSS.supports("selector(::details-content)")) {
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll(".text details")) {
+      part.removeAttribute("name"); // of parts with one name, only one can be open
+      part.open = true;
+    }
+  });
+}
+
 /** Above a text with parts for some versions only: a choice of the version, kept for the next page. */
 function startVersions(root) {
   const parts = [...root.querySelectorAll(".version[data-range]")];
