@@ -180,7 +180,7 @@ def _settings(values: JsonObject, findings: tuple[Finding, ...], publish_finding
         navigation=values.get("navigation"),
         hidden_keys=HIDDEN_KEYS if hidden is None else frozenset(map(text_of, list_of(hidden))),
         publish=PublishRules(
-            exclude=tuple(text_of(element).strip("/") for element in list_of(publish.get("exclude"))),
+            exclude=tuple(_bare(text_of(element)) for element in list_of(publish.get("exclude"))),
             only_marked=bool_of(publish.get("only_marked")) is True,
         ),
         findings=findings,
@@ -293,12 +293,21 @@ def _publish(value: Json) -> str:
     if "exclude" in pairs and _texts(pairs["exclude"]):
         return f"has an `exclude` that {_texts(pairs['exclude'])}"
     wrong = next((text for element in list_of(pairs.get("exclude")) if not _is_path(text := text_of(element))), None)
-    return "" if wrong is None else f"excludes {shortened(wrong)!r}: name a folder or a page by its path, without `*`."
+    return (
+        ""
+        if wrong is None
+        else f"excludes {shortened(wrong)!r}: name a folder or a page by its path from here, without `*` and `..`."
+    )
+
+
+def _bare(text: str) -> str:
+    """A path without `./` before it, and without slashes around it."""
+    return text.removeprefix("./").strip("/")
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text is the path of a folder or page, with or without slashes around it."""
-    path = text.strip("/")
+    """Whether a text is the path of a folder or page."""
+    path = _bare(text)
     return address_or_none(path) is not None and "*" not in path
 
 

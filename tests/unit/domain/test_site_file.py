@@ -34,12 +34,12 @@ WRONG = {
 def test_right_values_are_taken_in_one_form() -> None:
     site = read_site(
         b"title: Handbook\naccent: '#Ab1'\nurl: https://example.org/docs\nhidden_keys: [secret]\n"
-        b"publish: {exclude: [drafts/], only_marked: true}\n"
+        b"publish: {exclude: [drafts/, ./docs/plan.md], only_marked: true}\n"
     )
     assert site.findings == ()
     assert (site.title, site.accent, site.url) == ("Handbook", "#aabb11", "https://example.org/docs/")
     assert site.hidden_keys == {"secret"}
-    assert site.publish == PublishRules(exclude=("drafts",), only_marked=True)
+    assert site.publish == PublishRules(exclude=("drafts", "docs/plan.md"), only_marked=True)
 
 
 @pytest.mark.parametrize("text", WRONG)

@@ -154,7 +154,8 @@ def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
     if key.wiki and not (key.image or key.inside) and "#" in key.destination:
         name = f"{link.collection}:{link.target}" if link.collection else link.target
         parts = [part.strip() for part in (name, *link.fragment.split("#"))]
-        return replace(html, label=" > ".join(part for part in parts if part)) if any(parts) else html
+        label = " > ".join(part for part in parts if part and not part.startswith("^"))
+        return replace(html, label=label) if label else html
     return html
 
 

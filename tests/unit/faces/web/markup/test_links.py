@@ -79,6 +79,7 @@ def test_a_link_leads_where_the_index_says(source: DocumentLinks, markdown: str,
     [
         ("[[a b#One]]", "a b > One"),
         ("[[a b#One#Two]]", "a b > One > Two"),
+        ("[[a b#^id]]", "a b"),
         ("[[#Part]]", "Part"),
         ("[[gone#Part]]", "gone > Part"),
         ("[[a b#One|label]]", None),
