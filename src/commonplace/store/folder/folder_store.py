@@ -249,20 +249,19 @@ class FolderStore:
         changes: Sequence[FileChange],
         message: str,
         author: Author | None,
-        parts: Mapping[str, bytes | None] = MappingProxyType({}),
+        parts: Mapping[str, tuple[bytes, bytes] | None] = MappingProxyType({}),
     ) -> PlannedCommit | None:
         git = self._terms.git
         if git is None or not self._terms.commits:
             return None
         left_out = {path for path, part in parts.items() if part is None}
-        contents = {
-            change.path: parts.get(change.path, change.content) for change in changes if change.path not in left_out
-        }
+        contents = {change.path: change.content for change in changes if change.path not in left_out}
         moved_from = {change.path: change.moved_from for change in changes if change.moved_from}
-        return PlannedCommit(contents, commit_message(git.repository, message, author), moved_from)
+        partial = {path: part for path, part in parts.items() if part}
+        return PlannedCommit(contents, commit_message(git.repository, message, author), moved_from, partial)
 
-    def _parts(self, changes: Sequence[FileChange]) -> dict[str, bytes | None]:
-        """The bytes to commit of files with uncommitted text, by path: those of the last commit with this change alone.
+    def _parts(self, changes: Sequence[FileChange]) -> dict[str, tuple[bytes, bytes] | None]:
+        """The old and new text of files with uncommitted text, of which this change alone is committed, by path.
 
         Of a file that the caller did not name, None if no commit has it, or if it has uncommitted text at the same
         place: then nothing of it is committed.
@@ -273,32 +272,30 @@ class FolderStore:
         by_path = {change.path: change for change in changes}  # a moved file replaces the one at its old path
         pairs = [(change, by_path.get(change.moved_from, change)) for change in changes if change.content is not None]
         pairs = [(change, source) for change, source in pairs if source.before]
-        parts: dict[str, bytes | None] = {}
+        parts: dict[str, tuple[bytes, bytes] | None] = {}
         for pair, blob in zip(pairs, git.committed([source.path for _, source in pairs]), strict=True):
             parts |= self._part(git.repository, *pair, blob)
         return parts
 
     def _part(
         self, repository: GitRepository, change: FileChange, source: FileChange, blob: str
-    ) -> dict[str, bytes | None]:
+    ) -> dict[str, tuple[bytes, bytes] | None]:
         """The same for one file, whose blob is "" if no commit has it; {} if all of it is committed."""
         if not blob:
             return {change.path: None} if change.unnamed else {}
         if source.before and blob == source.before.revision:
             return {}
-        from commonplace.domain.merge import merge_texts, with_change  # noqa: PLC0415 - few writes need it, no start does
+        from commonplace.domain.merge import merge_texts  # noqa: PLC0415 - few writes need it, no start does
 
         committed = repository.content(blob)
         texts = (source, self._folder.read(Address(source.shown))), (change, change.content or b"")
         before, after = (stored_form(repository, item.path, text) for item, text in texts)
         if committed == before:
             return {}
-        if not change.unnamed:
-            return {change.path: with_change(before, after, committed)}
-        merged = merge_texts(before, after, committed)
-        if merged.conflicts:
+        if change.unnamed and merge_texts(before, after, committed).conflicts:
             record_waiting_index(f"{change.shown} is not committed: it has uncommitted edits at the same place.")
-        return {change.path: merged.content}
+            return {change.path: None}
+        return {change.path: (before, after)}
 
     def _refuse_sparse(self, changes: Sequence[FileChange]) -> None:
         if self._terms.git:

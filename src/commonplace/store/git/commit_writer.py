@@ -20,6 +20,7 @@ from commonplace.store.git.commits import (
     BranchUpdate,
     CommitMessage,
     NewCommits,
+    PartialChange,
     PlannedCommit,
     message_of_commit,
     settle,
@@ -114,6 +115,7 @@ class GitWriter:
         repository = self.repository
         changed: dict[str, TreeEntry | None] = {}
         before: dict[str, str] = {}
+        partial: dict[str, PartialChange] = {}
         attributes, ignored = GitAttributes(repository), GitIgnoreRules(repository)
         for path, content in planned.contents.items():
             _refuse_inner_repository(repository.root, path)
@@ -126,8 +128,10 @@ class GitWriter:
                 blob = commits.objects.add("blob", stored_form(repository, path, content, attributes))
                 source = planned.moved_from.get(path, path) if old is None else path
                 like = old if source == path else entry_at(commits.trees, commits.tree, source)
+                if path in planned.partial:
+                    partial[path] = PartialChange(source, *planned.partial[path])
                 changed[path] = TreeEntry(self._mode(source, like), blob)
-        commits.add(changed, self._with_moves(planned, changed, before))
+        commits.add(changed, self._with_moves(planned, changed, before), partial)
         commits.before.update(before)
 
     def _with_moves(

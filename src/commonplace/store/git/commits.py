@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 import pygit2
@@ -39,6 +40,7 @@ from commonplace.store.git.objects import (
 )
 from commonplace.store.git.refs import RefUpdate, append_to_logs
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.trees import entry_at
 
 # Commits of exactly the given paths; other staged or changed files are not included.
 
@@ -202,12 +204,25 @@ class PlannedCommit:
     words: CommitMessage
     moved_from: Mapping[str, str] = field(default_factory=dict[str, str])
     """Old path of each new file whose mode comes from another file."""
+    partial: Mapping[str, tuple[bytes, bytes]] = field(default_factory=dict[str, tuple[bytes, bytes]])
+    """Old and new text, as Git stores them, of files of which only this change is committed, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialChange:
+    """A change of a file of which the parent commit has another text."""
+
+    source: str
+    """Path of the file in the parent commit."""
+    before: bytes
+    after: bytes
 
 
 @dataclass(slots=True)
 class _NewCommit:
     changed: Mapping[str, TreeEntry | None]
     words: CommitMessage
+    partial: Mapping[str, PartialChange]
     commit: str = ""
     parent: str = ""
 
@@ -258,9 +273,20 @@ class NewCommits:
         """Id of each commit; "" if nothing differs. `publish` changes them if another program has moved the branch."""
         return [commit.commit for commit in self._planned]
 
-    def add(self, changed: Mapping[str, TreeEntry | None], words: CommitMessage) -> None:
-        """Plan a commit on top of the others."""
-        planned = _NewCommit(changed, words)
+    def add(
+        self,
+        changed: Mapping[str, TreeEntry | None],
+        words: CommitMessage,
+        partial: Mapping[str, PartialChange] = MappingProxyType({}),
+    ) -> None:
+        """Plan a commit on top of the others.
+
+        Args:
+            changed: New entries by path; None for a removed file.
+            words: Message and people.
+            partial: Changes that are made in the text of the parent commit, by path.
+        """
+        planned = _NewCommit(changed, words, partial)
         self._plan(planned)
         self._planned.append(planned)
 
@@ -304,12 +330,25 @@ class NewCommits:
 
     def _plan(self, planned: _NewCommit) -> None:
         """Create trees and the commit on top of the last one."""
+        planned.changed = {**planned.changed, **dict(self._partial_entries(planned))}
         tree = changed_tree(self.objects, self.trees, self.tree, planned.changed)
         planned.parent, planned.commit = self._tip, ""
         if tree != (self.tree or EMPTY_TREE):
             content = planned.words.content(tree, self._tip)
             planned.commit = self._tip = self.objects.add("commit", content)
             self.tree = tree
+
+    def _partial_entries(self, planned: _NewCommit) -> Iterator[tuple[str, TreeEntry]]:
+        """The entries of partial changes on top of the last commit."""
+        if not planned.partial:
+            return
+        from commonplace.domain.merge import with_change  # noqa: PLC0415 - few writes need it, no start does
+
+        for path, part in planned.partial.items():
+            entry, base = planned.changed[path], entry_at(self.trees, self.tree, part.source)
+            if entry and base:
+                text = with_change(part.before, part.after, self._repository.content(base.id))
+                yield path, TreeEntry(entry.mode, self.objects.add("blob", text))
 
     def _plan_again(self) -> None:
         """Plan all commits on top of the branch's current commit."""
