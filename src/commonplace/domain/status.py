@@ -480,7 +480,9 @@ def _word_and_replacement(text: str) -> tuple[str, str]:
         return "", ""
     replaced = None if _lists_choices(text) else _REPLACED.search(text)
     reference = _reference_after(replaced[2]) if replaced else ""
-    if replaced and not _is_nothing(reference):
+    if _says_nothing(text) or (replaced and _is_nothing(reference)):
+        return "", ""
+    if replaced:
         is_retired = BUILT_IN_NAMES.get(replaced[1].casefold()) is Status.RETIRED
         return "deprecated" if is_retired else "superseded", reference
     word = text.rstrip(".").casefold()
@@ -511,6 +513,11 @@ def _reference_after(text: str) -> str:
 
 def _is_nothing(text: str) -> bool:
     return text.strip().strip("*_`\"'.").casefold() in _NOTHING
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a text ends where it would name what replaces a page: `Superseded by:`."""
+    return text.casefold().rstrip(" :").endswith(" by")
 
 
 def reference_in(text: str) -> str:

@@ -320,14 +320,23 @@ def changes_with_texts(collection: Collection, changes: Changes, written: Revisi
         NotFoundError: such text is not kept any more.
     """
     moved = {revision_of(after): after for _, after in changes.values() if after is not None}
+    partial = {address for address, (_, new) in written.items() if new and not _has(changes, address, new)}
     actual = dict(changes)
-    for address, (old, new) in written.items():
+    for address, (old, _) in written.items():
         before, after = changes.get(address, (None, None))
-        if new and new not in _revisions(after):
+        if address in partial or old == ("" if before is None else revision_of(before)):
             continue
-        if old != ("" if before is None else revision_of(before)):
+        try:
             actual[address] = moved[old] if old in moved else content_of(collection, address, old), after
+        except NotFoundError:
+            if not partial or before is None or after is not None:  # else it moved with text that stayed uncommitted
+                raise
     return actual
+
+
+def _has(changes: Changes, address: Address, revision: Revision) -> bool:
+    """Whether a commit has all of the text that a write gave a file."""
+    return revision in _revisions(changes.get(address, (None, None))[1])
 
 
 def _revisions(content: bytes | None) -> Sequence[Revision]:

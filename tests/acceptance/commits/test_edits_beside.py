@@ -98,13 +98,19 @@ def test_a_write_commits_its_change_and_not_the_lines_of_a_person(
     assert repo.git("show", "HEAD:p.md").rstrip() == TEXT.rstrip()
 
 
-def test_a_moved_page_takes_the_lines_of_a_person_along_uncommitted(server: Server, edited_by_hand: GitRepo) -> None:
+def test_a_moved_page_takes_the_lines_of_a_person_along_uncommitted(
+    server: Server, edited_by_hand: GitRepo, folder: Path
+) -> None:
     repo = edited_by_hand
     answer = server.call("notes", "move", {"page": "p", "to": "sub/q"})
     assert not answer.get("isError"), answer
     assert (repo.path / "sub" / "q.md").read_text() == BY_HAND
     assert repo.git("show", "HEAD:sub/q.md").rstrip() == TEXT.rstrip()
     assert repo.git("status", "--porcelain").splitlines() == [" M sub/q.md"]
+    Shell(repo.path, {"XDG_STATE_HOME": str(folder)}).ok("undo", "HEAD", "-C", repo.path)
+    assert (repo.path / "p.md").read_text() == BY_HAND
+    assert repo.git("show", "HEAD:p.md").rstrip() == TEXT.rstrip()
+    assert repo.git("status", "--porcelain").splitlines() == [" M p.md"]
 
 
 def test_what_a_write_makes_of_a_persons_line_is_its_change(server: Server, edited_by_hand: GitRepo) -> None:

@@ -114,6 +114,8 @@ def test_decision_records_declare_it_in_their_text() -> None:
         "# A\n\n| Status | Superseded by [B](b.md) |\n|---|---|\n| Date | 2020 |\n": ("superseded", "b.md"),
         "# A\n\n- Status: Accepted\n- Superseded by: [B](b.md)\n": ("superseded", "b.md"),
         "# A\n\n- Status: rejected\n- Superseded by: -\n": ("rejected", ""),
+        "# A\n\n## Status\n\nAccepted\n\nSuperseded by: none\n": ("accepted", ""),
+        "# A\n\n## Status\n\nAccepted\n\nSuperseded by:\n": ("accepted", ""),
         "# 1. A\n\n~~~md\n```\nStatus: superseded\n~~~\n\nStatus: rejected\n": ("rejected", ""),
     }
     for text, expected in cases.items():
