@@ -480,7 +480,7 @@ def _word_and_replacement(text: str) -> tuple[str, str]:
         return "", ""
     replaced = None if _lists_choices(text) else _REPLACED.search(text)
     reference = _reference_after(replaced[2]) if replaced else ""
-    if _says_nothing(text) or (replaced and _is_nothing(reference)):
+    if _names_nothing(text, reference if replaced else None):
         return "", ""
     if replaced:
         is_retired = BUILT_IN_NAMES.get(replaced[1].casefold()) is Status.RETIRED
@@ -515,9 +515,9 @@ def _is_nothing(text: str) -> bool:
     return text.strip().strip("*_`\"'.").casefold() in _NOTHING
 
 
-def _says_nothing(text: str) -> bool:
-    """Whether a text ends where it would name what replaces a page: `Superseded by:`."""
-    return text.casefold().rstrip(" :").endswith(" by")
+def _names_nothing(text: str, reference: str | None) -> bool:
+    """Whether nothing is behind `superseded by` in a text, or only a word such as `none`."""
+    return text.casefold().rstrip(" :").endswith(" by") or (reference is not None and _is_nothing(reference))
 
 
 def reference_in(text: str) -> str:

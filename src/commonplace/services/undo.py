@@ -320,23 +320,28 @@ def changes_with_texts(collection: Collection, changes: Changes, written: Revisi
         NotFoundError: such text is not kept any more.
     """
     moved = {revision_of(after): after for _, after in changes.values() if after is not None}
-    partial = {address for address, (_, new) in written.items() if new and not _has(changes, address, new)}
+    partial = _partial(changes, written)
     actual = dict(changes)
     for address, (old, _) in written.items():
         before, after = changes.get(address, (None, None))
-        if address in partial or old == ("" if before is None else revision_of(before)):
+        if address in partial or old == _revision(before):
             continue
         try:
-            actual[address] = moved[old] if old in moved else content_of(collection, address, old), after
+            actual[address] = moved.get(old) or content_of(collection, address, old), after
         except NotFoundError:
-            if not partial or before is None or after is not None:  # else it moved with text that stayed uncommitted
+            if not partial or after is not None:  # else it moved with text that stayed uncommitted
                 raise
     return actual
 
 
-def _has(changes: Changes, address: Address, revision: Revision) -> bool:
-    """Whether a commit has all of the text that a write gave a file."""
-    return revision in _revisions(changes.get(address, (None, None))[1])
+def _partial(changes: Changes, written: RevisionPairs) -> set[Address]:
+    """The files of which a commit has not all of the text that they were given."""
+    texts = {address: _revisions(after) for address, (_, after) in changes.items()}
+    return {address for address, (_, new) in written.items() if new and new not in texts.get(address, ())}
+
+
+def _revision(content: bytes | None) -> Revision:
+    return "" if content is None else revision_of(content)
 
 
 def _revisions(content: bytes | None) -> Sequence[Revision]:

@@ -378,25 +378,6 @@ UNSAFE: dict[str, str | bytes] = {
 }
 
 
-@pytest.mark.parametrize("key", ["exclude_docs", "draft_docs"])
-def test_rules_of_mkdocs_are_not_passed_over(tmp_path: Path, key: str) -> None:
-    base = new_repo(
-        tmp_path / "base",
-        {
-            "mkdocs.yml": f"site_name: M\n{key}: |\n  /priv\n",
-            "docs/index.md": "# M\n",
-            "docs/priv/p.md": f"# {CANARY}\n",
-        },
-    )
-    done = Shell(tmp_path)("publish", base.path, tmp_path / "site", "--no-search")
-    assert done.code == 4, done.stderr
-    assert f"mkdocs.yml leaves pages out with {key}, which is not read" in done.stderr
-    assert not (tmp_path / "site").exists()
-    (base.path / "commonplace.yaml").write_text("publish: {exclude: [docs/priv]}\n")
-    Shell(tmp_path).ok("publish", base.path, tmp_path / "site", "--no-search")
-    assert not any(CANARY.encode() in content for content in files_of(tmp_path / "site").values())
-
-
 @pytest.mark.parametrize("text", UNSAFE.values(), ids=UNSAFE)
 @pytest.mark.sampled(8)
 def test_nothing_is_published_if_the_rules_are_wrong(tmp_path: Path, text: str | bytes) -> None:

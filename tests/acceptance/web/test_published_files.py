@@ -1,4 +1,4 @@
-"""Published files: the same bytes from a copy elsewhere, and a search in scripts without blanks between words."""
+"""Published files: the same bytes from a copy, a search in scripts without blanks, and the rules of a generator."""
 
 from __future__ import annotations
 
@@ -79,3 +79,22 @@ def test_words_inside_a_run_of_characters_are_found(tmp_path: Path) -> None:
                 assert page.locator("#_ui-results mark").all_inner_texts() == ["据库"]
         page.close()
         host.shutdown()
+
+
+@pytest.mark.parametrize("key", ["exclude_docs", "draft_docs"])
+def test_rules_of_mkdocs_are_not_passed_over(tmp_path: Path, key: str) -> None:
+    base = new_repo(
+        tmp_path / "base",
+        {
+            "mkdocs.yml": f"site_name: M\n{key}: |\n  /priv\n",
+            "docs/index.md": "# M\n",
+            "docs/priv/p.md": "# Otter\n",
+        },
+    )
+    done = Shell(tmp_path)("publish", base.path, tmp_path / "site", "--no-search")
+    assert done.code == 4, done.stderr
+    assert f"mkdocs.yml leaves pages out with {key}, which is not read" in done.stderr
+    assert not (tmp_path / "site").exists()
+    (base.path / "commonplace.yaml").write_text("publish: {exclude: [docs/priv]}\n")
+    Shell(tmp_path).ok("publish", base.path, tmp_path / "site", "--no-search")
+    assert not any(b"Otter" in file.read_bytes() for file in (tmp_path / "site").rglob("*.html"))

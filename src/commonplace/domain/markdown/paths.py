@@ -44,19 +44,25 @@ def place_files(place: str | None) -> Iterator[str]:
         return
     folder = place.rstrip("/")
     if folder and folder == place:
-        yield place
+        yield from _own_files(place)
         above, _, own = place.rpartition("/")
-        is_index = own in _INDEX_FILES
-        if is_document_path(place) and not is_index:
+        if own in _INDEX_FILES:
+            folder = above
+        elif is_document_path(place):
             return
-        for suffix in () if is_document_path(place) else document_suffixes():
-            yield place + suffix
-        for suffix in HTML_SUFFIXES:
-            if place.endswith(suffix):
-                yield place.removesuffix(suffix) + MARKDOWN_SUFFIXES[0]
-        folder = above if is_index else folder
     for name in INDEX_NAMES:
         yield f"{folder}/{name}" if folder else name
+
+
+def _own_files(place: str) -> Iterator[str]:
+    yield place
+    if is_document_path(place):
+        return
+    for suffix in document_suffixes():
+        yield place + suffix
+    for suffix in HTML_SUFFIXES:
+        if place.endswith(suffix):
+            yield place.removesuffix(suffix) + MARKDOWN_SUFFIXES[0]
 
 
 def leads_to(place: str | None, address: Address) -> bool:

@@ -81,8 +81,7 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
     """
     settings = declared_site(collection.store)
     problems = [finding.message for finding in settings.publish_findings]
-    if settings.publish == PublishRules():
-        problems += _unread_rules(collection)
+    problems += _unread_rules(collection, settings.publish)
     names = sorted(file.name for file in base.iterdir())
     problems += [f"{name} is not read. Name it {SITE_FILE}." for name in names if is_meant_as_site_file(name)]
     file = base / SITE_FILE
@@ -97,8 +96,10 @@ def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
     return tuple(finding.message for finding in site_findings(collection))
 
 
-def _unread_rules(collection: Collection) -> Iterator[str]:
-    """The configuration files whose own rules leave pages out. They are not read, so nobody knows which pages."""
+def _unread_rules(collection: Collection, rules: PublishRules) -> Iterator[str]:
+    """The configuration files whose own rules leave pages out, unless the base has rules. They are not read."""
+    if rules != PublishRules():
+        return
     for path in sorted({site.config for site in collection.index.lookup().sites if site.generator == "MkDocs"}):
         content = collection.store.read(Address(path))
         if key := next((match[1].decode() for match in _OWN_RULES.finditer(content)), ""):

@@ -254,10 +254,10 @@ class FolderStore:
         git = self._terms.git
         if git is None or not self._terms.commits:
             return None
-        left_out = {path for path, part in parts.items() if part is None}
+        partial = {path: part for path, part in parts.items() if part}
+        left_out = parts.keys() - partial.keys()
         contents = {change.path: change.content for change in changes if change.path not in left_out}
         moved_from = {change.path: change.moved_from for change in changes if change.moved_from}
-        partial = {path: part for path, part in parts.items() if part}
         return PlannedCommit(contents, commit_message(git.repository, message, author), moved_from, partial)
 
     def _parts(self, changes: Sequence[FileChange]) -> dict[str, tuple[bytes, bytes] | None]:

@@ -240,8 +240,6 @@ class _Splitter:
 
     def jsx_tabs(self, _: re.Match[bytes]) -> tuple[Piece, int] | None:
         end = self._closing(_JSX_TABS_END, _JSX_TABS)
-        if end < 0:
-            return None
         tabs: list[Piece] = []
         depth, start, title = 0, 0, ""
         for number in range(self.at + 1, end):
@@ -249,9 +247,7 @@ class _Splitter:
             if match := _JSX_TAB.match(line):
                 depth += 1
                 if depth == 1:
-                    names = dict(_JSX_LABEL.findall(match[1]))
-                    start = self.offsets[number] + match.end()
-                    title = _text(names.get(b"label") or names.get(b"value"))
+                    start, title = self.offsets[number] + match.end(), _jsx_title(match[1])
             elif not depth and line.strip():
                 return None  # text that no tab would show
             if line.rstrip().endswith(_JSX_TAB_END):
@@ -364,6 +360,11 @@ def _ends(line: bytes, fence: bytes) -> bool:
 
 def _same_line(marker: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"\s*" + re.escape(marker) + rb"\s*$")
+
+
+def _jsx_title(attributes: bytes) -> str:
+    names = dict(_JSX_LABEL.findall(attributes))
+    return _text(names.get(b"label") or names.get(b"value"))
 
 
 def _dedented(lines: bytes) -> bytes:
