@@ -228,7 +228,7 @@ def test_forms_of_a_path_that_no_name_has_are_passed_over_without_another_answer
     for source in ("a.md", "dir/c.mdx"):
         for target in (*targets, "A", "missing", "missing.html", "missing/", "a.png", "d.pdf", "dir/d", "f", "ä"):
             for markdown in (True, False):
-                answers = []
+                answers: list[Address | None] = []
                 for base.has_names in (True, False):
                     answers.append(resolve_target(target, Address(source), base, markdown=markdown))
                 assert answers[0] == answers[1], (source, target, markdown)
