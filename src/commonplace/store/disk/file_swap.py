@@ -229,6 +229,18 @@ def _perform(folder: int, change: FileChange, place: FileSlot) -> None:
     else:
         _keep_old(folder, place)
         os.rename(place.new, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+    _require_unwritten(folder, change, place)
+
+
+def _require_unwritten(folder: int, change: FileChange, place: FileSlot) -> None:
+    """Reject the replacement of a file to which another program has written between the check and the rename.
+
+    Such a program appends without replacing the file, as `>>` does. The rollback brings its text back.
+    """
+    old = file_stat(os.stat(place.old, dir_fd=folder, follow_symlinks=False))
+    seen = change.before.stat if change.before else old
+    if old.inode == seen.inode and (old.size, old.mtime_ns) != (seen.size, seen.mtime_ns):
+        raise changed_meanwhile(change.shown or change.path, place.revision(place.old))
 
 
 def _create(folder: int, change: FileChange, place: FileSlot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,21 @@ def test_a_file_that_another_program_changed_is_kept_and_told(root: Path, path: 
     swap.undo()
     assert contents(root) == {**before, path: b"by another program"}
     assert refused.value.context["current_revision"] == revision_of(b"by another program")
+
+
+def test_what_is_appended_between_the_check_and_the_rename_is_kept_and_told(root: Path) -> None:
+    before, swap, appends = contents(root), prepared(root), [root / "a.md"]
+
+    def append(event: str, _: object) -> None:
+        if event == "os.rename" and appends:
+            with appends.pop().open("ab") as file:
+                file.write(b", appended")
+
+    sys.addaudithook(append)  # called before each rename; it does nothing after the first
+    with pytest.raises(ConflictError, match=r"a\.md was changed by another program"):
+        swap.perform()
+    swap.undo()
+    assert contents(root) == {**before, "a.md": before["a.md"] + b", appended"}
 
 
 def test_what_another_program_wrote_after_the_names_changed_stays(root: Path) -> None:
