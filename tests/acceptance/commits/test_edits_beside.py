@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from agent import agent
 from at_propose import accept_all
 from forms import edited
-from serving import Server, served
+from serving import Server
 from shell import Shell
 from support import GitRepo, eventually, new_repo
 
@@ -50,25 +50,9 @@ def by_acceptance(_server: Server, repo: GitRepo, state: Path) -> None:
     accept_all(repo.path, state)
 
 
-@pytest.fixture(autouse=True)
-def caches(cache_dir: Path) -> None:
-    assert cache_dir.is_dir()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("beside")
-
-
 @pytest.fixture(scope="module")
 def repo(folder: Path) -> GitRepo:
     return new_repo(folder / "base", {"p.md": TEXT})
-
-
-@pytest.fixture(scope="module")
-def server(repo: GitRepo) -> Iterator[Server]:
-    with served(repo.path, "--tier", "write", "--commit", "auto") as running:
-        yield running
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from agent import agent
 from at_propose import accept_all
 from forms import fields, page, sent
-from serving import Server, served
+from serving import Server
 from shell import Shell
 from support import GitRepo, eventually, new_repo
 
@@ -44,25 +44,9 @@ def by_acceptance(_server: Server, repo: GitRepo, state: Path) -> None:
     accept_all(repo.path, state)
 
 
-@pytest.fixture(autouse=True)
-def caches(cache_dir: Path) -> None:
-    assert cache_dir.is_dir()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("moved")
-
-
 @pytest.fixture(scope="module")
 def repo(folder: Path) -> GitRepo:
     return new_repo(folder / "base", PAGES)
-
-
-@pytest.fixture(scope="module")
-def server(repo: GitRepo) -> Iterator[Server]:
-    with served(repo.path, "--tier", "write", "--commit", "auto") as running:
-        yield running
 
 
 @pytest.mark.parametrize("move", [by_rest, by_tool, by_form, by_command, by_acceptance])

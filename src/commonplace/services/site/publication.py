@@ -29,14 +29,12 @@ _HARMLESS: Sequence[tuple[tuple[str, ...], Callable[[str], bool]]] = (
     (("draft", "private"), lambda word: word in _FALSE),
     # Many generators give a day here.
     (("publish", "published", "public"), lambda word: word in _TRUE or _DAY.match(word) is not None),
-    (
-        ("visibility", "status", "access"),
-        lambda word: word not in {"private", "draft", "internal", "secret", "hidden"},
-    ),
+    (("visibility", "status", "access"), lambda word: _CLOSED.isdisjoint(re.findall(r"\w+", word))),
 )
 """Keys of the front matter, and whether a word of their values leaves the page in. In doubt it is left out."""
+_CLOSED = frozenset({"private", "draft", "internal", "secret", "hidden"})
 _DAY = re.compile(r"(?:19|20)\d\d(?:\D|$)")
-_FIRST = {**dict.fromkeys(_FALSE, "false"), **dict.fromkeys(_TRUE, "true")}
+_USUAL = {**dict.fromkeys(_FALSE, "false"), **dict.fromkeys(_TRUE, "true")}
 """The usual form of a word in the report."""
 MAX_KEYS = 4_000
 """Maximum number of keys of the front matter of which it is remembered whether they mark a page."""
@@ -140,7 +138,7 @@ def _reason(path: str, values: Mapping[str, Json], rules: PublishRules) -> str:
         for key in keys:
             word = next((word for word in flags.get(key, ()) if word and not is_harmless(word)), "")
             if word:
-                return f"{key}: {_FIRST.get(word, shortened(word))}"
+                return f"{key}: {_USUAL.get(word, shortened(word))}"
     if rules.only_marked and _TRUE.isdisjoint(flags.get("publish", ())):
         return "not marked with publish: true"
     return ""

@@ -189,7 +189,7 @@ class FolderStore:
                 draft = TransactionDraft(self._folder, self._before_use, self._rules.hides)
                 yield draft
                 self._require_writable()
-                # A commit of a page would include the user's uncommitted edits of it, so those go to the trash.
+                # A write can replace lines that the user has not committed, so that text goes to the trash.
                 changes = draft.changes(self._terms.prefix, keep=self._terms.commits)
                 self._refuse_sparse(changes)
                 self._require_served(changes)

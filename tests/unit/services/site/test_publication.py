@@ -73,6 +73,8 @@ LEFT_OUT = {
     "published: no": "published: false",
     "Publish: [maybe]": "publish: maybe",
     "status: private": "status: private",
+    "status: Draft, superseded": "status: draft, superseded",
+    "access: internal (team)": "access: internal (team)",
     "publish:false": "not understood",
     "draft: true\ntitle: [": "draft: true",
 }
